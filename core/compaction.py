@@ -13,9 +13,10 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -41,7 +42,8 @@ from livek12.core.run.access import alone
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.locks import close_own, is_held, lock_own
-from livek12.core.run.spec import PACKED_VERSION, RunSpec
+from livek12.core.run.spec import PACKED_VERSION, RunSpec, current_version
+from livek12.core.run.sums import damage, note_whole, sums_path
 from livek12.core.run_answers import answers_stamp, restamp_answers
 
 if TYPE_CHECKING:
@@ -80,12 +82,13 @@ def compact(folder: Path) -> Sizes:
         for stem in stems:
             for file in journal_files(folder, stem):
                 locks.callback(close_own, _lock(file))
+                _check_sums(file)
         order, stamp = _order(run), answers_stamp(run)
         for stem in stems:
             _pack(folder, stem, order)
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
-        for stem in STEMS:
-            remove_files(folder, packed_files(folder, stem))
+        gone = [name for stem in STEMS for name in packed_files(folder, stem)]
+        remove_files(folder, [*gone, *(sums_path(Path(name)).name for name in gone)])
         _sync(folder)
         restamp_answers(run, stamp)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
@@ -98,13 +101,19 @@ def restore(folder: Path) -> Sizes:
     run = RunFolder.open(folder)
     with alone(folder):
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
-        if not stems and run.spec().record_version < PACKED_VERSION:
+        if not stems and current_version(run.spec()) != PACKED_VERSION:
             raise UserError(f"{folder}: is not compacted")
         before, stamp = sum(packed_path(folder, stem).stat().st_size for stem in stems), answers_stamp(run)
         after = sum(_unpack(folder, stem) for stem in stems)
         run.amend(record_version=RunSpec.model_fields["record_version"].default)
         restamp_answers(run, stamp)
         return Sizes(before, after)
+
+
+def _check_sums(file: Path) -> None:
+    with suppress(ValueError):
+        if damage(file):
+            raise UserError(f"{file}: is not what was written to it; `livek12 check {file.parent}` says more")
 
 
 def _lock(file: Path) -> int:
@@ -195,7 +204,9 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
     temporary = folder / f".{stem}.parquet.new"
     try:
         _check(temporary, _write(temporary, stem, lines))
+        note_whole(packed_path(folder, stem), source=temporary)
         temporary.replace(packed_path(folder, stem))
+        note_whole(packed_path(folder, stem))
         note_checked(packed_path(folder, stem))
         _sync(folder)
     except OSError as error:
@@ -260,17 +271,12 @@ def _unpack(folder: Path, stem: str) -> int:
             for name, path in temporary.items():
                 fds[name] = open_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
                 stack.callback(os.close, fds[name])
-            for name, start, line in PackedLines(packed).named():
-                written = 0
-                while written < len(line):
-                    written += os.pwrite(fds[name], line[written:], start + written)
-            for name, fd in fds.items():
-                os.fsync(fd)
-                if _account(fd) != files[name]:
-                    raise UserError(f"{packed}: what it holds of {name} is not what was packed; take it from a copy")
+            _write_journals(packed, files, fds)
         for name, path in temporary.items():
+            note_whole(folder / name, source=path)
             path.replace(folder / name)
         packed.unlink()  # until now readers ignore the journals
+        remove_files(folder, [sums_path(packed).name])
         _sync(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error
@@ -278,6 +284,26 @@ def _unpack(folder: Path, stem: str) -> int:
         for path in temporary.values():
             path.unlink(missing_ok=True)
     return sum(size for size, _ in files.values())
+
+
+def check_packed(folder: Path, stem: str) -> None:
+    """Compares a packed stem with the hashes of its journals, and its columns with its lines."""
+    packed, files = packed_path(folder, stem), packed_files(folder, stem)
+    with ExitStack() as stack:
+        fds = {name: stack.enter_context(TemporaryFile()).fileno() for name in files}
+        _write_journals(packed, files, fds)
+    PackedLines(packed).compare()
+
+
+def _write_journals(packed: Path, files: Mapping[str, tuple[int, str]], fds: Mapping[str, int]) -> None:
+    for name, start, line in PackedLines(packed).named():
+        written = 0
+        while written < len(line):
+            written += os.pwrite(fds[name], line[written:], start + written)
+    for name, fd in fds.items():
+        os.fsync(fd)
+        if _account(fd) != files[name]:
+            raise UserError(f"{packed}: what it holds of {name} is not what was packed; take it from a copy")
 
 
 def _account(fd: int) -> tuple[int, str]:

@@ -8,6 +8,7 @@ rename. Only the user's own folder may be a link.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -21,6 +22,7 @@ from typing import BinaryIO
 
 from livek12.core.errors import UserError
 
+_BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
 """Errors of file systems on which a file has no second name."""
@@ -97,6 +99,25 @@ def _linked(temporary: Path, path: Path) -> bool:
             raise FileExistsError(path) from None
         return False
     return True
+
+
+def heal(fd: int) -> None:
+    """Completes a last line that is valid JSON, else removes it."""
+    size = os.lseek(fd, 0, os.SEEK_END)
+    start, tail = size, b""
+    while start > 0 and b"\n" not in tail:
+        step = min(_BLOCK, start)
+        start -= step
+        tail = os.pread(fd, step, start) + tail
+    torn = tail[tail.rfind(b"\n") + 1 :]
+    if not torn:
+        return
+    try:
+        json.loads(torn)
+    except ValueError:
+        os.ftruncate(fd, size - len(torn))
+    else:
+        os.write(fd, b"\n")
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -128,6 +128,13 @@ class PackedLines:
         if self._trusted or not self._local or "line" not in self._types:
             return
         if not is_checked(self._path):
+            self.compare()
+            note_checked(self._path)
+        self._trusted = True
+
+    def compare(self) -> None:
+        """Compares the columns with their lines; UserError where they differ."""
+        if "line" in self._types:
             places: dict[str, list[tuple[int, int]]] = {}
             names = ["file", "start", "line", *(name for name in self._types if name not in ("file", "start", "line"))]
             for number in watched(range(self.parts), f"comparing {self._path.name} with its lines", self.parts):
@@ -144,8 +151,6 @@ class PackedLines:
             for file, (size, _) in packed_files(self._path.parent, self._path.stem).items():
                 if not covers(places.get(file, []), size):
                     raise UserError(f"{self._path}: does not hold each line of {file} once; take it from a copy")
-            note_checked(self._path)
-        self._trusted = True
 
     def __iter__(self) -> Iterator[bytes]:
         for number in range(self.parts):
@@ -167,17 +172,17 @@ class PackedLines:
             yield from self
             return
         self._trust()
-        columns = [*KEYS, *({"model"} & self._types.keys())]
+        columns = [*KEYS, *(name for name in ("model", "run") if name in self._types)]
         for number in range(self.parts):
             table = self._read(number, columns, nulls=True)
             rows = zip(*map(values_of, table.columns), strict=True)
-            for row, (task, question_id, trial, *model) in enumerate(rows):
+            for row, (task, question_id, trial, *origin) in enumerate(rows):
                 if questions is not None and (task, question_id) not in questions and task is not None:
                     yield None
-                elif task is None or question_id is None or trial is None or None in model:
+                elif task is None or question_id is None or trial is None or origin[:1] == [None]:
                     yield self._group(number)[row]
                 else:
-                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *(model or [""]))
+                    yield StoredKey(Key(task=task, question_id=question_id, trial=trial), *origin)
 
     def write_light(self, target: Path) -> bool:
         """Writes the file without its lines; false if some line has no light one."""
@@ -305,7 +310,7 @@ PackedRow = tuple[str, int, bytes]
 """Journal, offset there, and bytes of a line."""
 _TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _KINDS: Mapping[str, Mapping[str, type]] = {
-    "responses": {"model": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
+    "responses": {"model": str, "run": str, "finish_reason": str, **dict.fromkeys(_TOKENS, int), "seconds": float},
     "verdicts": {
         "state": str,
         **dict.fromkeys(("points", "low", "high", "max_points"), float),
@@ -328,10 +333,11 @@ MODELS: dict[str, type[Response | Failure | Verdict]] = {
 
 
 class StoredKey(NamedTuple):
-    """Key of a record; model of a response."""
+    """Key of a record; model and run of a response."""
 
     key: Key
-    model: str
+    model: str = ""
+    run: str | None = None
 
 
 class LightResponse(Response):
@@ -364,7 +370,9 @@ def schema_of(stem: str) -> Schema:
     words = pa.dictionary(pa.int32(), pa.string())
     fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
     fields += [("task", words), ("question_id", pa.string()), ("trial", pa.int64())]
-    fields += [(name, words if name == "model" else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()]
+    fields += [
+        (name, words if name in ("model", "run") else kinds[kind]) for name, kind in _KINDS.get(stem, {}).items()
+    ]
     fields += [(LIGHT, pa.large_binary())] * (stem in WITHOUT_TEXTS)
     return pa.schema(fields)
 

@@ -267,12 +267,17 @@ def parts_of(config: str) -> list[str]:
     return config.split("+")
 
 
+def is_on_hub(data: str | Path) -> bool:
+    """True for a data set that would be fetched from the Hub."""
+    return not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
+
+
 class _Opened:
     """Files come from the folder, or on demand from the Hub."""
 
     def __init__(self, data: str | Path) -> None:
         self._data = data
-        self._on_hub = not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
+        self._on_hub = is_on_hub(data)
         name, _, revision = str(data).partition("@")
         self._name, self._revision = name, revision or None
         self._fetched: set[str] = set()

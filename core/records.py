@@ -145,7 +145,7 @@ class Response(Record):
     """Reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
     `finish_reason`: "length" where the token limit cut it off; None if unknown. `earlier`: the reply to the request
-    before, in tasks that make two; not in the counts here.
+    before, in tasks that make two; not in the counts here. `run`: identity of the run that asked (`RunSpec.identity`).
     """
 
     key: Key
@@ -163,12 +163,14 @@ class Response(Record):
     prompt_sha256: str | None = None
     versions: dict[str, str] = Field(default_factory=dict)
     earlier: EarlierReply | None = None
+    run: str | None = None
 
     @model_serializer(mode="wrap")
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
-        if self.earlier is None:
-            fields.pop("earlier", None)
+        for name in ("earlier", "run"):
+            if fields.get(name) is None:
+                fields.pop(name, None)
         return fields
 
     @property
@@ -321,7 +323,7 @@ class Verdict(Record):
         return fields
 
 
-RECORD_VERSION = 4
+RECORD_VERSION = 6
 MOST_POINTS = 99_999
 """Upper bound of plausible points; comparing also refuses nan and infinity."""
 IMAGE_MARK = "<image>"

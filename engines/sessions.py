@@ -107,7 +107,7 @@ class SessionWriter:
 
     def __enter__(self) -> SessionWriter:
         if self._folder is not None:
-            self._writer = JournalWriter(self._folder, STEM)
+            self._writer = JournalWriter(self._folder, STEM, summed=True)
             here = measure() if self._local else None
             gpus, replicas = devices_of(self._args, here, whole=self.session.engine == "transformers")
             gpus = gpus if self._local else 0

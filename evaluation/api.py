@@ -140,7 +140,7 @@ class Run:
         from livek12.evaluation.reporting import score_run
         from livek12.evaluation.task_data import reload_task_data
 
-        if problem := score_run(self.folder, "article", reload_task_data(self.folder, data)).write():
+        if problem := score_run(self.folder, "article", reload_task_data(self.folder, data, trusts=False)).write():
             raise UserError(problem)
         return self.report_html
 

@@ -180,7 +180,7 @@ def generate(
         ready()
     total = sum(map(len, exam.questions.values())) * spec.trials
     what = "reading answers" if kind_of(spec.engine).is_recorded else "asking"
-    versions = {**now.engine_versions, "livek12": __version__}
+    made = {"versions": {**now.engine_versions, "livek12": __version__}, "run": spec.identity}
     together = asked_together(exam.tasks, exam.questions)
 
     stored = answered or run.follow()
@@ -199,7 +199,7 @@ def generate(
                     failures.append(outcome)
                     warn(f"{outcome.key}: {outcome.state}: {outcome.reason}", kind=outcome.state)
                 else:
-                    responses.append(outcome.model_copy(update={"versions": versions}))
+                    responses.append(outcome.model_copy(update=made))
                 ended(outcome)
                 progress.step()
             return claims.refused

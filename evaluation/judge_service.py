@@ -8,11 +8,14 @@ no picture is read from a file.
 from __future__ import annotations
 
 import asyncio
+import heapq
 import json
 import os
 import re
 import signal
+import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,6 +54,10 @@ GRACE_SECONDS = 30
 """For requests in hand when the server is ended."""
 BODY_SECONDS = 120
 """In which a body has to arrive."""
+_RETRY: Final = {"retry-after": "2"}
+_SLICES: Final = 2
+"""Slices of requests that are with the workers at once."""
+_QUICK_SECONDS: Final = 0.1
 IDLE_SECONDS = 30
 """After which a connection on which nothing is asked may be closed; it is after twice as long."""
 Json = dict[str, Any]
@@ -80,6 +87,63 @@ class Health(BaseModel):
     judge: str
     models: list[str]
     workers: int
+    waiting: int = 0
+    """Requests that wait for their turn."""
+
+
+class Turns:
+    """Queue for the workers: some rows at a time, from the request with the fewest judged rows.
+
+    Slices grow while they are quick. Judge models have their own queues.
+    """
+
+    def __init__(self, verifier: Verifier, health: Health) -> None:
+        self._verifier, self._direct, self._least = verifier, bool(health.models), max(1, health.workers)
+        self._free, self._number = _SLICES, 0
+        self._queue: list[tuple[int, int, asyncio.Future[None]]] = []
+
+    @property
+    def waiting(self) -> int:
+        """Number of waiting requests."""
+        return sum(not turn.done() for _, _, turn in self._queue)
+
+    async def judge(self, rows: list[Any]) -> list[Judgement]:
+        """Judgements of the rows of a request."""
+        if self._direct:
+            return await self._verifier.abatch(rows, quiet=True)
+        judged: list[Judgement] = []
+        size = self._least
+        while len(judged) < len(rows):
+            await self._take(len(judged))
+            try:
+                began = time.monotonic()
+                judged += await self._verifier.abatch(rows[len(judged) : len(judged) + size], quiet=True)
+            finally:
+                self._pass_on()
+            size = 2 * size if time.monotonic() - began < _QUICK_SECONDS else self._least
+        return judged
+
+    async def _take(self, judged: int) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._number += 1
+        heapq.heappush(self._queue, (judged, self._number, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._queue:
+            turn = heapq.heappop(self._queue)[2]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
@@ -130,13 +194,13 @@ def make_app(verifier: Verifier, health: Health) -> FastAPI:
     app = FastAPI(  # its pages of docs would be fetched from elsewhere
         title="livek12 judge", version=health.judge, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    sent = Body()
+    sent, turns = Body(), Turns(verifier, health)
     _add_errors(app)
 
     @app.post("/verify", responses=problems)
     async def verify(body: Any = sent) -> Judgement:
         row = await asyncio.to_thread(one_row, body)
-        (judgement,) = await verifier.abatch([row], quiet=True)
+        (judgement,) = await turns.judge([row])
         if judgement.decided_by == "input":
             raise BadRequest(judgement.reason)
         return judgement
@@ -144,11 +208,11 @@ def make_app(verifier: Verifier, health: Health) -> FastAPI:
     @app.post("/verify/batch", responses=problems)
     async def verify_batch(body: Any = sent) -> Judgements:
         rows = await asyncio.to_thread(many_rows, body)
-        return Judgements(judgements=await verifier.abatch(rows, quiet=True))
+        return Judgements(judgements=await turns.judge(rows))
 
     @app.get("/health")
     async def get_health() -> Health:
-        return health
+        return health.model_copy(update={"waiting": turns.waiting})
 
     describe(app.openapi())
     return app
@@ -160,7 +224,7 @@ def _add_errors(app: FastAPI) -> None:
     from starlette.exceptions import HTTPException
 
     def answer(text: str, status: int) -> JSONResponse:
-        return JSONResponse({"error": one_line(text, 200)}, status)
+        return JSONResponse({"error": one_line(text, 200)}, status, headers=_RETRY if status == 503 else None)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Any, error: RequestValidationError) -> JSONResponse:
@@ -207,11 +271,14 @@ class Gate:
         if declared.isdecimal() and int(declared) > READ_AT_MOST:
             await _refuse(send, 413, _TOO_LARGE)
             return
-        body = bytearray()
+        body, reserved = bytearray(), min(int(declared), LARGEST_BODY) if declared.isdecimal() else 0
+        fits = self._in_hand + reserved <= IN_HAND
+        reserved *= fits
+        self._in_hand += reserved
         try:
             try:
                 async with asyncio.timeout(BODY_SECONDS):
-                    seen = await self._read(body, receive)
+                    seen = await self._read(body, receive, reserved, fits)
             except TimeoutError:
                 await _refuse(send, 408, f"a body has to arrive within {BODY_SECONDS} seconds")
                 return
@@ -221,11 +288,27 @@ class Gate:
             if problem is not None:
                 await _refuse(send, *problem)
             else:
-                await self._app(scope, _replayed(bytes(body), receive), send)
+                await self._answer(scope, bytes(body), receive, send)
         finally:
-            self._in_hand -= len(body)
+            self._in_hand -= max(reserved, len(body))
 
-    async def _read(self, body: bytearray, receive: Receive) -> int | None:
+    async def _answer(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """Cancels the work when the client goes."""
+        work = asyncio.ensure_future(self._app(scope, _replayed(body), send))
+        gone = asyncio.ensure_future(_departure(receive))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and gone.exception() is None:
+                work.cancel()
+                with suppress(asyncio.CancelledError):
+                    await work
+            else:
+                await work
+        finally:
+            gone.cancel()
+            work.cancel()
+
+    async def _read(self, body: bytearray, receive: Receive, reserved: int, fits: bool) -> int | None:
         """Returns the bytes received, None from a client that has gone."""
         seen, more = 0, True
         while more and seen <= READ_AT_MOST:
@@ -234,9 +317,10 @@ class Gate:
                 return None
             piece, more = message.get("body", b""), message.get("more_body", False)
             seen += len(piece)
-            if seen <= LARGEST_BODY and self._in_hand + len(piece) <= IN_HAND:
+            more_room = max(0, min(len(piece), seen - reserved))
+            if fits and seen <= LARGEST_BODY and self._in_hand + more_room <= IN_HAND:
                 body += piece
-                self._in_hand += len(piece)
+                self._in_hand += more_room
         return seen
 
     @staticmethod
@@ -250,13 +334,18 @@ class Gate:
         return (413, _TOO_MANY) if too_many_values(body) else None
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+async def _departure(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _replayed(body: bytes) -> Receive:
     given = False
 
     async def receiving() -> Message:
         nonlocal given
         if given:
-            return await receive()
+            await asyncio.Future()  # nothing more comes; `Gate` looks out for the client
         given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -266,6 +355,8 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 async def _refuse(send: Send, status: int, text: str) -> None:
     body = json.dumps({"error": text}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 503:
+        headers += [(name.encode(), value.encode()) for name, value in _RETRY.items()]
     if status in (408, 413):
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     await send({"type": "http.response.start", "status": status, "headers": headers})

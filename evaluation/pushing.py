@@ -1,6 +1,7 @@
 """Pushes a finished run to a data set of the Hub, or to any folder that fsspec can write.
 
-Contract: a push is one commit on the Hub; elsewhere a manifest (`push.json`) marks it as unfinished until it is whole.
+Contract: a push is one commit on the Hub; elsewhere its files lie in a folder named by their hash, and a manifest
+(`push.json`) that names it is written last, so that readers see the old run or the new one.
 Questions with held-back answers, and those made from them, are pushed only on request; nothing without a licence goes
 to a public data set. The pushed run.json has no secret and no address of an endpoint.
 """
@@ -12,6 +13,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,17 +28,19 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.remote import (
     MANIFEST,
-    RUN_FILE,
     Manifest,
     PushedFile,
     Stored,
     failure,
     is_address,
+    is_run_file,
     open_place,
+    read_manifest,
     shown,
     stored,
 )
-from livek12.core.run.spec import RunSpec, differences, read_spec
+from livek12.core.run.spec import RunSpec, differences, public_json, read_spec
+from livek12.core.run.sums import summed_name, sums_line, sums_path
 from livek12.core.run_answers import read_answers
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.exports import held_releases
@@ -46,8 +50,6 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 _HUB: Final = re.compile(r"hf://datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)(?P<folder>(?:/\w[\w.-]*)*)/?", re.ASCII)
-_ENDPOINTS: Final = ("base_url",)
-REPORT: Final = "report.json"
 _MOST_SPEC: Final = 16 << 20
 _CARD: Final = """\
 ---
@@ -138,15 +140,11 @@ def _files(run: RunFolder) -> dict[str, Path | bytes]:
     dead = {path.name for stem in STEMS for path in run.path.glob(f"{stem}-*.jsonl")}
     dead -= {path.name for stem in STEMS for path in journal_files(run.path, stem)}
     for path in sorted(run.path.iterdir()):
-        wanted = (RUN_FILE.fullmatch(path.name) and path.name not in dead) or path.name == REPORT
+        wanted = is_run_file(path.name) and not {path.name, summed_name(path.name)} & dead
         if wanted and path.is_file() and not path.is_symlink():
             files[path.name] = path
-    spec = run.spec()
-    args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
-    files.pop("run.json")
-    return files | {
-        "run.json": (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
-    }
+    content = public_json(run.spec())
+    return files | {"run.json": content, sums_path(Path("run.json")).name: sums_line(content)}
 
 
 def _size(file: Path | bytes) -> int:
@@ -176,23 +174,26 @@ def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: Run
 
 def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -> Pushed:
     system, path = open_place(address)
-    there = stored(address, system, path)
+    before = read_manifest(address, system, path)
+    there = stored(address, system, f"{path}/{before.folder}" if before else path)
     _check_same(address, system, there, run.spec())
-    manifest = f"{path}/{MANIFEST}"
+    pushed = Manifest(files={name: _account(file) for name, file in files.items()})
+    folder = f"{path}/{pushed.folder}"
     try:
         if not system.async_impl:  # fsspec's asynchronous ones store objects: no folders, and a typo made a bucket
-            system.makedirs(path, exist_ok=True)
-        system.pipe_file(manifest, Manifest().model_dump_json().encode())
+            system.makedirs(folder, exist_ok=True)
         for name, file in watched(files.items(), f"sending {run.path.name}", len(files)):
             if isinstance(file, bytes):
-                system.pipe_file(f"{path}/{name}", file)
+                system.pipe_file(f"{folder}/{name}", file)
             else:
-                system.put_file(str(file), f"{path}/{name}")
-        read = {name: _account(file) for name, file in files.items() if RUN_FILE.fullmatch(name)}
-        pushed = Manifest(whole=True, files=read)
-        system.pipe_file(manifest, pushed.model_dump_json().encode())
-        for name in there.keys() - files.keys():  # no reader looks at them any more
-            system.rm_file(there[name].path)
+                system.put_file(str(file), f"{folder}/{name}")
+        system.pipe_file(f"{path}/{MANIFEST}", pushed.model_dump_json().encode())
+        for name in there if pushed != before else ():  # no reader looks at them any more
+            if before is None or name in before.files:
+                system.rm_file(there[name].path)
+        if before is not None and before != pushed and not system.async_impl:
+            with suppress(OSError):
+                system.rmdir(f"{path}/{before.folder}")
     except Exception as error:
         raise failure(address, error) from None
     return Pushed(len(files), sum(map(_size, files.values())), shown(address))

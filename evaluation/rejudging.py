@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
 from livek12.core.progress import say, warn, watched
 from livek12.core.records import Failure, Question, Response, Sampling
 from livek12.core.run.access import check_out, make_folder
 from livek12.core.run.folder import HARNESS_MARKS, RunFolder
 from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import RunSpec, TaskSpec, check_size
+from livek12.core.run.sums import write_summed
 from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.lines import BAD_ENTRY, field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
@@ -112,7 +112,7 @@ def rejudge(
         questions = {name: _Kept(file) for name, file in spool.questions.items()}
         run = RunFolder.create_or_resume(out, spec, questions, warn)
         spool.marks.seek(0)
-        write_atomically(out / HARNESS_MARKS, (line.decode() for line in spool.marks))
+        write_summed(out / HARNESS_MARKS, (line.decode() for line in spool.marks))
         _store(run, spool)
     return run
 
@@ -198,13 +198,17 @@ def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model
 
 
 def _store(run: RunFolder, spool: _Spool) -> None:
-    done = run.answered() | KeySet(run.tries())
+    done, identity = run.answered() | KeySet(run.tries()), run.spec().identity
     spool.outcomes.seek(0)
     with run.writer("responses") as responses, run.writer("failures") as failures:
         for line in spool.outcomes:
             outcome = _outcome(line)
-            if str(outcome.key) not in done:
-                (responses if isinstance(outcome, Response) else failures).append(outcome)
+            if str(outcome.key) in done:
+                continue
+            if isinstance(outcome, Response):
+                responses.append(outcome.model_copy(update={"run": identity}))
+            else:
+                failures.append(outcome)
 
 
 def _outcome(line: bytes) -> Response | Failure:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question
 from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
 from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
+from livek12.core.run.sums import note_whole, write_summed
 from livek12.core.run_answers import answers_of, read_answers
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.deltas import Counterpart
@@ -75,7 +75,7 @@ class Scored:
         return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
 
     def _write_scores(self, file: Path) -> None:
-        write_atomically(file, self.text + "\n")
+        write_summed(file, self.text + "\n")
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
@@ -97,7 +97,9 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
     def write_page(page: Path) -> list[Path]:
         tables = article_tables({scores["run"]["model"]: outcomes}, shapes, profile).tables
-        return write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
+        further = write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
+        note_whole(page, pages=further[1:])
+        return further
 
     return Scored(folder, scores, write_page)
 

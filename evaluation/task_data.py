@@ -10,6 +10,7 @@ from typing import Any
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
+from livek12.core.questions import is_on_hub
 from livek12.core.records import Image, Question, Sampling
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
@@ -128,10 +129,11 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
     return Sampling(**{**own, **said})
 
 
-def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
+def reload_task_data(run: RunFolder, data: str = "", trusts: bool = True) -> TaskData:
     """Exam of a run with its pictures; without them where the data set is gone.
 
-    `data` is the new place of a data set that was moved.
+    `data` is the new place of a data set that was moved. `trusts` false: a run from elsewhere names no data set of the
+    Hub.
     """
     from livek12.evaluation.choosing import asked_again
     from livek12.tasks.registry import get_task
@@ -140,6 +142,9 @@ def reload_task_data(run: RunFolder, data: str = "") -> TaskData:
     tasks = [get_task(task.name) for task in spec.tasks]
     place = data or spec.tasks[0].data
     if all(is_logged(task.name) for task in tasks):  # all that is known of them stands in the run folder
+        return TaskData(place, tasks, {}, {})
+    if not trusts and not data and is_on_hub(place) and not run.made_here():
+        warn(f"there are no pictures: {run.path} was not made here, and only `report --data {place}` asks the Hub")
         return TaskData(place, tasks, {}, {})
     try:
         exam = load_task_data(place, tasks, spec.limit, asked_again(run))

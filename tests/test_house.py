@@ -190,6 +190,10 @@ def test_the_words_of_the_code_only_get_fewer_and_plainer() -> None:
 
 WRITERS = {
     "core/files.py": "the one place",
+    "core/compaction.py": "its own temporary files, which take their places",
+    "core/run/remote.py": "the cache of the user",
+    "core/run_answers.py": "the same",
+    "core/store.py": "the same",
     "core/run/leases.py": "links names that nobody has",
     "core/run/access.py": "a file without a name of its own",
     "engines/small_model.py": "the cache of the user",
@@ -200,16 +204,21 @@ WRITERS = {
     "dataset_builders/writing/": "a hidden folder of its own (`workspace`)",
     "dataset_builders/publishing/": "the same",
 }
-"""Modules that write in another way than by `core.files`, and where."""
+"""Modules that write, rename or remove in another way than by `core.files`, and where."""
 _WRITING = {
     *("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "rmtree", "copyfile", "copy2", "copytree"),
     *("os.link", "os.replace", "os.rename", "os.truncate", "os.symlink", "NamedTemporaryFile"),
+    *("unlink", "os.remove", "removedirs"),
 }
+_RENAMING = {"replace", "rename"}
+"""Of paths, where they have one argument."""
 
 
 def writes(call: ast.Call) -> bool:
-    """Whether a call writes a file, or opens one for that, or removes a folder with all that is in it."""
+    """Whether a call writes, renames or removes a file, opens one for writing, or removes a folder with its content."""
     name = ast.unparse(call.func)
+    if name not in _WRITING and name.rpartition(".")[2] in _RENAMING:
+        return len(call.args) == 1 and not call.keywords
     if name == "os.open":
         return any(flag in ast.unparse(call) for flag in ("O_WRONLY", "O_RDWR", "O_CREAT"))
     if name == "open" or name.endswith(".open"):
@@ -229,7 +238,7 @@ def calls(*rooms: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_files_are_written_in_one_way() -> None:
-    """Whatever lies in a folder that a user names is written by `core.files`, which follows no link."""
+    """Whatever lies in a folder that a user names is written and removed by `core.files`, which follows no link."""
     found = {path: node for path, node in calls(*ROOMS) if writes(node)}
     strange = {path: node.lineno for path, node in found.items() if not path.startswith(tuple(WRITERS))}
     assert not strange
@@ -250,6 +259,12 @@ def test_files_are_written_in_one_way() -> None:
         ("Run.open('ab', 'c')", True),
         ("RunFolder.open(path, warn)", False),
         ("write_atomically(path, text)", False),
+        ("path.unlink(missing_ok=True)", True),
+        ("temporary.replace(path)", True),
+        ("out.rename(old)", True),
+        ("os.rename(old, new)", True),
+        ("text.replace('a', 'b')", False),
+        ("dataclasses.replace(row, text='')", False),
     ],
 )
 def test_what_writes_is_noticed(code: str, expected: bool) -> None:

@@ -27,11 +27,13 @@ _LEFT = (
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+    ".*.sums*",
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
 _OWNED = (
     *_LEFT,
     *("run.json", "earlier-*.jsonl", "regrades.jsonl", "harness.jsonl", "label-plan.jsonl", "labels-*.jsonl"),
+    "signature.json",
     *("*.parquet", ".*.parquet.new", ".*.unpacked", "report", "report.*", ".report.*"),
 )
 """What we read or write in a run folder."""

@@ -22,7 +22,7 @@ import hashlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -30,15 +30,17 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
-from livek12.core.files import write_atomically
-from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict
+from livek12.core.files import remove_files, write_atomically
+from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict, canonical_json
 from livek12.core.rows import Row, fits, row_of
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
 from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
-from livek12.core.run.spec import RunSpec, check_size, differences, read_spec
+from livek12.core.run.spec import RunSpec, check_size, current_version, differences, read_spec
+from livek12.core.run.sums import sums_path, write_summed
+from livek12.core.store import Store
 
 QUESTIONS = "questions.jsonl"
 HARNESS_MARKS = "harness.jsonl"
@@ -100,11 +102,28 @@ class RunFolder:
             elif different := "; ".join(differences(before := run.spec(), spec)):
                 run._take_over(different, fence)
                 run._begin(spec, questions, fence)
-            elif on_problem and before.package_version != spec.package_version:
-                on_problem(f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}")
+            else:
+                if on_problem and before.package_version != spec.package_version:
+                    on_problem(
+                        f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}"
+                    )
+                if (version := current_version(before)) != before.record_version:
+                    run._write_spec(before.model_copy(update={"record_version": version}), fence)
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
+        with closing(Store("runs")) as store:
+            store.put(run._origin(), "")
         return run
+
+    def made_here(self) -> bool:
+        """True if a command on this machine began or resumed it, with the data that it names."""
+        with closing(Store("runs")) as store:
+            return store.get(self._origin()) is not None
+
+    def _origin(self) -> str:
+        spec = self.spec()
+        places = [task.data for task in spec.tasks]
+        return canonical_json([spec.identity, spec.questions_sha256, spec.started_at, places])
 
     def leave(self) -> None:
         """Leaves the run, even if a traceback keeps this object alive."""
@@ -131,8 +150,8 @@ class RunFolder:
             )
         fence()
         files = [file for stem in ("failures", "earlier") for file in journal_files(self.path, stem)]
-        for file in (self._file("run.json"), *files):
-            file.unlink()
+        names = ["run.json", *(file.name for file in files)]
+        remove_files(self.path, [*names, *(sums_path(Path(name)).name for name in names)])
         if self.on_problem:
             self.on_problem(f"{self.path}: held a run without any response, which gives way to this one: {different}")
 
@@ -164,7 +183,7 @@ class RunFolder:
             self._write_spec(self.spec().model_copy(update=changes), fence)
 
     def _write_spec(self, spec: RunSpec, fence: Fence, new: bool = False) -> None:
-        write_atomically(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
+        write_summed(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
         """Questions of each task in run order; pictures without bytes."""
@@ -206,7 +225,7 @@ class RunFolder:
 
     def writer(self, stem: str) -> JournalWriter:
         """Writer for a stem: `responses`, `earlier`, `failures`, `verdicts` or `repeats`."""
-        return JournalWriter(self.path, stem)
+        return JournalWriter(self.path, stem, summed=True)
 
     def responses(self) -> Iterator[Response]:
         """Responses of the run, one a key: the first that was stored."""
@@ -228,7 +247,7 @@ class RunFolder:
     def expected(self, questions: Collection[tuple[str, str]] | None = None) -> Expected:
         """Filter for responses of this run, or of some of its questions."""
         spec, on_problem = self.spec(), self.on_problem if questions is None else None
-        return Expected(self.path, spec.model, questions or self.asked().keys(), spec.trials, on_problem)
+        return Expected(self.path, spec.model, spec.identity, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
         """Keys that have a response now; the same set each time, reading only new lines."""

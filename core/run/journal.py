@@ -8,7 +8,6 @@ lines (`core.packed`) are read first.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import weakref
@@ -23,32 +22,33 @@ from typing import Generic, NamedTuple, Self, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.files import refuse_pointer
+from livek12.core.files import heal, refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.run.leases import Lease, shared
 from livek12.core.run.locks import close_own, lease_own, lock_own, owns
+from livek12.core.run.sums import RunningSum
 
-_BLOCK = 1 << 16
 _SYNC_SECONDS = 1.0
 
 
 class LineFile:
     """File of whole lines, held by this process alone; a context manager, not thread-safe.
 
-    A missing file is made, and a torn last line healed.
+    A missing file is made, and a torn last line healed. `summed`: its sums are noted (`core.run.sums`).
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, summed: bool = False) -> None:
         fd = lock_own(path)
         if fd is None:
             raise UserError(f"{path}: another process writes it; wait for it or choose another file")
         heal(fd)
-        self._use(path, fd)
+        self._use(path, fd, summed)
 
-    def _use(self, path: Path, fd: int) -> None:
+    def _use(self, path: Path, fd: int, summed: bool) -> None:
         self.path, self._fd = path, fd
         self._synced = time.monotonic()
+        self._sum = RunningSum(path, fd) if summed else None
 
     def write_line(self, text: str) -> None:
         """Writes the text as one line."""
@@ -70,6 +70,10 @@ class LineFile:
                 f"{self.path}: cannot store a record ({error.strerror}); everything before it is stored: "
                 "make room and run the same command again"
             ) from error
+        if self._sum is not None and self._sum.add(line):
+            with suppress(OSError):
+                self.sync()
+                self._sum.note()
 
     def sync(self) -> None:
         """Flushes to the disk."""
@@ -81,6 +85,8 @@ class LineFile:
         if owns(self._fd):
             try:
                 os.fsync(self._fd)
+                if self._sum is not None:
+                    self._sum.note()
             finally:
                 close_own(self._fd)
                 self._fd = -1
@@ -94,32 +100,14 @@ class LineFile:
         self.close()
 
 
-def heal(fd: int) -> None:
-    """Completes a last line that is valid JSON, else removes it."""
-    size = os.lseek(fd, 0, os.SEEK_END)
-    start, tail = size, b""
-    while start > 0 and b"\n" not in tail:
-        step = min(_BLOCK, start)
-        start -= step
-        tail = os.pread(fd, step, start) + tail
-    torn = tail[tail.rfind(b"\n") + 1 :]
-    if not torn:
-        return
-    try:
-        json.loads(torn)
-    except ValueError:
-        os.ftruncate(fd, size - len(torn))
-    else:
-        os.write(fd, b"\n")
-
-
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """Key and model of a response; its line is checked to be whole, and its texts are not built."""
+    """Key, model and run of a response; its line is checked to be whole, and its texts are not built."""
 
     key: Key
     text: str
     engine: str
     model: str
+    run: str | None = None
 
 
 R = TypeVar("R", bound=Record)
@@ -142,8 +130,8 @@ class Place(NamedTuple):
 class JournalWriter(LineFile):
     """Appends records to the first file of the stem that no living writer holds."""
 
-    def __init__(self, folder: Path, stem: str) -> None:
-        self._use(*_take_file(folder, stem))
+    def __init__(self, folder: Path, stem: str, summed: bool = False) -> None:
+        self._use(*_take_file(folder, stem), summed)
 
     def append(self, record: Record) -> None:
         """Writes the record as one line."""

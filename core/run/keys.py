@@ -62,7 +62,7 @@ class KeySet(AbstractSet[str]):
 
 
 class ByModel(Protocol):
-    """Response, as far as its key and model."""
+    """Response, as far as its key, model and run."""
 
     @property
     def key(self) -> Key:
@@ -72,6 +72,10 @@ class ByModel(Protocol):
     def model(self) -> str:
         """Its model."""
 
+    @property
+    def run(self) -> str | None:
+        """Its run."""
+
 
 class Expected:
     """Filter for responses of a run's model to its questions; counts the others."""
@@ -80,11 +84,12 @@ class Expected:
         self,
         path: Path,
         model: str,
+        run: str,
         asked: Container[tuple[str, str]],
         trials: int,
         on_problem: Callable[[str], None] | None = None,
     ) -> None:
-        self._path, self._model, self._trials, self._on_problem = path, model, trials, on_problem
+        self._path, self._model, self._run, self._trials, self._on_problem = path, model, run, trials, on_problem
         self._asked = asked
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
@@ -95,6 +100,8 @@ class Expected:
             return self._refused("unasked", f"is to {key}, which this run does not ask")
         if response.model != self._model:
             return self._refused("model", f"is by {response.model!r:.80}, and this run asks {self._model!r}")
+        if response.run not in (None, self._run):
+            return self._refused("run", f"is of run {response.run!r:.20}, asked otherwise, and this is {self._run}")
         return True
 
     def tell(self) -> None:

@@ -22,24 +22,25 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.files import create, write_atomically
+from livek12.core.files import create, remove_files, write_atomically
 from livek12.core.hub import reason
 from livek12.core.packed import PACKED, STEMS, PackedLines
 from livek12.core.progress import Progress, warn
 from livek12.core.records import Record
 from livek12.core.run.locks import close_own, lock_own
+from livek12.core.run.sums import summed_name
 from livek12.core.store import cache_folder
 from livek12.core.text import one_line
 
 _JOURNALS: Final = "|".join(STEMS)
 RUN_FILE: Final = re.compile(
-    rf"run\.json|(?:questions|regrades|harness|imported|label-plan)\.jsonl|labels-[\w.-]+\.jsonl"
+    rf"(?:run|report|signature)\.json|(?:questions|regrades|harness|imported|label-plan)\.jsonl|labels-[\w.-]+\.jsonl"
     rf"|(?:{_JOURNALS})-[\w.-]+\.jsonl|(?:{_JOURNALS})\.parquet",
     re.ASCII,
 )
-"""The files that a run is read from; reports are made of them."""
+"""The files that a run is read from, and its scores."""
 MANIFEST: Final = "push.json"
-"""Where a place has no commits: the files of the last push that came to its end, with size and SHA-256 of each."""
+"""Where a place has no commits: the files of the last push, in the folder named by their hash."""
 _MOST_MANIFEST: Final = 16 << 20
 MOST_FILES: Final = 20_000
 MOST_BYTES: Final = 256 << 30
@@ -65,10 +66,19 @@ class PushedFile(Record):
 
 
 class Manifest(Record):
-    """Push: its files, if it is `whole`."""
+    """Files of a push."""
 
-    whole: bool = False
     files: dict[str, PushedFile] = {}
+
+    @property
+    def folder(self) -> str:
+        """Name of their folder."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+
+def is_run_file(name: str) -> bool:
+    """True for the files of a run and their sums."""
+    return RUN_FILE.fullmatch(summed_name(name) or name) is not None
 
 
 def run_folder(place: str | Path, texts: bool = True) -> Path:
@@ -121,7 +131,7 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
     files_by_name: dict[str, Stored] = {}
     for entry in entries:
         folder, _, name = str(entry["name"]).rpartition("/")
-        if folder.strip("/") == path.strip("/") and entry.get("type") == "file" and RUN_FILE.fullmatch(name):
+        if folder.strip("/") == path.strip("/") and entry.get("type") == "file" and is_run_file(name):
             about = json.dumps(entry, sort_keys=True, default=str)
             files_by_name[name] = Stored(
                 str(entry["name"]), int(entry.get("size") or 0), hashlib.sha256(about.encode()).hexdigest()
@@ -139,8 +149,8 @@ def fetch(address: str, texts: bool = True) -> Path:
     Harness marks and people's labels are joined by texts, so they force `texts`.
     """
     files, path = open_place(address)
-    there = stored(address, files, path)
-    pushed = read_manifest(address, files, path) if there else None
+    pushed = read_manifest(address, files, path)
+    there = stored(address, files, f"{path}/{pushed.folder}" if pushed else path)
     if pushed is not None:
         there = _as_pushed(address, there, pushed)
     if "run.json" not in there:
@@ -173,7 +183,7 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
     try:
         with files.open(f"{path}/{MANIFEST}", "rb") as file:
             return Manifest.model_validate_json(file.read(_MOST_MANIFEST))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, FileExistsError):  # below a file
         return None
     except ValidationError:
         raise UserError(f"{shown(address)}: holds a {MANIFEST} that cannot be read; push the run again") from None
@@ -182,10 +192,6 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
 
 
 def _as_pushed(address: str, there: Mapping[str, Stored], pushed: Manifest) -> dict[str, Stored]:
-    if not pushed.whole:
-        raise UserError(
-            f"{shown(address)}: a push to it is going on or was cut off; wait for it, or push the run again"
-        )
     for name, file in pushed.files.items():
         if name not in there or there[name].size != file.size:
             what = "has gone since" if name not in there else "is another than when"
@@ -207,8 +213,7 @@ def _renew(address: str, files: Any, there: Mapping[str, Stored], folder: Path, 
     if size > min(MOST_BYTES, room):
         most = f"{room / 1e9:,.1f} GB are free" if size > room else f"{MOST_BYTES / 1e9:,.0f} GB are the most"
         raise UserError(f"{shown(address)}: {size / 1e9:,.1f} GB to fetch, and {most}; make room in {folder.parent}")
-    for name in prints.keys() - there.keys():
-        (folder / name).unlink(missing_ok=True)
+    remove_files(folder, prints.keys() - there.keys())
     kept = {name: prints[name] for name in prints.keys() & there.keys() - due.keys()}
     try:
         with Progress(f"fetching {shown(address)}", len(due), patient=True) as progress:
@@ -225,7 +230,7 @@ def _known(account: Path) -> dict[str, str]:
     with suppress(OSError, ValueError):
         prints = json.loads(account.read_bytes())
         if isinstance(prints, dict):
-            return {str(name): str(print) for name, print in prints.items() if RUN_FILE.fullmatch(str(name))}
+            return {str(name): str(print) for name, print in prints.items() if is_run_file(str(name))}
     return {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_vali
 
 from livek12.core.arguments import HIDDEN, as_text, masked
 from livek12.core.errors import UserError
-from livek12.core.records import RECORD_VERSION, Record, Sampling
+from livek12.core.records import RECORD_VERSION, Record, Sampling, canonical_json
 from livek12.core.run.markings import in_words
 from livek12.core.version import __version__
 
@@ -27,7 +28,7 @@ CARRIERS = frozenset({"livek12", "aiohttp"})
 """Libraries that carry requests and have no part in an answer; they may change too."""
 
 
-PACKED_VERSION = 5
+PACKED_VERSION = 7
 """Version of a run folder whose journals are Parquet (`core.packed`), which earlier versions cannot see."""
 
 
@@ -110,6 +111,19 @@ class RunSpec(Record):
         return masked(args)
 
     @property
+    def identity(self) -> str:
+        """Short hash of what `differences` compares, without versions."""
+        args = {
+            name: as_text(value) for name, value in masked(self.engine_args).items() if name not in OPERATIONAL_ARGS
+        }
+        fields = {
+            **self.model_dump(include={"model", "engine", "trials", "limit"}),
+            "args": {name: text for name, text in args.items() if HIDDEN not in text and text != as_text(None)},
+            "tasks": {task.name: _asked_by(task) for task in self.tasks},
+        }
+        return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
+
+    @property
     def known_judges(self) -> tuple[str, ...]:
         """Versions of all judges that ever marked the run; of older runs, of the last ones."""
         return tuple(self.judged_by or self.judges.values())
@@ -132,6 +146,28 @@ def check_size(questions: int, trials: int) -> None:
         raise UserError(f"{trials:,} trials: a run has at most {MOST_TRIALS:,}")
     if questions * trials > MOST_ANSWERS:
         raise UserError(f"{questions:,} questions × {trials:,} trials: a run has at most {MOST_ANSWERS:,} answers")
+
+
+def _asked_by(task: TaskSpec) -> list[Any]:
+    return [
+        task.prompt_sha256,
+        task.data_sha256,
+        task.sampling.model_copy(update={"thinking_optional": False}).model_dump(),
+    ]
+
+
+_ENDPOINTS = ("base_url",)
+
+
+def current_version(spec: RunSpec) -> int:
+    """Version of a run's records when this version adds some."""
+    return PACKED_VERSION if spec.record_version in (5, PACKED_VERSION) else RECORD_VERSION
+
+
+def public_json(spec: RunSpec) -> bytes:
+    """Content of a run.json that others see: without addresses of endpoints."""
+    args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
+    return (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
 
 
 class _Maker(BaseModel):

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
+from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Verdict, canonical_json
 from livek12.core.run.spec import TaskSpec
 from livek12.core.scoring import Row
@@ -70,7 +70,7 @@ def _write_task(export: Export, task: TaskSpec, out: Path) -> Iterator[Path]:
             "total_rows": lines,
         }
     else:
-        samples.unlink()
+        remove_files(samples.parent, [samples.name])
     file = out / place / f"{name}.json"
     write_atomically(file, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     yield file

@@ -171,7 +171,7 @@ def _held(path: Path) -> LineFile:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            return LineFile(path)
+            return LineFile(path, summed=True)
         except UserError:
             if time.monotonic() > end:
                 raise

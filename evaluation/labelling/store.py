@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.files import remove_files
 from livek12.core.records import ERROR_TYPES
 from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import PERSON_NAME
@@ -56,7 +57,7 @@ class LabelStore:
             while self._files:
                 file = self._files.popitem()[1]
                 if not file.path.stat().st_size:  # nobody said anything
-                    file.path.unlink()
+                    remove_files(self.folder, [file.path.name])
                 file.close()
 
     def labels(self, rater: str) -> Mapping[int, Label]:
@@ -118,7 +119,7 @@ class LabelStore:
         }
 
     def _open(self, rater: str) -> None:
-        file = LineFile(self.folder / label_file(rater))
+        file = LineFile(self.folder / label_file(rater), summed=True)
         try:
             labels = read_labels(file.path, None, lambda line: None) if file.path.stat().st_size else []
             pairs, _ = fit_labels(labels, self.answers)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
 from livek12.core.progress import warn
 from livek12.core.run.access import make_folder
+from livek12.core.run.sums import write_summed
 
 READERS: Final[dict[str, str]] = {
     "jsonl": "livek12.evaluation.logs.jsonl",
@@ -135,5 +135,5 @@ def as_jsonl(path: Path, source: str, tasks: Collection[str], out: Path) -> Path
         raise UserError(f"{path}: no such file or folder; give what {source} wrote")
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in joined(source, path, tasks)]
     make_folder(out)
-    write_atomically(out / IMPORTED, "".join(lines))
+    write_summed(out / IMPORTED, "".join(lines))
     return out / IMPORTED

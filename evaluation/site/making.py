@@ -704,7 +704,7 @@ def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[s
     from livek12.evaluation.task_data import reload_task_data
 
     try:
-        exam = reload_task_data(RunFolder(path))
+        exam = reload_task_data(RunFolder(path), trusts=False)
     except UserError as error:
         warn(f"{path.name}: its questions are shown without pictures: {error}")
         return None

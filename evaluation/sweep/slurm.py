@@ -17,7 +17,7 @@ from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
+from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Record
 from livek12.evaluation.sweep.notes import WorkPlace, ended, note_file, read_note, take
 from livek12.evaluation.sweep.plan import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
@@ -223,7 +223,8 @@ def _submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[st
         say(f"everything is in the queue already, the last as job {jobs.finish}")
         return
     for run, part in wanted:
-        note_file(plan.work, run.label, part).unlink(missing_ok=True)
+        note = note_file(plan.work, run.label, part)
+        remove_files(note.parent, [note.name])
     arrays = {
         job: parts
         for job, parts in jobs.arrays.items()

@@ -25,6 +25,7 @@ def label_plan(
     from livek12.core.files import write_atomically
     from livek12.core.progress import warn
     from livek12.core.run.folder import LABEL_PLAN, RunFolder
+    from livek12.core.run.sums import write_summed
     from livek12.evaluation.studies.label_plan import METRICS
     from livek12.evaluation.studies.label_plan import label_plan as chosen
 
@@ -32,7 +33,8 @@ def label_plan(
     if file.exists():
         raise UserError(f"{file}: is there already; remove it, or name another file by --out")
     rows = chosen(RunFolder.open(run, warn).judged_rows(), budget, seed, one_of("--metric", metric, METRICS))
-    write_atomically(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write = write_atomically if out else write_summed
+    write(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     counts: dict[str, list[int]] = {}
     for row in rows:
         counts[f"{row['task']}, {row['stratum']}"] = [row["planned"], row["answers"]]

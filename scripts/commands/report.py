@@ -27,7 +27,8 @@ def report(
 
     formulas = profile_named(profile)
     folder = RunFolder.open(run, warn)
-    if not finish(folder, formulas, exam=task_data.reload_task_data(folder, data), as_json=as_json).written:
+    exam = task_data.reload_task_data(folder, data, trusts=False)
+    if not finish(folder, formulas, exam=exam, as_json=as_json).written:
         raise typer.Exit(1)
     if pdf:
         from livek12.report.html import further_pages

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
+from livek12.core.files import remove_files, write_atomically
 from livek12.core.questions import Facts, open_card
 from livek12.core.version import __version__
 from livek12.tasks.base import Task
@@ -102,7 +102,7 @@ def write(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob(f"{PREFIX}*.yaml"):
             if old not in texts and old.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):
-                old.unlink()
+                remove_files(folder, [old.name])
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); choose another --out") from None
     for file, text in texts.items():

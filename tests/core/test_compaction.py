@@ -131,9 +131,9 @@ def test_a_run_goes_on_after_it_was_compacted_and_is_compacted_again(run: Path) 
 
 def test_earlier_versions_refuse_a_compacted_run(run: Path) -> None:
     compact(run)
-    assert json.loads((run / "run.json").read_text())["record_version"] == 5  # they read up to 4
+    assert json.loads((run / "run.json").read_text())["record_version"] == 7  # they read up to 5
     restore(run)
-    assert json.loads((run / "run.json").read_text())["record_version"] == 4
+    assert json.loads((run / "run.json").read_text())["record_version"] == 6
 
 
 def test_nobody_may_be_at_work(run: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from livek12.core.compaction import compact
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Key, Question, Response, Sampling, Verdict
 from livek12.core.run.folder import RunFolder, without_bytes
@@ -91,6 +92,7 @@ def test_another_run_is_refused_saying_what_differs(run: RunFolder, changes: dic
         RunFolder.create_or_resume(run.path, spec(**changes), {})
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+    assert spec(**changes).identity != spec().identity
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,14 @@ def test_the_same_run_goes_on(run: RunFolder, changes: dict[str, object]) -> Non
     told: list[str] = []
     assert RunFolder.create_or_resume(run.path, spec(**changes), {}, told.append).answered() == {"t/a/0"}
     assert [line.endswith("goes on with 9.9") for line in told] == [True] * ("package_version" in changes)
+    assert spec(**changes).identity == spec().identity
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 6), (5, 7), (6, 6), (7, 7)])
+def test_a_run_of_older_records_is_of_later_ones_when_it_goes_on(run: RunFolder, before: int, after: int) -> None:
+    """An earlier version would take responses that name their run for damaged lines."""
+    run.amend(record_version=before)
+    assert RunFolder.create_or_resume(run.path, spec(), {}).spec().record_version == after
 
 
 def test_a_run_without_a_response_gives_way_to_the_corrected_one(tmp_path: Path) -> None:
@@ -316,6 +326,26 @@ def test_responses_of_another_model_never_count(run: RunFolder) -> None:
     assert opened.answered() == {"t/a/0", "t/c/0"}, "b is asked again"
     line = f"{run.path}: 2 of its responses passed over: the first is by 'other', and this run asks 'm'"
     assert set(told) == {line}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_responses_of_a_run_that_asked_otherwise_never_count(run: RunFolder, packed: bool) -> None:
+    told: list[str] = []
+    other = spec(tasks=[task_spec(sampling=Sampling(max_tokens=5))]).identity
+    with run.writer("responses") as responses:
+        for name, identity in (("a", other), ("a", spec().identity), ("b", other), ("c", None)):
+            responses.append(response(name).model_copy(update={"run": identity}))
+    run.leave()
+    if packed:
+        compact(run.path)
+    opened = RunFolder.open(run.path, told.append)
+    assert {str(found.key): found.run for found in opened.responses()} == {"t/a/0": spec().identity, "t/c/0": None}
+    assert opened.answered() == {"t/a/0", "t/c/0"}, "b is asked again"
+    assert sum(row.response is not None for row in opened.rows(texts=False)) == 2
+    assert set(told) == {
+        f"{run.path}: 2 of its responses passed over: the first is of run {other!r}, asked otherwise,"
+        f" and this is {spec().identity}"
+    }
 
 
 def test_judged_are_the_responses_with_a_verdict_on_this_very_text(run: RunFolder) -> None:

@@ -26,7 +26,17 @@ from tests.test_docs import fences, printed
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import Verifier
 from livek12.core.serving.addresses import Idlers
-from livek12.evaluation.judge_service import DEEPEST, LARGEST_BODY, MOST_IN_BODY, MOST_ROWS, MOST_VALUES, Gate, PairRow
+from livek12.evaluation.judge_service import (
+    DEEPEST,
+    LARGEST_BODY,
+    MOST_IN_BODY,
+    MOST_ROWS,
+    MOST_VALUES,
+    Gate,
+    Health,
+    PairRow,
+    Turns,
+)
 from livek12.evaluation.verify import FIELDS
 
 pytestmark = pytest.mark.slow
@@ -168,7 +178,7 @@ def test_the_snippet_of_the_page_works(served: Served, capsys: pytest.CaptureFix
 
 
 def test_health_names_the_judge(served: Served, verdicts: list[dict[str, Any]]) -> None:
-    assert served.ask("/health") == (200, {"judge": served.judge, "models": [], "workers": 2})
+    assert served.ask("/health") == (200, {"judge": served.judge, "models": [], "workers": 2, "waiting": 0})
     assert served.judge == verdicts[0]["judge"]
 
 
@@ -340,6 +350,99 @@ def test_a_body_that_does_not_come_is_waited_for_in_bounds(monkeypatch: pytest.M
     for more in (True, True, False):
         asyncio.run(gate(scope, begins(more), sending))
     assert told == [408, 408, 200], "and what was in hand is given back"
+
+
+def posted(declared: int) -> dict[str, Any]:
+    headers = [(b"host", b"127.0.0.1:7870"), (b"content-type", b"application/json")]
+    return {"type": "http", "method": "POST", "headers": [*headers, (b"content-length", str(declared).encode())]}
+
+
+def test_a_declared_body_has_its_room_before_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thirty that come at once, those that fit are read to their end."""
+    monkeypatch.setattr("livek12.evaluation.judge_service.IN_HAND", 100)
+    told: list[tuple[int, bool]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            told.append((message["status"], b"retry-after" in dict(message["headers"])))
+
+    async def body() -> Any:
+        left = [b"x" * 10] * 3
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return {"type": "http.request", "body": left.pop(), "more_body": bool(left)} if left else await forever()
+
+        return receive
+
+    async def forever() -> Any:
+        return await asyncio.Future()
+
+    async def all_at_once() -> None:
+        gate = Gate(app, "127.0.0.1")
+        await asyncio.gather(*[gate(posted(30), await body(), sending) for _ in range(30)])
+        await gate(posted(30), await body(), sending)
+
+    asyncio.run(all_at_once())
+    assert sorted(told) == [(200, False)] * 4 + [(503, True)] * 27
+
+
+def test_the_work_for_a_client_that_has_gone_is_cancelled() -> None:
+    told: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.Future()
+        except asyncio.CancelledError:
+            told.append("cancelled")
+            raise
+
+    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"{}", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0.01)
+        return messages.pop()
+
+    asyncio.run(asyncio.wait_for(Gate(app, "127.0.0.1")(posted(2), receive, receive), 5))
+    assert told == ["cancelled"]
+
+
+class Slow:
+    """A verifier whose rows take a while; notes the rows of each slice."""
+
+    def __init__(self) -> None:
+        self.slices: list[list[str]] = []
+
+    async def abatch(self, rows: list[str], quiet: bool) -> list[str]:
+        self.slices.append(rows)
+        await asyncio.sleep(0.12)
+        return rows
+
+
+def test_small_requests_overtake_large_ones() -> None:
+    verifier: Any = Slow()
+    turns = Turns(verifier, Health(judge="rules", models=[], workers=2))
+
+    async def ask() -> None:
+        batches = [asyncio.ensure_future(turns.judge([f"{name}{n}" for n in range(9)])) for name in "abcd"]
+        await asyncio.sleep(0.2)
+        assert turns.waiting == 2
+        gone = asyncio.ensure_future(turns.judge(["gone"]))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert await turns.judge(["small"]) == ["small"]
+        assert sum(map(len, verifier.slices)) <= 2 * 2 * 3, "of 36 rows"
+        assert [len(judged) for judged in await asyncio.gather(*batches)] == [9] * 4
+        assert [len(judged) for judged in await asyncio.gather(*(turns.judge(["x"]) for _ in range(5)))] == [1] * 5
+
+    asyncio.run(ask())
+    assert ["gone"] not in verifier.slices
+    assert max(map(len, verifier.slices)) == 2, "slices of rows that take long stay short"
+    assert turns.waiting == 0
 
 
 def test_connections_on_which_nothing_is_asked_are_closed() -> None:

@@ -18,9 +18,10 @@ from livek12.core.errors import UserError
 from livek12.core.packed import PackedLines, packed_path
 from livek12.core.run import remote
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.remote import RUN_FILE, fetch, run_folder, shown
+from livek12.core.run.remote import RUN_FILE, Manifest, fetch, run_folder, shown
 from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.api import Run
+from livek12.evaluation.checking import check_run
 from livek12.evaluation.pushing import PushWishes, push
 from livek12.evaluation.reporting import score
 from tests.evaluation.test_site import TASK, asked, simple
@@ -47,6 +48,18 @@ def run(tmp_path: Path) -> Path:
     return simple(tmp_path / "qwen3", "qwen3", [True, False, True], [asked(n) for n in range(1, 4)])
 
 
+def place(folder: str) -> str:
+    """Folder of the pushed files in the bucket."""
+    files = fsspec.filesystem("memory")
+    return f"{folder}/{Manifest.model_validate_json(files.cat_file(f'{folder}/push.json')).folder}"
+
+
+def names(folder: str) -> set[str]:
+    """Names of the pushed files without their sums."""
+    listed = fsspec.filesystem("memory").ls(place(folder), detail=False)
+    return {name for path in listed if not (name := str(path).rpartition("/")[2]).startswith(".")}
+
+
 def change_spec(run: Path, **fields: Any) -> None:
     file = run / "run.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
@@ -55,18 +68,17 @@ def change_spec(run: Path, **fields: Any) -> None:
 def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> None:
     address = f"{bucket}/season/qwen3"
     pushed = push(run, address, PLAIN)
-    files = fsspec.filesystem("memory")
-    there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl", "push.json"}
-    assert (pushed.files, pushed.address, pushed.commit) == (4, address, None)
+    assert names("/bucket/season/qwen3") == {"run.json", "questions.jsonl", "responses-0.jsonl", "verdicts-0.jsonl"}
+    assert (pushed.files, pushed.address, pushed.commit) == (7, address, None)
     copy = run_folder(address)
     assert copy.name == "qwen3"
     assert score(RunFolder(copy)) == score(RunFolder(run))
     assert Run(address).report == score(RunFolder(run))
     compact(run)
     push(run, address, PLAIN)  # the journals there go, for they are packed now
-    there = {str(name).rpartition("/")[2] for name in files.ls("/bucket/season/qwen3", detail=False)}
-    assert there == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet", "push.json"}
+    assert names("/bucket/season/qwen3") == {"run.json", "questions.jsonl", "responses.parquet", "verdicts.parquet"}
+    assert len(fsspec.filesystem("memory").ls("/bucket/season/qwen3", detail=False)) == 2
+    assert check_run(fetch(address)).faults == []
     assert score(RunFolder(fetch(address)))["tasks"] == score(RunFolder(run))["tasks"]
     assert not list(copy.glob("*-0.jsonl"))
     restore(run)
@@ -76,8 +88,8 @@ def test_a_run_comes_back_from_a_bucket_as_it_was(run: Path, bucket: str) -> Non
     }
 
 
-@pytest.mark.parametrize("cut", range(7))
-def test_of_half_a_push_nothing_is_read_in_silence(
+@pytest.mark.parametrize("cut", range(16))
+def test_of_half_a_push_the_old_run_is_read_or_the_new_one(
     run: Path, bucket: str, monkeypatch: pytest.MonkeyPatch, cut: int
 ) -> None:
     """A push of the compacted run over its journals, killed before each of its steps."""
@@ -106,11 +118,8 @@ def test_of_half_a_push_nothing_is_read_in_silence(
             push(run, address, PLAIN)
     monkeypatch.undo()
     monkeypatch.setenv("LIVEK12_CACHE", str(run.parent / "cache"))
-    if cut in (0, 6):  # not begun; nothing left but to remove what nobody looks at
-        assert score(RunFolder(fetch(address)))["tasks"] == before
-    else:
-        with pytest.raises(UserError, match="a push to it is going on or was cut off"):
-            fetch(address)
+    assert score(RunFolder(fetch(address)))["tasks"] == before
+    assert ("responses.parquet" in names("/bucket/qwen3")) == (cut > 7)
     push(run, address, PLAIN)
     assert score(RunFolder(fetch(address)))["tasks"] == before
 
@@ -121,7 +130,7 @@ def test_of_half_a_push_nothing_is_read_in_silence(
         ({"verdicts-0.jsonl": b""}, r"verdicts-0\.jsonl is another than when the run was pushed"),
         ({"verdicts-0.jsonl": None}, r"verdicts-0\.jsonl has gone since the run was pushed"),
         ({"push.json": b"{"}, r"push\.json that cannot be read"),
-        ({"push.json": b'{"whole": true, "files": {"run.json": {"size": -1, "sha256": ""}}}'}, "cannot be read"),
+        ({"push.json": b'{"files": {"run.json": {"size": -1, "sha256": ""}}}'}, "cannot be read"),
     ],
 )
 def test_what_is_not_what_was_pushed_is_told(run: Path, bucket: str, change: dict[str, bytes | None], why: str) -> None:
@@ -129,9 +138,9 @@ def test_what_is_not_what_was_pushed_is_told(run: Path, bucket: str, change: dic
     files = fsspec.filesystem("memory")
     for name, content in change.items():
         if content is None:
-            files.rm(f"/bucket/qwen3/{name}")
+            files.rm(f"{place('/bucket/qwen3')}/{name}")
         else:
-            files.pipe(f"/bucket/qwen3/{name}", content)
+            files.pipe(f"{'/bucket/qwen3' if name == 'push.json' else place('/bucket/qwen3')}/{name}", content)
     with pytest.raises(UserError, match=why):
         fetch(f"{bucket}/qwen3")
 
@@ -139,21 +148,24 @@ def test_what_is_not_what_was_pushed_is_told(run: Path, bucket: str, change: dic
 def test_a_file_of_the_same_size_is_not_taken_for_the_pushed_one(run: Path, bucket: str) -> None:
     push(run, f"{bucket}/qwen3", PLAIN)
     content = (run / "verdicts-0.jsonl").read_bytes()
-    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-0.jsonl", content.replace(b"true", b"null", 1))
+    fsspec.filesystem("memory").pipe(f"{place('/bucket/qwen3')}/verdicts-0.jsonl", content.replace(b"true", b"null", 1))
     with pytest.raises(UserError, match=r"verdicts-0\.jsonl is another than when the run was pushed"):
         fetch(f"{bucket}/qwen3")
 
 
 def test_what_is_no_file_of_the_push_is_passed_over(run: Path, bucket: str, capsys: pytest.CaptureFixture[str]) -> None:
     push(run, f"{bucket}/qwen3", PLAIN)
-    fsspec.filesystem("memory").pipe("/bucket/qwen3/verdicts-1.jsonl", b"{}\n")
+    fsspec.filesystem("memory").pipe(f"{place('/bucket/qwen3')}/verdicts-1.jsonl", b"{}\n")
     assert not (fetch(f"{bucket}/qwen3") / "verdicts-1.jsonl").exists()
     assert "passed over, as no files of what was pushed: verdicts-1.jsonl" in capsys.readouterr().err
 
 
 def test_a_place_without_a_manifest_is_read_as_before(run: Path, bucket: str) -> None:
     push(run, f"{bucket}/qwen3", PLAIN)
-    fsspec.filesystem("memory").rm("/bucket/qwen3/push.json")
+    files = fsspec.filesystem("memory")
+    for path in files.ls(place("/bucket/qwen3"), detail=False):
+        files.pipe(f"/bucket/qwen3/{path.rpartition('/')[2]}", files.cat_file(path))
+    files.rm("/bucket/qwen3/push.json")
     assert score(RunFolder(fetch(f"{bucket}/qwen3"))) == score(RunFolder(run))
 
 
@@ -218,9 +230,9 @@ def test_what_stands_beside_a_run_is_not_fetched(run: Path, bucket: str) -> None
         "responses-..\\x.jsonl",
         "images/a.png",
     ):
-        files.pipe(f"/bucket/qwen3/{name}", b"x")
+        files.pipe(f"{place('/bucket/qwen3')}/{name}", b"x")
     copy = fetch(f"{bucket}/qwen3")
-    assert {path.name for path in copy.iterdir()} == {
+    assert {path.name for path in copy.iterdir() if not path.name.endswith(".sums")} == {
         "run.json",
         "questions.jsonl",
         "responses-0.jsonl",
@@ -236,14 +248,14 @@ def test_a_copy_is_bounded(run: Path, bucket: str, monkeypatch: pytest.MonkeyPat
     with pytest.raises(UserError, match=r"to fetch, and .* are the most"):
         fetch(f"{bucket}/qwen3")
     monkeypatch.setattr(remote, "MOST_FILES", 3)
-    with pytest.raises(UserError, match="has 4 files"):
+    with pytest.raises(UserError, match="has 7 files"):
         fetch(f"{bucket}/qwen3")
 
 
 def test_a_file_that_grows_while_it_is_read_is_told(run: Path, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     push(run, f"{bucket}/qwen3", PLAIN)
     memory = fsspec.filesystem("memory")
-    listed = memory.ls("/bucket/qwen3", detail=True)
+    listed = memory.ls(place("/bucket/qwen3"), detail=True)
     monkeypatch.setattr(type(memory), "ls", lambda *_, **__: [{**one, "size": one["size"] - 1} for one in listed])
     with pytest.raises(UserError, match=r"is another than when the run was pushed"):
         fetch(f"{bucket}/qwen3")
@@ -256,7 +268,7 @@ def test_addresses_that_hold_no_run_end_in_a_line(
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     for address, why in {
         f"{bucket}/nothing": "not a run folder",
-        f"{bucket}/qwen3/run.json": "not a run folder",
+        f"{bucket}/qwen3/push.json": "not a run folder",
         "gs://place/run": r"gs:// needs another library: pip install gcsfs \(",
         f"file://{tmp_path}/nothing": "not a run folder",
         "nosuch://place/run": "Protocol not known",
@@ -281,7 +293,7 @@ def test_an_unfinished_run_stays_here(run: Path, bucket: str) -> None:
     (run / "verdicts-0.jsonl").write_bytes(marks[0])
     with pytest.raises(UserError, match=r"1 answers are missing and 1 answers are not marked; .*--unfinished"):
         push(run, f"{bucket}/qwen3", PLAIN)
-    assert not fsspec.filesystem("memory").exists("/bucket/qwen3/run.json")
+    assert not fsspec.filesystem("memory").exists("/bucket/qwen3")
     push(run, f"{bucket}/qwen3", PushWishes(refuses=refusal, hold=frozenset(), unfinished=True))
 
 
@@ -317,7 +329,7 @@ def test_no_secret_and_no_endpoint_goes_out(run: Path, bucket: str) -> None:
     secret = {"base_url": "http://10.1.2.3:8000/v1", "api_key": "sk-planted", "max_model_len": "4096"}
     change_spec(run, engine_args=secret)
     push(run, f"{bucket}/qwen3", PLAIN)
-    sent = fsspec.filesystem("memory").cat_file("/bucket/qwen3/run.json")
+    sent = fsspec.filesystem("memory").cat_file(f"{place('/bucket/qwen3')}/run.json")
     assert b"planted" not in sent
     assert b"10.1.2.3" not in sent
     assert b"4096" in sent

@@ -42,7 +42,7 @@ def test_a_paper_in_one_request(data: Path, tmp_path: Path) -> None:
     with serving(sitter := Sitter(planted)) as address:
         assert run(data, out, address).code in (0, 1)
         folder = RunFolder.open(out)
-        questions = {question.id: question for question in folder.questions()[TASK + '@paper']}
+        questions = {question.id: question for question in folder.questions()[TASK + "@paper"]}
         assert len(sitter.seen) == 1 and len(questions) > 5
         answers = {questions[each.key.question_id].number: each for each in folder.responses()}
         assert {number for number, each in answers.items() if each.text} == {*planted}
@@ -70,4 +70,4 @@ def test_a_refused_sheet_fails_all_its_questions(data: Path, tmp_path: Path, rep
         run(data, out, address)
     folder = RunFolder.open(out)
     assert not [*folder.responses()]
-    assert {*folder.failures()} == {f'{task}/{each.id}/0' for task, some in folder.questions().items() for each in some}
+    assert {*folder.failures()} == {f"{task}/{each.id}/0" for task, some in folder.questions().items() for each in some}

@@ -104,6 +104,8 @@ LINES = {
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
     "compact": ["{in}", "{in} --undo"],
+    "check": ["{in}", "run --signer {in}"],
+    "sign": ["{in} --key {in}", "run --key {in}"],
     "site": [
         "{in} --out {new}",
         "run --out {out}",
@@ -124,6 +126,8 @@ OTHERWISE = {
     ("judge-pairs", "zero", "{in} {new}.jsonl"): 0,
     # A data set without its files has problems, one a line.
     ("validate", "hollow", "{in}"): 1,
+    # A run without its questions, or with an empty run.json, is a finding.
+    **{("check", place, "{in}"): 1 for place in ("hollow", "headless")},
 }
 """Exit codes that are not 2."""
 
