@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import costs
+
 ROOT = Path(__file__).resolve().parents[1]
 pytest_plugins = ["tests.fixtures"]
 
@@ -29,12 +31,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, then those with many, most before all: what is short fills the end evenly."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: (-slow[item.path], -tests[item.path]))
+    """Marks what `costs.json` lists as slow; the dearest files come first, so that short ones fill the end evenly."""
+    seconds = costs.listed()
+    of_files, tests = Counter[Path](), Counter(item.path for item in items)
+    for name, item in {costs.function_of(item.nodeid): item for item in items}.items():
+        of_files[item.path] += seconds.get(name, 0.0)
+    items.sort(key=lambda item: (-of_files[item.path], -tests[item.path]))
     for item in items:
+        if costs.function_of(item.nodeid) in seconds:
+            item.add_marker(pytest.mark.slow)
         if not item.get_closest_marker("timeout") and (item.get_closest_marker("slow") or _is_dear(item)):
             item.add_marker(pytest.mark.timeout(0 if _is_dear(item) else SLOW_SECONDS))
 
