@@ -42,6 +42,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_set(tmp_path_factory.mktemp("data") / "small", [question("a"), question("old", "2603")], [page(1)])
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One question without a page or a picture: few tables are read back."""
+    alone = question("a", paper_id=None, page_numbers=[], solution_images=[], answer_images=[])
+    return make_set(tmp_path_factory.mktemp("data") / "bare", [alone])
+
+
 @pytest.mark.parametrize(
     ("path", "action", "times"),
     [
@@ -60,13 +67,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_passing_fault_costs_nothing(
-    path: str, action: str, times: int, hub: Hub, client: Client, small: Path, request: pytest.FixtureRequest
+    path: str, action: str, times: int, hub: Hub, client: Client, bare: Path, request: pytest.FixtureRequest
 ) -> None:
     repo = f"org/fault-{abs(hash(request.node.name))}"
     hub.fault(path, action, times=times)
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 0, ended.err
-    assert tree(hub, repo) == tree(hub, repo, "2605") == files(small)
+    assert tree(hub, repo) == tree(hub, repo, "2605") == files(bare)
     assert history(hub, repo) == ["Publish 2605", "initial commit"]
 
 
@@ -86,11 +93,11 @@ def test_a_passing_fault_costs_nothing(
     ],
 )
 def test_a_lasting_fault_is_one_line_and_the_next_start_goes_on(
-    path: str, action: str, said: str, hub: Hub, client: Client, small: Path, request: pytest.FixtureRequest
+    path: str, action: str, said: str, hub: Hub, client: Client, bare: Path, request: pytest.FixtureRequest
 ) -> None:
     repo = f"org/lasting-{abs(hash(request.node.name))}"
     hub.fault(path, action, times=1000)
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 2 and len(ended.errors) == 1 and said in ended.err
     assert WRITER not in ended.out + ended.err
     if hub.repo(repo).exists:
@@ -98,10 +105,10 @@ def test_a_lasting_fault_is_one_line_and_the_next_start_goes_on(
     hub.calm()
     uploads = f"{PUTS}datasets/{repo}/"
     sent = len(hub.requests(uploads, 200))
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 0, ended.err
-    assert tree(hub, repo) == files(small)
-    objects = sum(path.endswith(".parquet") for path in files(small))
+    assert tree(hub, repo) == files(bare)
+    objects = sum(path.endswith(".parquet") for path in files(bare))
     assert len(hub.requests(uploads, 200)) == objects and sent in (0, objects)
 
 
