@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.scripts.test_publish import PUTS, files, history, tree
 pytestmark = pytest.mark.slow
 
 KILLS = 3
+BARE: dict[str, Any] = {"paper_id": None, "page_numbers": [], "solution_images": [], "answer_images": []}
 NO_WAITING = (
     "import types, time, huggingface_hub.utils._http as http\n"
     "from livek12.dataset_builders.publishing import remote, shipping\n"
@@ -45,8 +47,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One question without a page or a picture: few tables are read back."""
-    alone = question("a", paper_id=None, page_numbers=[], solution_images=[], answer_images=[])
-    return make_set(tmp_path_factory.mktemp("data") / "bare", [alone])
+    return make_set(tmp_path_factory.mktemp("data") / "bare", [question("a", **BARE)])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_somebody_else_commits_meanwhile(hub: Hub, client: Client, small: Path, 
 
 
 @pytest.mark.parametrize(("moment", "said"), [("commit", "changed by somebody else"), ("tag", "the tag 2605 names")])
-def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Client, small: Path) -> None:
+def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Client, bare: Path) -> None:
     """While the answer to a commit is lost somebody else commits; or somebody else takes the tag."""
     client.python(
         f"moment, repo = {moment!r}, dict(repo_id='org/faster-{moment}', repo_type='dataset')\n"
@@ -152,9 +153,9 @@ def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Clien
         "    raise Unanswered('lost')\n"
         "setattr(Repository, moment, late)"
     )
-    ended = client.livek12("publish", small, "--repo", f"org/faster-{moment}")
+    ended = client.livek12("publish", bare, "--repo", f"org/faster-{moment}")
     assert ended.code == 2 and len(ended.errors) == 1 and said in ended.err
-    assert client.livek12("publish", small, "--repo", f"org/faster-{moment}", "--tag", "mine").code == 0
+    assert client.livek12("publish", bare, "--repo", f"org/faster-{moment}", "--tag", "mine").code == 0
 
 
 def test_a_repository_with_a_new_name(hub: Hub, client: Client, small: Path) -> None:
@@ -181,28 +182,28 @@ def test_what_comes_back_otherwise_is_told(hub: Hub, client: Client, small: Path
     assert "not the same when loaded back" in ended.err or "does not load" in ended.err
 
 
-def test_no_hub_is_one_line(small: Path, tmp_path: Path) -> None:
+def test_no_hub_is_one_line(bare: Path, tmp_path: Path) -> None:
     hub = Hub(tmp_path / "hub").start()
     with Client(hub, tmp_path / "home") as client:
         hub.kill()
         for more in ((), ("--dry-run",)):
-            ended = client.livek12("publish", small, "--repo", "org/set", *more)
+            ended = client.livek12("publish", bare, "--repo", "org/set", *more)
             assert ended.code == 2 and len(ended.errors) == 1
             assert "cannot be reached" in ended.err and "check the network and HF_ENDPOINT" in ended.err
         client.python("import huggingface_hub.constants as constants\nconstants.HF_HUB_OFFLINE = True")
-        ended = client.livek12("publish", small, "--repo", "org/set")
+        ended = client.livek12("publish", bare, "--repo", "org/set")
     assert ended.code == 2 and "HF_HUB_OFFLINE is set" in ended.err
 
 
-def test_the_token_is_nowhere(hub: Hub, small: Path, tmp_path: Path) -> None:
+def test_the_token_is_nowhere(hub: Hub, bare: Path, tmp_path: Path) -> None:
     with Client(hub, tmp_path / "home") as client:
         client.python(NO_WAITING)
-        ended = client.livek12("publish", small, "--repo", "org/token", "--json")
+        ended = client.livek12("publish", bare, "--repo", "org/token", "--json")
         assert ended.code == 0
         said = [ended.out, ended.err]
         for path, action in (("/commit/", "422"), ("/refs$", "500"), ("/commit/", "drop"), ("/tag/", "403")):
             hub.fault(path, action, times=3)
-            ended = client.livek12("publish", small, "--repo", f"org/token-{action}")
+            ended = client.livek12("publish", bare, "--repo", f"org/token-{action}")
             said += [ended.out, ended.err]
         echoed = client.python(
             "from livek12.dataset_builders.publishing.remote import Repository\n"
@@ -213,13 +214,13 @@ def test_the_token_is_nowhere(hub: Hub, small: Path, tmp_path: Path) -> None:
     for file in tmp_path.rglob("*"):
         if file.is_file() and file.name != "token":
             said.append(file.read_bytes().decode(errors="replace"))
-    said += [echoed, *(f.read_bytes().decode(errors="replace") for f in small.rglob("*") if f.is_file())]
+    said += [echoed, *(f.read_bytes().decode(errors="replace") for f in bare.rglob("*") if f.is_file())]
     said += [hub.requests.__doc__ or "", (hub.folder / "requests.jsonl").read_text()]
     assert not [text for text in said if WRITER in text]
 
 
 def test_killed_at_random_moments_it_ends_with_the_same_tree(tmp_path: Path) -> None:
-    folder = make_set(tmp_path / "set", [question(f"q{n}", f"26{n:02}") for n in range(1, 7)])
+    folder = make_set(tmp_path / "set", [question(f"q{n}", f"26{n:02}", **BARE) for n in range(1, 7)])
     with Hub(tmp_path / "hub") as hub, Client(hub, tmp_path / "client") as client:
         environment = hub.environment(tmp_path / "home", WRITER)
         hub.fault("^/_lfs/.*[0-9a-f]{64}$", "slow:0.05", times=10_000)
