@@ -14,11 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import costs
+
 ROOT = Path(__file__).resolve().parents[1]
 pytest_plugins = ["tests.fixtures"]
 
 SLOW_SECONDS = 300
 """A bound for a slow test by the clock, where `scripts/test.sh` bounds tests; none but pytest's own for `release`."""
+
+STARTED = {"browser", "client", "hub", "served", "small_folder", "tiny_text", "tiny_qwen25_vl", "tiny_qwen3_vl"}
+"""Fixtures that start a browser, a Hub or a model, or make one: whoever comes first pays for them."""
 
 # A busy machine is no failure: no test may depend on how fast it is.
 settings.register_profile("livek12", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,12 +34,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, then those with many, most before all: what is short fills the end evenly."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: (-slow[item.path], -tests[item.path]))
+    """Marks as slow what `costs.json` lists or what starts something; the dearest files come first."""
+    seconds = costs.listed()
+    of_files, tests = Counter[Path](), Counter(item.path for item in items)
+    for name, item in {costs.function_of(item.nodeid): item for item in items}.items():
+        of_files[item.path] += seconds.get(name, 0.0)
+    items.sort(key=lambda item: (-of_files[item.path], -tests[item.path]))
     for item in items:
+        if costs.function_of(item.nodeid) in seconds or not STARTED.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
         if not item.get_closest_marker("timeout") and (item.get_closest_marker("slow") or _is_dear(item)):
             item.add_marker(pytest.mark.timeout(0 if _is_dear(item) else SLOW_SECONDS))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,13 +61,52 @@ def logged_in(client: Client) -> Iterator[Client]:
     client.log_in(WRITER)
 
 
+Shared = Callable[[str, Callable[[Path], object]], Path]
+
+
 @pytest.fixture(scope="session")
-def built_sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """Makes a folder once for all processes of a test run; none of its tests may change it."""
+    room = tmp_path_factory.getbasetemp()
+    room = (room.parent if "PYTEST_XDIST_WORKER" in os.environ else room) / "shared"
+    room.mkdir(exist_ok=True)
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, done = room / name, room / f"{name}.done"
+        with (room / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                make(folder)
+                done.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def cfe_data(shared: Shared, shared_data: Path) -> str:
+    """CFE-Bench's real rows as a data set."""
+    return _built(shared, "cfe", shared_data / "cfe_bench")
+
+
+@pytest.fixture(scope="session")
+def gaokao_mm_data(shared: Shared, shared_data: Path) -> str:
+    """Real exam questions with figures as a livek12 data set."""
+    return _built(shared, "livek12", shared_data / "gaokao_mm")
+
+
+def _built(shared: Shared, benchmark: str, source: Path) -> str:
+    from livek12.dataset_builders import build
+
+    return str(shared(source.name, lambda folder: build(benchmark, str(source), folder)))
+
+
+@pytest.fixture(scope="session")
+def built_sample(shared: Shared) -> Iterator[Path]:
     """The sample that ships inside, built once for all tests; none may change it."""
     from livek12.dataset_builders import build
 
-    folder = tmp_path_factory.mktemp("data") / "sample"
-    build("sample", "", folder)
+    folder = shared("sample", lambda place: build("sample", "", place))
     before = _contents(folder)
     yield folder
     assert _contents(folder) == before, "a test changed the sample that all share"

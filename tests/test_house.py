@@ -19,6 +19,7 @@ import pytest
 from livek12 import __version__
 from livek12.scripts.cli import COMMANDS
 from livek12.tasks.registry import get_tasks
+from tests import costs
 from tests.conftest import ROOT
 from tests.scripts.command import leaf, livek12_here
 
@@ -119,6 +120,13 @@ def test_nothing_else_lies_at_the_top() -> None:
         pytest.skip("not a git checkout")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {name.partition("/")[0] for name in listed.splitlines()} == TOP | {*ROOMS}
+
+
+def test_costs_are_of_tests_that_are_there() -> None:
+    listed = [name.split("::") for name in costs.listed()]
+    texts = {name: (ROOT / name).read_text() if (ROOT / name).exists() else "" for name, *_ in listed}
+    gone = ["::".join(name) for name in listed if f"def {name[-1]}(" not in texts[name[0]]]
+    assert len(gone) < len(listed) / 10, f"measure the suite anew (tests/costs.py): {gone}"
 
 
 def test_what_the_docs_have_people_make_is_ignored() -> None:

@@ -10,6 +10,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,10 @@ def build(tree: Path, kind: str) -> Path:
     return out / done.stderr.splitlines()[-1]
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this checkout, with its links."""
+    tmp_path = tmp_path_factory.mktemp("tree")
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -44,6 +46,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path / "checkout"
 
 
+@cache
 def unzipped(checkout: Path) -> Path:
     """As many programs unpack a zip of the repository: a link is a text file with the place it points at."""
     tree = checkout.parent / "zip"
@@ -55,8 +58,9 @@ def unzipped(checkout: Path) -> Path:
     return tree
 
 
+@cache
 def unpacked(checkout: Path) -> Path:
-    """A source archive, unpacked."""
+    """A source archive, unpacked once."""
     with tarfile.open(build(checkout, "sdist")) as archive:
         archive.extractall(checkout.parent / "sdist", filter="data")
     (tree,) = (checkout.parent / "sdist").iterdir()
@@ -86,10 +90,12 @@ def test_a_source_archive_has_the_tests_and_what_they_read(checkout: Path) -> No
 
 
 @pytest.mark.parametrize("made", [Path, unzipped])
-def test_a_new_module_is_there_without_installing_again(made: Callable[[Path], Path], checkout: Path) -> None:
-    tree = made(checkout)
+def test_a_new_module_is_there_without_installing_again(
+    made: Callable[[Path], Path], checkout: Path, tmp_path: Path
+) -> None:
+    tree = shutil.copytree(made(checkout), tmp_path / "tree", symlinks=True)
     with zipfile.ZipFile(build(tree, "editable")) as wheel:
-        wheel.extractall(site := checkout.parent / "site")
+        wheel.extractall(site := tmp_path / "site")
     shutil.rmtree(tree / "build", ignore_errors=True)  # two environments of one checkout share nothing but its sources
     (tree / "judges" / "rules" / "of_today.py").write_text("HERE = __file__\n")
     (tree / "core" / "of_today").mkdir()

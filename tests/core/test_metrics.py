@@ -17,6 +17,8 @@ from livek12 import UserError, metric_path
 from livek12.core.metrics import METRICS, space
 from tests.scripts.command import livek12_here
 
+pytestmark = pytest.mark.slow
+
 EXAM = Path(metric_path("livek12_exam"))
 PASS_AT_K = Path(metric_path("pass_at_k_unbiased")) / "pass_at_k_unbiased.py"
 CFE = Path(metric_path("livek12_cfe"))

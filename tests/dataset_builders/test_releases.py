@@ -165,9 +165,8 @@ def test_a_source_that_grows_is_built_again_and_again(old: Path, tmp_path: Path)
         build("livek12", source(tmp_path / "all.jsonl", [*second, *new]), tmp_path / "no", base=places[-1])
 
 
-def test_a_benchmark_of_one_split_grows_by_files(shared_data: Path, tmp_path: Path) -> None:
-    build("cfe", str(shared_data / "cfe_bench"), tmp_path / "old")
-    before = tables(tmp_path / "old")
+def test_a_benchmark_of_one_split_grows_by_files(cfe_data: str, tmp_path: Path) -> None:
+    before = tables(Path(cfe_data))
     row = {
         "id": "new-1",
         "release": "2611",
@@ -181,8 +180,8 @@ def test_a_benchmark_of_one_split_grows_by_files(shared_data: Path, tmp_path: Pa
     }
     (tmp_path / "CFE_text.json").write_text(json.dumps([row]))
     with pytest.raises(UserError, match="release cfe en not stated is already in"):
-        build("cfe", str(tmp_path / "CFE_text.json"), tmp_path / "new", base=str(tmp_path / "old"))
-    assert tables(tmp_path / "old") == before
+        build("cfe", str(tmp_path / "CFE_text.json"), tmp_path / "new", base=cfe_data)
+    assert tables(Path(cfe_data)) == before
 
 
 def test_withdrawing(old: Path, tmp_path: Path) -> None:

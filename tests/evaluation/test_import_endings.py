@@ -72,7 +72,17 @@ def tokenizer(texts: dict[tuple[str, int], str], tmp_path_factory: pytest.TempPa
     return folder
 
 
-def answers_under(limit: int, texts: dict[tuple[str, int], str], tokenizer: Path) -> Iterator[Answer]:
+_cut: dict[tuple[int, Path], list[Answer]] = {}
+
+
+def answers_under(limit: int, texts: dict[tuple[str, int], str], tokenizer: Path) -> list[Answer]:
+    """The answers under a limit, cut once for all forms."""
+    if (limit, tokenizer) not in _cut:
+        _cut[limit, tokenizer] = list(_answers_under(limit, texts, tokenizer))
+    return _cut[limit, tokenizer]
+
+
+def _answers_under(limit: int, texts: dict[tuple[str, int], str], tokenizer: Path) -> Iterator[Answer]:
     from tokenizers import Tokenizer as Made
 
     made = Made.from_file(str(tokenizer / "tokenizer.json"))
@@ -221,7 +231,7 @@ def test_a_cut_answer_is_marked_as_a_native_run_marks_it(
     form: str, limit: int, texts: dict[tuple[str, int], str], tokenizer: Path, mark: Marks, tmp_path: Path
 ) -> None:
     source, log, told = FORMS[form]
-    answers = list(answers_under(limit, texts, tokenizer))
+    answers = answers_under(limit, texts, tokenizer)
     said = plain(answers, "finish_reason")
     native = read(write_rows(tmp_path / "native.jsonl", said), "jsonl", tmp_path)
     known = {"max_tokens": limit, "tokenizer": str(tokenizer)}
@@ -244,7 +254,7 @@ def test_without_numbers_nobody_knows(
 ) -> None:
     """And it is worth knowing: some of the answers get other marks than their ending would give them."""
     source, log, told = FORMS[form]
-    answers = list(answers_under(LIMITS[1], texts, tokenizer))
+    answers = answers_under(LIMITS[1], texts, tokenizer)
     native = read(write_rows(tmp_path / "native.jsonl", plain(answers, "finish_reason")), "jsonl", tmp_path)
     theirs = read(log(tmp_path, answers, LIMITS[1]), source, tmp_path)
     endings = {response.finish_reason for response in theirs.values()}

@@ -16,14 +16,15 @@ from livek12.tasks.extraction import extract
 from tests.judges.helpers import outcome, question
 from tests.judges.hostile import hostile_strings
 
+LONG = 200_000
 HOSTILE = {
     "nested powers": "9^{9^{9^{9^9}}}", "nested powers in plain text": "9^9^9^9", "tower of e": "e^{e^{e^{e^{e^x}}}}",
     "tower of numbers": "e^{e^{e^{e^{e^9}}}}", "huge factorial": "99999999!",
     "factorials of factorials": "((((99999!)!)!)!)!",
-    "factorial of a power": "(x^{999})!", "a megabyte of braces": "{" * 10**6, "a megabyte of brackets": "(" * 10**6,
+    "factorial of a power": "(x^{999})!", "braces": "{" * LONG, "brackets": "(" * LONG,
     "deep fractions": r"\frac{1}{" * 5000 + "2" + "}" * 5000, "deep roots": r"\sqrt{" * 3000 + "2" + "}" * 3000,
     "deep functions": r"\sin" * 300 + "x",
-    "many digits": "1" * 10**6, "many decimals": "0." + "1" * 10**6, "open boxes": r"\boxed{" * 30_000,
+    "many digits": "1" * LONG, "many decimals": "0." + "1" * LONG, "open boxes": r"\boxed{" * 30_000,
     "huge exponent": "1e999999999", "huge symbolic exponent": "x^{10^9}", "binomial power": "(x+1)^{1000}",
     "huge binomial": r"\binom{10^9}{5}",
     "many terms": "+".join(["x"] * 900), "many values": ",".join(map(str, range(900))),
@@ -39,7 +40,7 @@ HOSTILE = {
     "sympify": "Symbol('x').func(open('{marker}','w'))",
     "zero bytes": "\x00" * 1000, "controls": "\u202e5\u2066" * 300,
     "tags": "<answer>" * 30_000, "dollars": "$" * 10**5, "spaces": "答案是" + " " * 10**6,
-    "newlines": "\n" * 10**6 + "B", "lines inside": "1" + "\n" * 50_000 + "x",
+    "newlines": "\n" * LONG + "B", "lines inside": "1" + "\n" * 50_000 + "x",
     "formulas": r"\(" * 10**5,
     "letters": "A" * 10**5, "labels": "答案是" + "A和" * 10**5, "words": "the answer is " * 10**4,
 }  # fmt: skip

@@ -36,27 +36,11 @@ def sample_data(built_sample: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def cfe_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """CFE-Bench's real rows as a data set."""
-    return _built("cfe", str(shared_data / "cfe_bench"), tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def gaokao_mm_data(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Real exam questions with figures as a livek12 data set."""
-    return _built("livek12", str(shared_data / "gaokao_mm"), tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
 def odd_data(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Texts and pictures that a harness could spoil, as a livek12 data set."""
-    return _built("livek12", str(write_odd_exam(tmp_path_factory.mktemp("odd") / "exam")), tmp_path_factory)
-
-
-def _built(benchmark: str, source: str, factory: pytest.TempPathFactory) -> str:
-    folder = factory.mktemp(f"data-{benchmark}") / "data"
-    build(benchmark, source, folder)
-    return str(folder)
+    folder = tmp_path_factory.mktemp("odd")
+    build("livek12", str(write_odd_exam(folder / "exam")), folder / "data")
+    return str(folder / "data")
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  #
 
 Seen = list[tuple[str, str, str]]
 imported = partial(logs.joined, "inspect")
+FIRST = 25
 SEEN: list[Seen] = []
 CONFIGS: list[GenerateConfig] = []
 
@@ -223,8 +224,8 @@ def test_what_reaches_the_model_is_our_request(
     SEEN.clear()
     CONFIGS.clear()
     made = TASKS[task](data=place)
-    (log,) = inspect_eval(made, "livek12_recorder/x", log_dir=str(tmp_path), limit=50, display="none", max_samples=1)
-    documents = open_task(task, place).documents[:50]
+    (log,) = inspect_eval(made, "livek12_recorder/x", log_dir=str(tmp_path), limit=FIRST, display="none", max_samples=1)
+    documents = open_task(task, place).documents[:FIRST]
     assert log.status == "success", log.error
     assert [ours(document.request) for document in documents] == SEEN
     assert {sample.id for sample in log.samples or []} == {document.id for document in documents}

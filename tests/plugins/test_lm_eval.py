@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,132 +23,31 @@ from livek12.evaluation import logs
 from livek12.evaluation.logs import READERS, as_jsonl
 from livek12.tasks.plugins import lm_eval, lm_eval_calls
 from livek12.tasks.plugins.harness_task import METRICS, open_task
-from tests.plugins.conftest import Row, needs, parity_rows, planted_answers, rgb_sha256, write_rows
+from tests.plugins.conftest import needs, parity_rows, planted_answers, write_rows
 from tests.scripts.command import livek12_here
 
 needs("lm_eval", "torch", "transformers", "torchvision")  # lm-eval's own class for pictures imports them
-mend_torch_builds()
-
-from lm_eval import simple_evaluate  # noqa: E402
-from lm_eval.api.model import LM  # noqa: E402
-from lm_eval.loggers import EvaluationTracker  # noqa: E402
-from lm_eval.models.hf_vlms import HFMultimodalLM  # noqa: E402
-from lm_eval.tasks import TaskManager  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 rows = partial(logs.joined, "lm-eval")
-FIRST = 50
+FIRST = 25
 STATED = {"accuracy": ("accuracy", "low"), "accuracy_high": ("accuracy", "high")}
 STATED |= {"score": ("mark", "low"), "score_high": ("mark", "high")}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _asked_once() -> Iterator[None]:
-    """lm-eval has torch describe the machine at each sitting, by processes such as pip's; here once for all."""
-    from torch.utils import collect_env
+@pytest.fixture(scope="module")
+def sitting() -> ModuleType:
+    """What sits the tasks, imported late: torch and the harness would cost every process that collects tests."""
+    mend_torch_builds()
+    from tests.plugins import lm_eval_sitting
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collect_env, "get_pretty_env_info", functools.cache(collect_env.get_pretty_env_info))
-        yield
-
-
-class Recorder(LM):  # type: ignore[misc]
-    """A model that sees text: keeps what it is given and says what it is told to."""
-
-    tokenizer_name = "recorder"
-
-    def __init__(self, answers: dict[tuple[str, int], str]) -> None:
-        super().__init__()
-        self.answers, self.given, self.budgets = answers, {}, set[str]()  # type: ignore[var-annotated]
-
-    def apply_chat_template(self, chat_history: list[dict[str, Any]], add_generation_prompt: bool = True) -> str:
-        return json.dumps(chat_history)
-
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        said, asked = [], dict[str, int]()
-        for request in requests:
-            id = request.doc["id"]
-            asked[id] = asked.get(id, -1) + 1
-            context, settings, *more = request.args
-            self.budgets.add(json.dumps(settings, sort_keys=True))
-            self.given[id] = list(_given(json.loads(context), iter(more[0]["visual"]) if more else iter(())))
-            said.append(self.answers.get((id, asked[id]), ""))
-        return said
-
-    def loglikelihood(self, requests: list[Any]) -> list[Any]:
-        raise NotImplementedError
-
-    loglikelihood_rolling = loglikelihood
+    return lm_eval_sitting
 
 
-class SeeingRecorder(Recorder):
-    """The same with lm-eval's own way from marks in the text to pictures between the texts."""
-
-    MULTIMODAL = True
-    interleave, max_images = True, 999
-    apply_chat_template = HFMultimodalLM.apply_chat_template
-
-    @property
-    def processor(self) -> SeeingRecorder:
-        return Template()  # type: ignore[return-value]
-
-
-class Template:
-    """Stands where a model's processor renders the messages."""
-
-    def apply_chat_template(self, history: list[dict[str, Any]], **_: Any) -> str:
-        return json.dumps(history)
-
-
-def _given(history: list[dict[str, Any]], pictures: Iterator[Any]) -> Iterator[Row]:
-    for turn in history:
-        parts = turn["content"]
-        for part in [{"type": "text", "text": parts}] if isinstance(parts, str) else parts:
-            picture = part["type"] == "image"
-            yield turn["role"], part["type"], rgb_sha256(next(pictures)) if picture else part["text"]
-    assert next(pictures, None) is None
-
-
-def sat(
-    data: str, folder: Path, name: str, answers: dict[tuple[str, int], str], limit: int | None = None, repeats: int = 1
-) -> tuple[dict[str, Any], Recorder, Path]:
-    """A task sat in lm-eval: its results, what the model was given, the folder of its logs."""
-    lm_eval.guide(data, folder, every=True)
-    settings = yaml.load((folder / f"{name}.yaml").read_text(), _Plain)
-    model = (SeeingRecorder if "doc_to_image" in settings else Recorder)(answers)
-    again = {"include": f"{name}.yaml", "task": f"{name}_again", "repeats": repeats}
-    (folder / "again.yaml").write_text(yaml.safe_dump(again))
-    manager = TaskManager(include_path=str(folder), include_defaults=False)
-    found = simple_evaluate(
-        model=model,
-        tasks=[f"{name}_again"],
-        task_manager=manager,
-        limit=limit,
-        apply_chat_template=True,
-        log_samples=True,
-        bootstrap_iters=0,
-    )
-    assert found is not None
-    tracker = EvaluationTracker(output_path=str(folder / "out"))
-    tracker.general_config_tracker.model_name_sanitized = "recorder"
-    samples = found.pop("samples")
-    tracker.save_results_aggregated(results=found, samples=samples)
-    for task, logged in samples.items():
-        tracker.save_results_samples(task_name=task, samples=logged)
-    return found["results"][f"{name}_again"], model, folder / "out"
-
-
-class _Plain(yaml.SafeLoader):
-    """Reads the functions as their names."""
-
-
-_Plain.add_constructor("!function", lambda loader, node: str(node.value))
-
-
-def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path) -> None:
+def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path, sitting: ModuleType) -> None:
     exam = open_task("cfe_text", cfe_data)
-    _, model, _ = sat(cfe_data, tmp_path / "cfe", "livek12_cfe_text", {}, FIRST)
+    _, model, _ = sitting.sat(cfe_data, tmp_path / "cfe", "livek12_cfe_text", {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     budget = exam.task.sampling.max_tokens
     said = {"until": [], "max_gen_toks": budget, "do_sample": False}
@@ -156,34 +55,38 @@ def test_text_reaches_the_model_as_ours(cfe_data: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["livek12_text_only_zh", "livek12_image_only", "livek12_kmmmu", "livek12_text_image"])
-def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, name: str) -> None:
+def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, name: str, sitting: ModuleType) -> None:
     exam = open_task(name, sample_data)
-    _, model, _ = sat(sample_data, tmp_path / "sample", name, {}, FIRST)
+    _, model, _ = sitting.sat(sample_data, tmp_path / "sample", name, {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     assert any(kind == "image" for given in model.given.values() for _, kind, _ in given) != ("text_only" in name)
 
 
 @pytest.mark.parametrize("name", ["livek12_text_only", "livek12_text_image"])
-def test_odd_texts_and_pictures_reach_the_model_as_ours(odd_data: str, tmp_path: Path, name: str) -> None:
+def test_odd_texts_and_pictures_reach_the_model_as_ours(
+    odd_data: str, tmp_path: Path, name: str, sitting: ModuleType
+) -> None:
     exam = open_task(name, odd_data)
-    _, model, _ = sat(odd_data, tmp_path / "odd", name, {})
+    _, model, _ = sitting.sat(odd_data, tmp_path / "odd", name, {})
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents}
 
 
-def test_figures_reach_the_model_as_ours(gaokao_mm_data: str, tmp_path: Path) -> None:
+def test_figures_reach_the_model_as_ours(gaokao_mm_data: str, tmp_path: Path, sitting: ModuleType) -> None:
     exam = open_task("livek12_text_image", gaokao_mm_data)
-    _, model, _ = sat(gaokao_mm_data, tmp_path / "gaokao", "livek12_text_image", {}, FIRST)
+    _, model, _ = sitting.sat(gaokao_mm_data, tmp_path / "gaokao", "livek12_text_image", {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     assert sum(kind == "image" for given in model.given.values() for _, kind, _ in given) >= FIRST
 
 
 @pytest.mark.parametrize(("name", "repeats"), [("livek12", 1), ("livek12_text_only", 3), ("livek12_cfe_text", 2)])
-def test_marks_and_imported_logs_equal_our_own(sample_data: str, tmp_path: Path, name: str, repeats: int) -> None:
+def test_marks_and_imported_logs_equal_our_own(
+    sample_data: str, tmp_path: Path, name: str, repeats: int, sitting: ModuleType
+) -> None:
     """The same answers by way of lm-eval, of its own log, and of a plain file: one set of marks."""
     exam = open_task(name, sample_data)
     plain = planted_answers(exam.documents, repeats)
     said = {(row["question_id"], row["trial"]): row["response"] for row in plain}
-    theirs, _, out = sat(sample_data, tmp_path / "yaml", name, said, repeats=repeats)
+    theirs, _, out = sitting.sat(sample_data, tmp_path / "yaml", name, said, repeats=repeats)
     answers = write_rows(tmp_path / "answers.jsonl", plain)
     own = _imported(answers, "jsonl", exam.task.name, sample_data, tmp_path / "own")
     back = _imported(out, "lm-eval", exam.task.name, sample_data, tmp_path / "back")
@@ -198,7 +101,7 @@ def test_marks_and_imported_logs_equal_our_own(sample_data: str, tmp_path: Path,
     assert {metric for metric in METRICS if f"{metric},all" not in theirs} == set()
 
 
-def test_real_answers_get_the_same_marks(shared_data: Path, tmp_path: Path) -> None:
+def test_real_answers_get_the_same_marks(shared_data: Path, tmp_path: Path, sitting: ModuleType) -> None:
     paper = shared_data / "gaokao2026_math"
     source = paper / "reviewed" / "2026-national-i-math.jsonl"
     data = str(tmp_path / "data")
@@ -207,7 +110,7 @@ def test_real_answers_get_the_same_marks(shared_data: Path, tmp_path: Path) -> N
     own = _imported(recorded, "jsonl", "livek12_text_only", data, tmp_path / "own")
     rows = RunFolder.open(tmp_path / "own").rows()
     said = {(row.question.id, 0): row.response.text for row in rows if row.response}
-    theirs, _, _ = sat(data, tmp_path / "yaml", "livek12_text_only", said)
+    theirs, _, _ = sitting.sat(data, tmp_path / "yaml", "livek12_text_only", said)
     assert theirs["sample_len"] == own["counts"]["questions"] == 19
     for metric, (stated, end) in STATED.items():
         assert theirs[f"{metric},all"] == pytest.approx(own["metrics"][stated][end]), metric
@@ -221,9 +124,9 @@ def _imported(log: Path, source: str, task: str, data: str, out: Path) -> dict[s
     return report
 
 
-def test_logs_hold_no_pictures(sample_data: str, tmp_path: Path) -> None:
+def test_logs_hold_no_pictures(sample_data: str, tmp_path: Path, sitting: ModuleType) -> None:
     exam = open_task("livek12_image_only", sample_data)
-    _, _, out = sat(sample_data, tmp_path / "yaml", "livek12_image_only", {}, 4)
+    _, _, out = sitting.sat(sample_data, tmp_path / "yaml", "livek12_image_only", {}, 4)
     (log,) = out.rglob("samples_*.jsonl")
     samples = [json.loads(line) for line in log.read_text().splitlines()]
     assert [sample["doc"]["id"] for sample in samples] == [document.id for document in exam.documents[:4]]
@@ -263,9 +166,9 @@ def test_the_two_parts_of_a_task_are_the_task(sample_data: str) -> None:
     assert all(len(row["pictures"]) == 0 for row in parts[1])
 
 
-def test_groups_mix_no_kinds_and_share_no_questions(sample_data: str, tmp_path: Path) -> None:
+def test_groups_mix_no_kinds_and_share_no_questions(sample_data: str, tmp_path: Path, sitting: ModuleType) -> None:
     lm_eval.guide(sample_data, tmp_path)
-    files = {file.stem: yaml.load(file.read_text(), _Plain) for file in tmp_path.glob("*.yaml")}
+    files = {file.stem: yaml.load(file.read_text(), sitting.Plain) for file in tmp_path.glob("*.yaml")}
     groups = {name: content for name, content in files.items() if "group" in content}
     assert {f"livek12_suite_{name}" for name in ("text", "pictures", "livek12_text", "kmmmu_figures")} <= set(groups)
     for content in groups.values():
@@ -366,13 +269,19 @@ def moved(data: str, folder: Path) -> tuple[Path, str]:
 
 
 def test_a_data_set_that_was_moved_ends_it_with_one_line(
-    sample_data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sample_data: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    sitting: ModuleType,
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
     tasks, line = moved(sample_data, tmp_path)
-    manager = TaskManager(include_path=str(tasks), include_defaults=False)
+    manager = sitting.TaskManager(include_path=str(tasks), include_defaults=False)
     with pytest.raises(UserError) as error:
-        simple_evaluate(model=Recorder({}), tasks=["livek12_cfe_text"], task_manager=manager, bootstrap_iters=0)
+        sitting.simple_evaluate(
+            model=sitting.Recorder({}), tasks=["livek12_cfe_text"], task_manager=manager, bootstrap_iters=0
+        )
     capsys.readouterr()
     sys.excepthook(error.type, error.value, error.tb)  # as Python does at the end of its command
     assert capsys.readouterr().err == f"{line}\n"

@@ -33,7 +33,7 @@ from tests.plugins.conftest import Row, parity_rows, planted_answers, rgb_sha256
 from tests.scripts.command import livek12_here
 
 rows = partial(logs.joined, "vlmevalkit")
-FIRST = 50
+FIRST = 25
 TASK = "livek12_text_only"
 LAUNCHER = vlmevalkit.__name__
 INSTALLED = importlib.util.find_spec("vlmeval") is not None

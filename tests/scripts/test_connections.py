@@ -18,7 +18,7 @@ import yaml
 from livek12.core.run.folder import RunFolder
 from livek12.scripts.cli import COMMANDS
 from tests.dataset_builders.ingest.pdf_making import needs_ocr
-from tests.dataset_builders.publishing_sets import make_set, page, question
+from tests.dataset_builders.publishing_sets import make_set, question
 from tests.endpoint import oracle_at
 from tests.engines.conftest import cache, needs, needs_transformers, tiny_text  # noqa: F401
 from tests.hub import WRITER, Hub
@@ -190,7 +190,7 @@ def test_build_fetches_from_no_host_that_was_not_named(tmp_path: Path) -> None:
 
 
 def test_publish_reaches_the_hub_it_is_told(tmp_path: Path) -> None:
-    data = make_set(tmp_path / "set", [question("a"), question("b", "2603")], [page(1)])
+    data = make_set(tmp_path / "set", [question("a", paper_id=None, page_numbers=[])])
     with Hub(tmp_path / "hub") as hub:
         told = {**hub.environment(tmp_path / "hub-home", WRITER)}
         ended = watched(tmp_path, "publish", data, "--repo", "org/quiet", **told)

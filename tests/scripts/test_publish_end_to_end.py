@@ -14,7 +14,6 @@ from livek12.core.run.folder import RunFolder
 from tests.endpoint import oracle_at
 from tests.hub import STRANGER, WRITER, Hub
 from tests.hub_client import Client
-from tests.scripts.command import livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -36,10 +35,8 @@ for config in [*CONFIGS, None]:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "sample"
-    assert livek12_here("build", "sample", "--out", folder).code == 0
-    return folder
+def sample(built_sample: Path) -> Path:
+    return built_sample
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from tests.scripts.test_publish import PUTS, files, history, tree
 pytestmark = pytest.mark.slow
 
 KILLS = 3
+BARE: dict[str, Any] = {"paper_id": None, "page_numbers": [], "solution_images": [], "answer_images": []}
 NO_WAITING = (
     "import types, time, huggingface_hub.utils._http as http\n"
     "from livek12.dataset_builders.publishing import remote, shipping\n"
@@ -42,6 +44,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_set(tmp_path_factory.mktemp("data") / "small", [question("a"), question("old", "2603")], [page(1)])
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One question without a page or a picture: few tables are read back."""
+    return make_set(tmp_path_factory.mktemp("data") / "bare", [question("a", **BARE)])
+
+
 @pytest.mark.parametrize(
     ("path", "action", "times"),
     [
@@ -60,13 +68,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_passing_fault_costs_nothing(
-    path: str, action: str, times: int, hub: Hub, client: Client, small: Path, request: pytest.FixtureRequest
+    path: str, action: str, times: int, hub: Hub, client: Client, bare: Path, request: pytest.FixtureRequest
 ) -> None:
     repo = f"org/fault-{abs(hash(request.node.name))}"
     hub.fault(path, action, times=times)
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 0, ended.err
-    assert tree(hub, repo) == tree(hub, repo, "2605") == files(small)
+    assert tree(hub, repo) == tree(hub, repo, "2605") == files(bare)
     assert history(hub, repo) == ["Publish 2605", "initial commit"]
 
 
@@ -86,11 +94,11 @@ def test_a_passing_fault_costs_nothing(
     ],
 )
 def test_a_lasting_fault_is_one_line_and_the_next_start_goes_on(
-    path: str, action: str, said: str, hub: Hub, client: Client, small: Path, request: pytest.FixtureRequest
+    path: str, action: str, said: str, hub: Hub, client: Client, bare: Path, request: pytest.FixtureRequest
 ) -> None:
     repo = f"org/lasting-{abs(hash(request.node.name))}"
     hub.fault(path, action, times=1000)
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 2 and len(ended.errors) == 1 and said in ended.err
     assert WRITER not in ended.out + ended.err
     if hub.repo(repo).exists:
@@ -98,10 +106,10 @@ def test_a_lasting_fault_is_one_line_and_the_next_start_goes_on(
     hub.calm()
     uploads = f"{PUTS}datasets/{repo}/"
     sent = len(hub.requests(uploads, 200))
-    ended = client.livek12("publish", small, "--repo", repo)
+    ended = client.livek12("publish", bare, "--repo", repo)
     assert ended.code == 0, ended.err
-    assert tree(hub, repo) == files(small)
-    objects = sum(path.endswith(".parquet") for path in files(small))
+    assert tree(hub, repo) == files(bare)
+    objects = sum(path.endswith(".parquet") for path in files(bare))
     assert len(hub.requests(uploads, 200)) == objects and sent in (0, objects)
 
 
@@ -128,7 +136,7 @@ def test_somebody_else_commits_meanwhile(hub: Hub, client: Client, small: Path, 
 
 
 @pytest.mark.parametrize(("moment", "said"), [("commit", "changed by somebody else"), ("tag", "the tag 2605 names")])
-def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Client, small: Path) -> None:
+def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Client, bare: Path) -> None:
     """While the answer to a commit is lost somebody else commits; or somebody else takes the tag."""
     client.python(
         f"moment, repo = {moment!r}, dict(repo_id='org/faster-{moment}', repo_type='dataset')\n"
@@ -145,9 +153,9 @@ def test_somebody_else_is_faster(moment: str, said: str, hub: Hub, client: Clien
         "    raise Unanswered('lost')\n"
         "setattr(Repository, moment, late)"
     )
-    ended = client.livek12("publish", small, "--repo", f"org/faster-{moment}")
+    ended = client.livek12("publish", bare, "--repo", f"org/faster-{moment}")
     assert ended.code == 2 and len(ended.errors) == 1 and said in ended.err
-    assert client.livek12("publish", small, "--repo", f"org/faster-{moment}", "--tag", "mine").code == 0
+    assert client.livek12("publish", bare, "--repo", f"org/faster-{moment}", "--tag", "mine").code == 0
 
 
 def test_a_repository_with_a_new_name(hub: Hub, client: Client, small: Path) -> None:
@@ -174,28 +182,28 @@ def test_what_comes_back_otherwise_is_told(hub: Hub, client: Client, small: Path
     assert "not the same when loaded back" in ended.err or "does not load" in ended.err
 
 
-def test_no_hub_is_one_line(small: Path, tmp_path: Path) -> None:
+def test_no_hub_is_one_line(bare: Path, tmp_path: Path) -> None:
     hub = Hub(tmp_path / "hub").start()
     with Client(hub, tmp_path / "home") as client:
         hub.kill()
         for more in ((), ("--dry-run",)):
-            ended = client.livek12("publish", small, "--repo", "org/set", *more)
+            ended = client.livek12("publish", bare, "--repo", "org/set", *more)
             assert ended.code == 2 and len(ended.errors) == 1
             assert "cannot be reached" in ended.err and "check the network and HF_ENDPOINT" in ended.err
         client.python("import huggingface_hub.constants as constants\nconstants.HF_HUB_OFFLINE = True")
-        ended = client.livek12("publish", small, "--repo", "org/set")
+        ended = client.livek12("publish", bare, "--repo", "org/set")
     assert ended.code == 2 and "HF_HUB_OFFLINE is set" in ended.err
 
 
-def test_the_token_is_nowhere(hub: Hub, small: Path, tmp_path: Path) -> None:
+def test_the_token_is_nowhere(hub: Hub, bare: Path, tmp_path: Path) -> None:
     with Client(hub, tmp_path / "home") as client:
         client.python(NO_WAITING)
-        ended = client.livek12("publish", small, "--repo", "org/token", "--json")
+        ended = client.livek12("publish", bare, "--repo", "org/token", "--json")
         assert ended.code == 0
         said = [ended.out, ended.err]
         for path, action in (("/commit/", "422"), ("/refs$", "500"), ("/commit/", "drop"), ("/tag/", "403")):
             hub.fault(path, action, times=3)
-            ended = client.livek12("publish", small, "--repo", f"org/token-{action}")
+            ended = client.livek12("publish", bare, "--repo", f"org/token-{action}")
             said += [ended.out, ended.err]
         echoed = client.python(
             "from livek12.dataset_builders.publishing.remote import Repository\n"
@@ -206,13 +214,13 @@ def test_the_token_is_nowhere(hub: Hub, small: Path, tmp_path: Path) -> None:
     for file in tmp_path.rglob("*"):
         if file.is_file() and file.name != "token":
             said.append(file.read_bytes().decode(errors="replace"))
-    said += [echoed, *(f.read_bytes().decode(errors="replace") for f in small.rglob("*") if f.is_file())]
+    said += [echoed, *(f.read_bytes().decode(errors="replace") for f in bare.rglob("*") if f.is_file())]
     said += [hub.requests.__doc__ or "", (hub.folder / "requests.jsonl").read_text()]
     assert not [text for text in said if WRITER in text]
 
 
 def test_killed_at_random_moments_it_ends_with_the_same_tree(tmp_path: Path) -> None:
-    folder = make_set(tmp_path / "set", [question(f"q{n}", f"26{n:02}") for n in range(1, 7)])
+    folder = make_set(tmp_path / "set", [question(f"q{n}", f"26{n:02}", **BARE) for n in range(1, 7)])
     with Hub(tmp_path / "hub") as hub, Client(hub, tmp_path / "client") as client:
         environment = hub.environment(tmp_path / "home", WRITER)
         hub.fault("^/_lfs/.*[0-9a-f]{64}$", "slow:0.05", times=10_000)

@@ -9,7 +9,6 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.questions import fingerprint
 from livek12.core.records import FlowStep, Image, Key, Question
-from livek12.dataset_builders import build
 from livek12.evaluation.asking import asked_in_order
 from livek12.evaluation.task_data import load_task_data
 from livek12.tasks.cfe.diagnostics import DIAGNOSTICS, TRIALS
@@ -22,11 +21,9 @@ CONDITIONS = ["unit_execution", "reasoning_prefix", "prefix_questions", "injecti
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(cfe_data: str) -> Path:
     """The whole CFE-Bench."""
-    folder = tmp_path_factory.mktemp("data") / "cfe"
-    build("cfe", str(REAL), folder)
-    return folder
+    return Path(cfe_data)
 
 
 def question(units: int = 3, **more: object) -> Question:

@@ -38,6 +38,7 @@ def test_rules_name_nobody() -> None:
     ("text", "judges"),
     [
         ("gpt-x", [("gpt-x", "openai", {"base_url": "http://s/v1"})]),
+        ("M,org/GPT-x", [(name, "openai", {"base_url": "http://s/v1"}) for name in ("M", "org/GPT-x")]),
         ("a, b,a", [("a", "openai", {"base_url": "http://s/v1"}), ("b", "openai", {"base_url": "http://s/v1"})]),
         ("a@openai:base_url=http://h:1/v1,concurrency=4,b@vllm",
          [("a", "openai", {"base_url": "http://h:1/v1", "concurrency": "4"}), ("b", "vllm", {"base_url": "http://s/v1"})]),
@@ -53,6 +54,11 @@ def test_judges_on_the_command_line(text: str, judges: list[tuple[str, str, dict
     panel = parse_judge(text, "openai", "base_url=http://s/v1")
     assert panel is not None
     assert [(judge.model, judge.engine, judge.engine_args) for judge in panel.judges] == judges
+
+
+def test_a_judge_keeps_the_case_of_its_name() -> None:
+    panel = parse_judge("M@openai:base_url=http://s/v1")
+    assert panel is not None and [judge.name for judge in panel.judges] == ["M"]
 
 
 def test_a_panel_in_a_file(tmp_path: Path) -> None:
