@@ -17,31 +17,39 @@ from livek12.core.patterns import late
 
 LONGEST_VALUE: Final = 40
 """Characters of an answer in JSON or a table that is taken for a value alone."""
-_WIDE = str.maketrans("０１２３４５６７８９．：（）［］", "0123456789.:()[]")
-_OPEN = (
-    r"[ \t>*_#|【\[({（「『•·№-]*(?:\\(?:(?:sub)*section|paragraph|textbf|noindent|item)\*?[ \t]*[\[{]?[ \t]*)*[*【]*"
-)
+_WIDE = str.maketrans("０１２３４５６７８９：（）［］", "0123456789:()[]")
+_OPEN = r"(?:[^\w\n\\]|_|\\(?:(?:sub)*section|paragraph|textbf|noindent|item)\b)*"
 _PARENS = r"(?:[ \t]*[(（][^()（）\n]{0,24}[)）])?"
 _REVISED = (
-    r"(?:(?:(?:correction|revision)s?(?:[ \t]+(?:to|for|of))?|corrected|revised|更正|修正|订正|정정|수정)[ \t:：,]*)?"
+    r"(?:(?:(?:correction|revision)s?(?:[ \t]+(?:to|for|of))?|corrected|revised|on|对|更正|修正|订正|정정|수정)"
+    r"[ \t:：,]*)?"
 )
 _BEHIND = (
-    rf"(?={_PARENS}[ \t]*(?:[*_#|】\]}})）」』:：.．、,，—–-]|$|answer|solution|correct|的?(?:答案|解)|更正|修正|订正"
+    rf"(?={_PARENS}[ \t]*(?:[*_#|】\]}})）」』:：.．、,，—–-]|$|answer|solution|correct|,|的?(?:答案|解|更正|修正|订正)"
+    r"|[(（][^()（）\n]*(?:revis|correct|修正|更正|订正|수정|정정)"
     r"|의?[ \t]*(?:정답|답|풀이|해설|정정|수정)))"
 )
 _NAMED = late(
     "^" + _OPEN + _REVISED + r"(?:(?:(?:answer|solution)[ \t]+(?:to[ \t]+)?(?:question|problem|no\.?)?"
-    r"|question|problem|item|ques|q)[ \t]*(?:no\.?|number|#)?[ \t]*(\d{1,3})(?!\d)"
-    r"|第?[ \t]*(\d{1,3})[ \t]*[题題问問]|第([一二三四五六七八九十]{1,3})[题題]|[题題](?:号|目)?[ \t]*(\d{1,3})(?!\d)"
-    r"|(?:문제|문항|문)[ \t]*(\d{1,3})(?!\d)[ \t]*번?|(\d{1,3})[ \t]*번(?:[ \t]*문제)?)" + _BEHIND,
+    r"|question|problem|item|ques|q)[ \t]*(?:no\.?|number)?[ \t:#]*(\d{1,3})(?!\d)"
+    r"|第?[ \t]*(\d{1,3})[ \t]*[小大]?[题題问問]"
+    r"|第[ \t]*([一二三四五六七八九十]{1,3})[ \t]*[题題]|[题題](?:号|目)?[ \t]*(\d{1,3})(?!\d)"
+    r"|(?:문제|문항|문)[ \t]*(\d{1,3})(?!\d)[ \t]*번?|제?[ \t]*(\d{1,3})[ \t]*(?:번(?:[ \t]*문제)?|문제|문항|문(?!\w)))"
+    + _BEHIND,
     re.MULTILINE | re.IGNORECASE,
 )
 """A number that a sentence goes on behind ("Question 3 asks for …") is a reference, no heading."""
 _BARE = late(
-    r"^(?P<open>[ \t]*(?:\\item)?[*_#>|【\[(№-]*[ \t]*)(?P<label>\d{1,3})"
-    r"(?P<close>(?:\(\d{1,2}\))?[*_ \t]*(?:[)\]】:、|]|\.(?!\d)|$)[*_]*)",
+    r"^(?P<open>[ \t]*(?:\\[a-z]+\*?[\[{]?)*[*_#>|【\[(№-]*[ \t]*)(?P<label>\d{1,3})"
+    r"(?P<close>(?:\(\d{1,2}\))?[*_ \t]*(?:[)\]】:、．|]|\.(?!\d)|$)[*_]*)",
     re.MULTILINE,
 )
+_WORD = late(
+    r"^[^\w\n]*(?!step|case|part|option|method|stage|phase|方法|步骤|情况|情形|단계|경우|방법|선지|보기)"
+    r"(?P<open>[^\W\d_]{1,12})[ \t]*(?P<label>\d{1,3})(?P<close>[^\w\n]*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line of its own that holds a word and a number."""
 _AFTER_HEADING = late(rf"\A{_PARENS}[ \t*_#|】\]}})）」』:：.．、,，]*")
 _MARK = r"[A-Z]{1,6}|[①-⑩]+|[√×✓✗]|true|false|对|错|正确|错误|-?\d+(?:\.\d+)?(?:/\d+)?|[ㄱ-ㅎ](?:[,、 ]*[ㄱ-ㅎ])*"
 _ENTRY = late(
@@ -87,13 +95,13 @@ class Heading(NamedTuple):
 
 def split(text: str, labels: Sequence[str]) -> SplitSheet:
     """Splits the text of a sheet among these labels."""
-    text = text.replace("\r\n", "\n").translate(_WIDE)
+    text = text.replace("\r\n", "\n")
     result = SplitSheet(parts=_from_json(text, labels))
     if result.parts:
         return result
     values: dict[str, list[str]] = {}
     text = _without_lists(_without_tables(text, labels, values), labels, values)
-    headings, unclear = _headings(text, labels)
+    headings, unclear = _headings(text.translate(_WIDE), labels)
     sections: dict[str, list[str]] = {}
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     for heading, end in zip(headings, ends[: len(headings)], strict=True):
@@ -122,7 +130,7 @@ def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
             values = [_loaded(line) for line in lines if line.strip()]
         except (ValueError, RecursionError):
             continue
-        by_label = dict(_labelled(values if len(values) > 1 else values[0]))
+        by_label = dict(_labelled(values if len(values) != 1 else values[0]))
         if parts := {label: by_label[label] for label in labels if by_label.get(label)}:
             return parts
     return {}
@@ -195,7 +203,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _label(cell: str, labels: Sequence[str]) -> str | None:
-    match = _CELL_LABEL.fullmatch(cell)
+    match = _CELL_LABEL.fullmatch(cell.translate(_WIDE))
     return match[1] if match and match[1] in labels else None
 
 
@@ -203,7 +211,11 @@ def _table_entries(rows: list[list[str]], labels: Sequence[str]) -> Iterator[tup
     """Labels with their answers, down (pairs of columns) or across (pairs of rows)."""
     for upper, lower in pairwise(rows):
         across = [(_label(cell, labels), value) for cell, value in zip(upper[1:], lower[1:], strict=False) if cell]
-        if len(across) > 1 and all(label for label, _ in across) and not _label(upper[0], labels):
+        if (
+            (len(across) > 1 or upper[0] == rows[0][0])
+            and all(label for label, _ in across)
+            and not _label(upper[0], labels)
+        ):
             yield from ((label, _boxed(value)) for label, value in across if label and value)
     header = rows[0] if rows and not any(_label(cell, labels) for cell in rows[0]) else []
     if header:
@@ -226,7 +238,7 @@ def _without_lists(text: str, labels: Sequence[str], values: dict[str, list[str]
     """The text without lines that hold nothing but labels and their answers, which go to `values`."""
     kept = []
     for line in text.splitlines(keepends=True):
-        entries = list(_line_entries(line))
+        entries = list(_line_entries(line.translate(_WIDE)))
         if len(entries) < 2 or not all(label in labels for label, _ in entries):
             kept.append(line)
             continue
@@ -270,7 +282,7 @@ def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]
     headings += _items(text, labels) if not headings else []
     unclear: set[str] = set()
     styles: dict[tuple[str, str], list[Heading]] = {}
-    for match in _BARE.finditer(text):
+    for match in [*_BARE.finditer(text), *_WORD.finditer(text)]:
         style = (match["open"].replace(" ", "_"), re.sub(r"\d+|\s", "", match["close"]))
         styles.setdefault(style, []).append(Heading(match.start(), match.end("label"), match["label"]))
     order = {label: place for place, label in enumerate(labels)}
@@ -279,6 +291,12 @@ def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]
         best = max(fitting, key=lambda style: len({each.label for each in style}), default=[])
         if not best or (len({each.label for each in best}) < 2 < len(missing) and headings):
             break
+        if {text[each.end : each.end + 1] for each in best} == {"("}:  # 17(1), 17(2): parts of one
+            best = [
+                each
+                for former, each in zip([None, *best], best, strict=False)
+                if not former or former.label != each.label
+            ]
         places = [order[each.label] for each in best]
         unclear |= _beside_descents(places, labels) | _out_of_place(best, headings, order)
         headings = sorted([*headings, *best])

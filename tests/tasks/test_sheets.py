@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +61,16 @@ def test_forms_of_a_sheet(text: str, parts: dict[str, str] | None) -> None:
 def test_unclear_parts(text: str, unclear: set[str]) -> None:
     parted = split(text, FOUR)
     assert parted.unclear == unclear and not unclear & {*parted.parts}
+
+
+HOSTILE = ["*", "1. ", "\n", "| 1 | A ", '{"', "Question ", "第", "\n1", "1-5 ", "\\textbf{", "(", "1A ", '{"a":1}\n']
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_sheet_of_200_000_characters_takes_seconds(piece: str) -> None:
+    began = time.process_time()
+    split((piece * 200_000)[:200_000], [str(number) for number in range(1, 47)])
+    assert time.process_time() - began < 10
 
 
 @given(st.lists(st.text("ab \\{}$=+\n", max_size=40), min_size=1, max_size=12), st.sampled_from(["en", "zh", "ko"]))
