@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 from livek12.core.patterns import late
@@ -324,15 +326,20 @@ def _items(text: str, labels: Sequence[str]) -> list[Heading]:
 
 def _beside_descents(places: Sequence[int], labels: Sequence[str]) -> set[str]:
     """Labels on both sides of each step back, and of each repeated place."""
-    repeated = {labels[place] for place in places if places.count(place) > 1}
+    repeated = {labels[place] for place, times in Counter(places).items() if times > 1}
     beside = {labels[place] for pair in pairwise(places) if pair[1] < pair[0] for place in pair}
     return repeated | beside
 
 
 def _out_of_place(bare: Iterable[Heading], headings: Sequence[Heading], order: dict[str, int]) -> set[str]:
     """Labels of bare numbers that do not stand between the headings of their neighbours."""
-    return {
-        each.label
-        for each in bare
-        if any((other.start < each.start) != (order[other.label] < order[each.label]) for other in headings)
-    }
+    headings = sorted(headings)
+    places = [order[heading.label] for heading in headings]
+    highest = list(accumulate(places, max, initial=-1))
+    lowest = list(accumulate(reversed(places), min, initial=len(order)))[::-1]
+    strays = set()
+    for each in bare:
+        before = bisect_left(headings, each)
+        if not highest[before] < order[each.label] < lowest[before]:
+            strays.add(each.label)
+    return strays
