@@ -1,13 +1,11 @@
 """The second stage of a run, marking: at its end, or during the first one; and its judges asked again.
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
-Older marks count until then (`core.run.markings`). Each response is marked once by the same judges, whatever runs
-beside. During the asking a child process marks the stored answers, where that is worth it: it reads the responses from
-the run folder, so the engine never waits for it. Neither it nor the engines of its judges outlive the command.
+Older marks count until then (`core.run.markings`). During the asking a child process marks the stored answers, where
+that is worth it, without making the engine wait. Neither it nor the engines of its judges outlive the command.
 
-Repeat 0 is the marking of the run (LiveK12Bench, appendix C): repeat k puts each of its requests once more, as
-another draw (seed and cache entry differ, the identity of the judges does not). Its verdicts go to repeats-N.jsonl and
-make no mark.
+Repeat 0 is the marking of the run (LiveK12Bench, appendix C): repeat k puts each of its requests once more, with
+another seed. Its verdicts go to repeats-N.jsonl and make no mark.
 """
 
 from __future__ import annotations

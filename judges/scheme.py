@@ -18,9 +18,7 @@ from livek12.judges.cascade import Cascade
 from livek12.judges.rules.pool import one_response
 
 MOST_EQUATIONS = 400
-"""Equations of a response that are looked at."""
 MOST_COMPARED = 12
-"""Equations with the symbols of a criterion that are compared with it."""
 LONGEST_EQUATION = 400
 MOST_CHARS = 100_000
 """The end of a response in which equations are looked for."""

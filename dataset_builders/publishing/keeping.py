@@ -1,13 +1,11 @@
 """Answers and losses of a publish: withheld answers, and content that a head on the Hub has and the dataset lacks.
 
 Contract: in the public rows of the newest release every field that tells the answer is empty, and fields derived from
-the key (single or multiple choice, short answer, option or statement) have the value they have without it: two builds
-that differ only in keys give the same public rows. A translation of one of its questions is withheld with it, whatever
-its release; a variant remains private. The private dataset has the complete rows and pages of the release, and those it
-kept before, in the same configs. Public and private heads together are compared with all that is published, so that an
-answer may move between the repositories. A question is kept if each of its columns has as many entries as before; if
-text and key both differ it is another question; the same text with another key has lost its key. The bytes of pictures
-are never read.
+the key have the value they have without it: two builds that differ only in keys give the same public rows. Translations
+are withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
+release and of those it kept before. Both heads together are compared with all that is published. A question is kept if
+each of its columns has as many entries as before; if text and key both differ it is another question; the same text
+with another key has lost its key.
 """
 
 from __future__ import annotations

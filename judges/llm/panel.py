@@ -1,7 +1,7 @@
 """Panels: draw judges for a response and add up their votes on the open parts.
 
-A hash of (seed, question, judge) draws the judges, so every run has the same. Excluded are the model under test, its
-family, and judges without vision if the question has pictures. A part needs `quorum` usable votes:
+A hash of (seed, question, judge) draws the judges, without the model under test, its family, and judges without vision
+if the question has pictures. A part needs `quorum` usable votes:
 
 - `mean`: its score is the mean of the votes; right if more votes accept than reject. A tie is undecided.
 - `majority`: the decision of more than half of the usable votes; score 1, or the mean of those that reject.
@@ -9,9 +9,9 @@ family, and judges without vision if the question has pictures. A part needs `qu
 
 If scores differ by more than `spread`, `extra` votes are added: of undrawn judges, else of the drawn ones anew.
 
-Open parts are the undecided ones, and all parts of a complete response without an extracted answer. With
-`PanelSpec.scope` `all` the rules are ignored, also for extractions. A question that is marked by reading goes to the
-panel sub-question by sub-question, with its solution; without key or solution no request is sent.
+Open parts are the undecided ones, and all parts of a complete response without an extracted answer; with
+`PanelSpec.scope` `all`, all. A question that is marked by reading goes to the panel sub-question by sub-question, with
+its solution.
 """
 
 from __future__ import annotations
