@@ -78,8 +78,8 @@ class Builder:
         files: the origins of published files, by SHA-256.
         month: of the article, YYYY-MM; newer benchmarks come first.
         beside: reads, once per source, the context of the rows; must be picklable.
-        keys: the keys that `question` reads. With them, other spellings (`reading.names`) are renamed, and a build that
-            would drop keys with text or pictures fails; without them, rows are passed unchanged.
+        keys: the keys that `question` reads: other spellings (`reading.names`) are renamed, and a build that would
+            drop keys with text or pictures fails.
         rows: splits a row into rows of one question each.
     """
 

@@ -1,7 +1,6 @@
 """Splits the reply to a sheet: the part of each question, by JSON, tables and lists of answers, and headings.
 
-Contract: a text between two headings belongs to the first; lists and tables of answers are the last word on a question.
-A label whose headings contradict each other is unclear and its text goes to no other question.
+Contract: a text between two headings belongs to the first; lists and tables of answers are the last word.
 """
 
 from __future__ import annotations

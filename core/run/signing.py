@@ -1,6 +1,6 @@
 """Signatures of runs: `signature.json` has the hashes of a run's files, signed by an ed25519 key.
 
-Contract: it holds for the files that a run is read from, and run.json as pushed. The public key in it proves nothing.
+Contract: it holds for the files that a run is read from. The public key in it proves nothing.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ undecided ones only where every outcome agrees. pass@k is compared with the mean
 
 Token budgets (`budget_curves`; LiveK12Bench, sections 2.3 and 3.2): Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit),
 read in two ways over all questions and trials; not available where an answer states no count. `true`: answers drawn
-under that limit, and cut there. `counterfactual`: answers of the longest run, cut after the fact. It is at most the
-true one, up to the luck of sampling, and does not exist beyond the limit of the longest run.
+under that limit, and cut there. `counterfactual`: answers of the longest run, cut after the fact.
 """
 
 from __future__ import annotations
