@@ -267,6 +267,8 @@ class Process(Record):
 
 
 State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
+UNSPLIT = "unsplit"
+"""`finish_reason` of a response that holds a whole sheet, since the question's part of it is unclear."""
 UNMARKED = "none"
 """The judge of a response that nobody has marked yet."""
 

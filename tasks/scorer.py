@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.core.records import UNSPLIT, Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.core.version import __version__
 from livek12.judges.base import NamedJudge, PartialCredit
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig, grade, judge_version, total
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import spoken
-from livek12.tasks.sheets import UNSPLIT
 
 if TYPE_CHECKING:
     from livek12.judges.jury import Jury

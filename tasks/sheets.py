@@ -10,17 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
 
 from livek12.core.errors import UserError
 from livek12.core.prompts import conversation, image_part, joined_parts, text_part
-from livek12.core.records import Image, Key, Message, Question, Request, Response, Sampling
+from livek12.core.records import UNSPLIT, Image, Key, Message, Question, Request, Response, Sampling
 from livek12.tasks.base import Task
 from livek12.tasks.prompting import Pages, figures_of, interleaved, page_images, text_of
 from livek12.tasks.splitting import split
 
-UNSPLIT: Final = "unsplit"
-"""`finish_reason` of a response that holds a whole sheet, since the question's part of it is unclear."""
 _HEADINGS = {"zh": "第{}题", "ko": "문제 {}"}
 _POINTS = {"en": " ({:g} points)", "zh": "（{:g}分）", "ko": " ({:g}점)"}
 

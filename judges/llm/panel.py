@@ -295,7 +295,9 @@ class PanelScorer:
     @property
     def version(self) -> str:
         """Equal strings mark equally."""
-        panel = self.panel.spec.version(self.method_name, self._prompts, self.panel.spec.size or self.named.size)
+        (own, *others), spec = self._methods, self.panel.spec
+        beside = [prompt for method in others for prompt in method.prompts]
+        panel = spec.version(self.method_name, own.prompts, spec.size or self.named.size, beside)
         return f"{judge_version(self.config)} {panel}"
 
     @property

@@ -108,8 +108,8 @@ class PanelSpec:
     seed: int = 0
     scheme_requests: SchemeRequests = "one"
 
-    def version(self, method: str, prompts: Sequence[str], size: int | None) -> str:
-        """Equal strings mark equally, as far as we control it."""
+    def version(self, method: str, prompts: Sequence[str], size: int | None, beside: Sequence[str] = ()) -> str:
+        """Equal strings mark equally, as far as we control it; prompts `beside` the method's count as code."""
         own = [
             *(getattr(self, f.name) for f in fields(self) if f.name not in _NAMED_APART),
             dict(self.families),
@@ -117,15 +117,21 @@ class PanelSpec:
             [self.prompt_of(prompt).sha256 for prompt in prompts],
             size,
         ]
+        if beside and self.scheme_requests != "one":
+            own.append(self.scheme_requests)
         digest = hashlib.sha256(canonical_json([method, *own]).encode()).hexdigest()
-        return f"{method}-{code_version(PANEL)}+{digest[:8]}" + (EVERY_ANSWER if self.scope == "all" else "")
+        code = code_version(PANEL)
+        if beside:
+            texts = [load_prompt(name).sha256 for name in beside]
+            code = hashlib.sha256(canonical_json([code, *texts]).encode()).hexdigest()[:8]
+        return f"{method}-{code}+{digest[:8]}" + (EVERY_ANSWER if self.scope == "all" else "")
 
     def prompt_of(self, name: str) -> AnyPrompt:
         """A method's prompt: ours, or the user's."""
         return self.prompt if name == GIVEN and self.prompt is not None else load_prompt(name)
 
 
-_NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt", "scope"})
+_NAMED_APART = frozenset({"judges", "families", "size", "method", "prompt", "scope", "scheme_requests"})
 """Fields with their own place in the version of a panel."""
 
 

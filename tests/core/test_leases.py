@@ -281,12 +281,12 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
     else:
         folder.mkdir()
     other = spec.model_copy(update={"model": "other"})
-    real = run_folder.write_atomically
+    real = run_folder.write_summed
 
     def stop(path: Path, *content: Any, **how: Any) -> None:
         """The other takes over while this one is stopped, right before a file takes its place."""
         if path.name == "run.json":
-            monkeypatch.setattr(run_folder, "write_atomically", real)
+            monkeypatch.setattr(run_folder, "write_summed", real)
             (mine,) = (lease for lease in leases._LEASES if lease.home.parent == folder)
             leases._LEASES.discard(mine)
             with monkeypatch.context() as there:
@@ -297,7 +297,7 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
             mine.lapses += 1
         real(path, *content, **how)
 
-    monkeypatch.setattr(run_folder, "write_atomically", stop)
+    monkeypatch.setattr(run_folder, "write_summed", stop)
     with pytest.raises(UserError, match="another took over"):
         if stopped == "amending":
             RunFolder(folder).amend(model_revision="r")

@@ -57,7 +57,7 @@ def test_every_config_loads_with_datasets(built: Path, tmp_path: Path) -> None:
     assert next(iter(configs)) == "default"
     for config, splits in configs.items():
         loaded = load_dataset(str(built), config, cache_dir=str(tmp_path))
-        streamed = load_dataset(str(built), config, streaming=True)
+        streamed = load_dataset(str(built), config, streaming=True, cache_dir=str(tmp_path))
         assert list(loaded) == list(streamed) == list(splits)
         for split in splits:
             rows, stream = list(loaded[split]), list(streamed[split])

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.core.records import Key, Response
+from livek12.core.records import UNSPLIT, Key, Response
 from livek12.tasks.registry import find_task, get_task, with_sitting
-from livek12.tasks.sheets import UNSPLIT, QuestionSheet, answers
+from livek12.tasks.sheets import QuestionSheet, answers
 from livek12.tasks.splitting import split
 from tests.tasks.test_prompting import question
 
