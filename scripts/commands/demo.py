@@ -16,7 +16,9 @@ from livek12.scripts import options
 
 TASKS = "livek12_en,kmmmu,cfe_text,mdk12"
 MODEL = "SmolLM2-135M-Instruct"
-MAX_TOKENS = 384
+MAX_TOKENS = 192
+FEW = 3
+"""Questions of a task, unless all are asked: twelve answers take a minute on two cores."""
 SHORTER = 4
 """The second run on the site has a fraction of the tokens."""
 
@@ -24,7 +26,8 @@ SHORTER = 4
 @options.command("livek12 demo --out demo")
 def demo(
     out: Annotated[Path, "Folder for the data set and the run."] = Path("demo"),
-    limit: options.Limit = None,
+    limit: options.Limit = FEW,
+    every: Annotated[bool, options.Opt("All questions instead (minutes).", "--all")] = False,
     max_tokens: options.MaxTokens = MAX_TOKENS,
     serve: Annotated[bool, "Only serve the model: print its endpoint's address, until Ctrl+C."] = False,
 ) -> None:
@@ -42,7 +45,7 @@ def demo(
     from livek12.evaluation.site.making import SiteWishes, make_site
     from livek12.scripts.endings import end, finish
 
-    step = _Steps()
+    step, some = _Steps(), None if every else limit
     step("building the sample exam: its questions without figures, since the model reads text only")
     data = out / "data"
     build("sample", "", data, keep=lambda record: not (isinstance(record, Question) and record.images))
@@ -52,10 +55,10 @@ def demo(
     with serve_gguf(gguf) as base_url:
         args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": max_tokens, "temperature": 0.0}
-        folder, exam = ask(RunOptions(TASKS, MODEL, out / "run", str(data), "openai", args, limit, 1), sampling)
+        folder, exam = ask(RunOptions(TASKS, MODEL, out / "run", str(data), "openai", args, some, 1), sampling)
         sampling["max_tokens"] = max(1, (max_tokens or MAX_TOKENS) // SHORTER)
         step(f"asking again, with {sampling['max_tokens']} tokens an answer")
-        short, _ = ask(RunOptions(TASKS, MODEL, out / "short", str(data), "openai", args, limit, 1), sampling)
+        short, _ = ask(RunOptions(TASKS, MODEL, out / "short", str(data), "openai", args, some, 1), sampling)
     step("judging, by rules alone")
     judge(folder)
     judge(short)

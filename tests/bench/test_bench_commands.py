@@ -70,13 +70,8 @@ def run(tmp_path: Path, data: Path) -> Path:
     return folder
 
 
-DEAR = {"judges", "verify"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "script", [pytest.param(name, marks=[pytest.mark.release] * (name in DEAR)) for name in sorted(CALLS)]
-)
+@pytest.mark.release
+@pytest.mark.parametrize("script", sorted(CALLS))
 def test_it_starts_and_prints_figures(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     words = CALLS[script]
     fixtures = ("labelled", "run")
