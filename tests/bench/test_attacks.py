@@ -60,6 +60,7 @@ def test_a_tally_counts_each_row_once() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_command_measures_a_class_and_names_one_that_is_none(tmp_path: Path) -> None:
     script = Path(attacks.__file__)
     figures = tmp_path / "figures.json"

@@ -135,5 +135,5 @@ def test_text_without_tags_is_left_as_it_is(text: str) -> None:
 )
 def test_hostile_text_takes_no_quadratic_time(repeated: str) -> None:
     with within(2):
-        reasoning, answer = Thinking().split("<|channel|>" + repeated * (1_000_000 // len(repeated)))
-    assert len(reasoning or "") + len(answer) <= 1_000_100
+        reasoning, answer = Thinking().split("<|channel|>" + repeated * (300_000 // len(repeated)))
+    assert len(reasoning or "") + len(answer) <= 300_100

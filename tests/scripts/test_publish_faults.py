@@ -219,6 +219,7 @@ def test_the_token_is_nowhere(hub: Hub, bare: Path, tmp_path: Path) -> None:
     assert not [text for text in said if WRITER in text]
 
 
+@pytest.mark.release
 def test_killed_at_random_moments_it_ends_with_the_same_tree(tmp_path: Path) -> None:
     folder = make_set(tmp_path / "set", [question(f"q{n}", f"26{n:02}", **BARE) for n in range(1, 7)])
     with Hub(tmp_path / "hub") as hub, Client(hub, tmp_path / "client") as client:

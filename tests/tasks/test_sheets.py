@@ -67,10 +67,10 @@ HOSTILE = ["*", "1. ", "\n", "| 1 | A ", '{"', "Question ", "第", "\n1", "1-5 "
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_hostile_sheet_of_200_000_characters_takes_seconds(piece: str) -> None:
+def test_a_hostile_sheet_takes_seconds(piece: str) -> None:
     began = time.process_time()
-    split((piece * 200_000)[:200_000], [str(number) for number in range(1, 47)])
-    assert time.process_time() - began < 10
+    split((piece * 80_000)[:80_000], [str(number) for number in range(1, 47)])
+    assert time.process_time() - began < 4
 
 
 @given(st.lists(st.text("ab \\{}$=+\n", max_size=40), min_size=1, max_size=12), st.sampled_from(["en", "zh", "ko"]))
