@@ -45,10 +45,10 @@ def sheets_of(task: Task, questions: Iterable[Question]) -> list[QuestionSheet]:
     for paper, members in papers.items():
         members.sort(key=_place)
         if task.sitting == "paper":
-            sheets.append(QuestionSheet(f"{paper}@paper", _labelled(members)))
+            sheets.append(QuestionSheet(f"{paper}@paper", _labelled(task, members)))
             continue
         for number, (_, section) in enumerate(groupby(members, key=lambda question: question.question_type), 1):
-            sheets.append(QuestionSheet(f"{paper}@section{number}", _labelled(list(section))))
+            sheets.append(QuestionSheet(f"{paper}@section{number}", _labelled(task, list(section))))
     return sheets
 
 
@@ -57,11 +57,16 @@ def _place(question: Question) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", question.number or "")))
 
 
-def _labelled(questions: Sequence[Question]) -> dict[str, Question]:
-    """By printed numbers; by places where these repeat or are missing."""
-    labels = [re.sub(r"\s+", " ", question.number or "").strip(" .") for question in questions]
-    if len({*labels}) < len(labels) or not all(labels):
-        labels = [str(place) for place in range(1, len(labels) + 1)]
+def _labelled(task: Task, questions: Sequence[Question]) -> dict[str, Question]:
+    """By printed numbers; in text by places, where these repeat or are not one number each."""
+    numbers = [re.findall(r"\d+", question.number or "") for question in questions]
+    labels = [str(int(of[0])) for of in numbers if len(of) == 1]
+    if len({*labels}) < len(questions):
+        if task.modality == "image_only":
+            raise UserError(
+                f"paper {questions[0].paper_id}: its questions are not numbered 1, 2, …: ask them one by one"
+            )
+        labels = [str(place) for place in range(1, len(questions) + 1)]
     return dict(zip(labels, questions, strict=True))
 
 

@@ -1,6 +1,7 @@
 """Splits the reply to a sheet: the part of each question, by JSON, tables and lists of answers, and headings.
 
-Contract: a text between two headings belongs to the first; lists and tables of answers are the last word.
+Contract: a text between two headings belongs to the first; lists and tables of answers are the last word. A label
+without a part is unanswered only if no line begins with it.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ _RANGE = late(
     r"(?<![\w.])(?P<first>\d{1,3})[ \t]*(?:-|–|—|~|～|至|to)[ \t]*(?P<last>\d{1,3})[题번]?[ \t.:：、)]*"
     r"(?P<letters>(?:[A-H①-⑩][ \t,，、;；]*){2,})(?![\w.])"
 )
+_BEGUN = late(r"^\D{0,16}?(\d{1,3})(?![\d.,])", re.MULTILINE)
+"""A number at the begin of a line: an answer may begin there whose heading was not recognised."""
 _SEPARATORS = late(r"[\s,，;；、|*_.。:：-]|第|题|번")
 _CELL_LABEL = late(r"[\s*_]*(?:第|문제|question|q|no\.?)?[ \t]*(\d{1,3})[ \t]*(?:[题번]|\.)?[\s*_]*", re.IGNORECASE)
 _RULE = late(r"[\s|:-]+")
@@ -117,6 +120,8 @@ def split(text: str, labels: Sequence[str]) -> SplitSheet:
             result.parts[label] = "\n\n".join(filter(None, pieces))
     if not result.parts and not result.unclear and result.rest:
         result.unclear.update(labels)
+    begun = {str(int(number)) for number in _BEGUN.findall(text.translate(_WIDE))}
+    result.unclear |= {label for label in labels if label in begun and label not in sections and label not in values}
     return result
 
 
