@@ -279,7 +279,7 @@ def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitSta
     if not any(task.first_style or task.sitting for task in exam.tasks):
         return engine.generate
     journal = stack.enter_context(run.writer("earlier"))
-    make: Make = lambda requests: outcomes(engine, requests, run, exam, journal)  # noqa: E731
+    make: Make = partial(outcomes, engine, run=run, exam=exam, journal=journal)
     if any(task.sitting for task in exam.tasks):
         return _Sheets(exam, {str(reply.key): reply for reply in run.earlier()}, journal, make).outcomes
     return make
@@ -402,9 +402,9 @@ def _recorded_ids(task: Task, exam: TaskData) -> list[str]:
 def _recordings(recorded: ReplayEngine, exam: TaskData) -> Trials:
     """A recording without a task serves every task."""
     tasks: defaultdict[str, list[str]] = defaultdict(list)
-    for asked in exam.tasks:
-        for id in _recorded_ids(asked, exam):
-            tasks[id].append(asked.name)
+    for each in exam.tasks:
+        for id in _recorded_ids(each, exam):
+            tasks[id].append(each.name)
     recordings: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
     for of_task, id, trial in recorded.names():
         for task in tasks.get(id, ()):
@@ -534,7 +534,12 @@ def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]
     for task in exam.tasks:
         for sheet in sheets_of(task, exam.questions[task.name]) if task.sitting else ():
             key = Key(task=task.name, question_id=sheet.id)
-            _put(costs[task.name], sheet_request(task, sheet, key, samplings[task.name], exam.pages), trials, [])
+            try:
+                whole = sheet_request(task, sheet, key, samplings[task.name], exam.pages)
+            except UserError:
+                costs[task.name].cannot += trials
+            else:
+                _put(costs[task.name], whole, trials, [])
     for task, question in asked_in_order(exam):
         if task.sitting:
             continue

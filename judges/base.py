@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from livek12.core.question_types import CHOICE_TYPES, QuestionType
-from livek12.core.records import Language, Option
+from livek12.core.records import Language, Option, PartVerdict
 
 PartialCredit = Literal["exact", "half", "proportional"]
 VariableType = Literal["numeric", "formula", "other"]
@@ -89,6 +89,18 @@ class Decision:
     by: str
     reason: str = ""
     lasting: bool = True
+
+    def verdict(self, name: str | None, gold: str, answer: str | None) -> PartVerdict:
+        """The verdict of a part."""
+        return PartVerdict(
+            name=name,
+            answer=answer,
+            gold=gold,
+            decision=self.decision,
+            score=self.score,
+            decided_by=self.by,
+            reason=self.reason,
+        )
 
 
 class Stage(Protocol):

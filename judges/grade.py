@@ -303,15 +303,7 @@ def _blanks(decisions: Sequence[Decision]) -> Decision:
 
 
 def _verdict(part: GradedPart, answer: str | None, decision: Decision) -> PartVerdict:
-    return PartVerdict(
-        name=part.name,
-        answer=answer,
-        gold=part.gold,
-        decision=decision.decision,
-        score=decision.score,
-        decided_by=decision.by,
-        reason=decision.reason,
-    )
+    return decision.verdict(part.name, part.gold, answer)
 
 
 def total(

@@ -118,15 +118,7 @@ def _equal(question: Question, gold: str, answer: str, cascade: Cascade) -> bool
 
 
 def _part(criterion: SchemeCriterion, decision: Decision, quote: str | None = None) -> PartVerdict:
-    return PartVerdict(
-        name=criterion.id,
-        answer=quote,
-        gold=criterion.text,
-        decision=decision.decision,
-        score=decision.score,
-        decided_by=decision.by,
-        reason=decision.reason,
-    )
+    return decision.verdict(criterion.id, criterion.text, quote)
 
 
 def hold_needs(question: Question, parts: Sequence[PartVerdict]) -> list[PartVerdict]:

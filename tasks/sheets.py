@@ -114,7 +114,7 @@ def sheet_request(task: Task, sheet: QuestionSheet, key: Key, sampling: Sampling
 def answers(sheet: QuestionSheet, reply: Response, keys: Iterable[Key]) -> Iterator[Response]:
     """Responses to the questions of these keys, from the reply to their sheet.
 
-    Token counts and seconds of the sheet are shared by the lengths of the parts, so that sums stay those of the sheet.
+    Token counts and seconds are shared by the lengths of the parts; their sums are the sheet's.
     Of a reply that was cut off, the last answered question and all unanswered ones are cut off.
     """
     labels = [*sheet.questions]

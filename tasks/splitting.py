@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any, Final, NamedTuple
 
 from livek12.core.patterns import late
@@ -81,12 +81,10 @@ class SplitSheet:
     Attributes:
         parts: text of each answered label.
         unclear: labels whose part cannot be told.
-        rest: text before the first heading.
     """
 
     parts: dict[str, str] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
-    rest: str = ""
 
 
 class Heading(NamedTuple):
@@ -110,7 +108,6 @@ def split(text: str, labels: Sequence[str]) -> SplitSheet:
     ends = [*(heading.start for heading in headings[1:]), len(text)]
     for heading, end in zip(headings, ends[: len(headings)], strict=True):
         sections.setdefault(heading.label, []).append(_AFTER_HEADING.sub("", text[heading.end : end]).strip())
-    result.rest = text[: headings[0].start].strip() if headings else text.strip()
     for label in labels:
         pieces = sections.get(label, [])
         pieces += [value for value in values.get(label, []) if not (pieces and pieces[-1].endswith(value))]
@@ -118,7 +115,7 @@ def split(text: str, labels: Sequence[str]) -> SplitSheet:
             result.unclear.add(label)
         elif any(pieces):
             result.parts[label] = "\n\n".join(filter(None, pieces))
-    if not result.parts and not result.unclear and result.rest:
+    if not result.parts and not result.unclear and text[: headings[0].start if headings else None].strip():
         result.unclear.update(labels)
     begun = {str(int(number)) for number in _BEGUN.findall(text.translate(_WIDE))}
     result.unclear |= {label for label in labels if label in begun and label not in sections and label not in values}
@@ -214,28 +211,33 @@ def _label(cell: str, labels: Sequence[str]) -> str | None:
 
 
 def _table_entries(rows: list[list[str]], labels: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Labels with their answers, down (pairs of columns) or across (pairs of rows)."""
+    """Labels with their answers: across, in pairs of rows, or down, in groups of columns."""
     for upper, lower in pairwise(rows):
-        across = [(_label(cell, labels), value) for cell, value in zip(upper[1:], lower[1:], strict=False) if cell]
-        if (
-            (len(across) > 1 or upper[0] == rows[0][0])
-            and all(label for label, _ in across)
-            and not _label(upper[0], labels)
-        ):
-            yield from ((label, _boxed(value)) for label, value in across if label and value)
+        yield from _across(upper, lower, labels, rows[0][0])
     header = rows[0] if rows and not any(_label(cell, labels) for cell in rows[0]) else []
-    if header:
-        rows = rows[1:]
-    places = {place for row in rows for place, cell in enumerate(row) if _label(cell, labels)}
-    starts = [place for place in sorted(places) if header or place == 0]
-    if header:  # the columns of numbers are named alike
-        starts = [place for place in starts if place < len(header) and header[place] == header[min(places)]]
+    yield from _down(header, rows[1:] if header else rows, labels)
+
+
+def _across(upper: list[str], lower: list[str], labels: Sequence[str], head: str) -> Iterator[tuple[str, str]]:
+    """A row of labels above one of answers; a single label behind the table's first head."""
+    cells = [(_label(cell, labels), value) for cell, value in zip(upper[1:], lower[1:], strict=False) if cell]
+    if _label(upper[0], labels) or not all(label for label, _ in cells) or (len(cells) < 2 and upper[0] != head):
+        return
+    yield from ((label, _boxed(value)) for label, value in cells if label and value)
+
+
+def _down(header: list[str], rows: list[list[str]], labels: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Rows of a label, reasons and an answer; under a header, several such groups."""
+    places = sorted({place for row in rows for place, cell in enumerate(row) if _label(cell, labels)})
+    if header:  # the columns of labels are named alike
+        starts = [place for place in places if place < len(header) and header[place] == header[places[0]]]
+    else:
+        starts = [place for place in places if place == 0]
+    answers = {place for place, name in enumerate(header) if _ANSWER_COLUMN.search(name)}
     for row in rows:
         for start, end in pairwise([*starts, len(row)]):
             label = _label(row[start], labels) if start < len(row) else None
-            columns = range(start + 1, min(end, len(row)))
-            answer = [place for place in columns if place < len(header) and _ANSWER_COLUMN.search(header[place])]
-            order = [*(place for place in columns if place not in answer), *(answer or ())]
+            order = sorted(range(start + 1, min(end, len(row))), key=lambda place: place in answers)
             if label and any(row[place] for place in order):
                 yield label, "\n".join(_boxed(row[place]) if place == order[-1] else row[place] for place in order)
 
@@ -276,9 +278,8 @@ def _line_entries(line: str) -> Iterator[tuple[str, str]]:
 def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]]:
     """Headings in the order of the text, and the labels that they leave unclear.
 
-    Named headings ("Question 3") may repeat and come in any order. Bare numbers ("3.", "(3)") stand for labels without
-    a named one, a style at a time, where they rise with the labels; if a style has a number twice, as steps of a
-    solution do, the labels beside it are unclear.
+    Named headings ("Question 3") may repeat and come in any order. Bare numbers ("3.", "(3)") serve labels without a
+    named one, a style at a time; if a style has a number twice or steps back, the labels beside it are unclear.
     """
     headings = [
         Heading(match.start(), match.end(), label)
@@ -298,11 +299,7 @@ def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]
         if not best or (len({each.label for each in best}) < 2 < len(missing) and headings):
             break
         if {text[each.end : each.end + 1] for each in best} == {"("}:  # 17(1), 17(2): parts of one
-            best = [
-                each
-                for former, each in zip([None, *best], best, strict=False)
-                if not former or former.label != each.label
-            ]
+            best = [next(parts) for _, parts in groupby(best, key=lambda each: each.label)]
         places = [order[each.label] for each in best]
         unclear |= _beside_descents(places, labels) | _out_of_place(best, headings, order)
         headings = sorted([*headings, *best])
