@@ -248,7 +248,8 @@ def slots(work: StationWork) -> Seen:
     work.engine = engine = make_engine("vllm", str(work.model(work.shape)), work.args(work.shape, **EAGER, **cache))
     scheduler = engine.engine._llm.llm_engine.engine_core.engine_core.scheduler  # type: ignore[attr-defined]
     figures = {}
-    for number in (scheduler.max_num_running_reqs, 64, 40):
+    ask(work, "slots-warm", TEXT, text_data(work), limit=8, max_tokens=16)
+    for number in (scheduler.max_num_running_reqs, 64):
         scheduler.max_num_running_reqs, before = number, engine.figures.preemptions or 0  # type: ignore[attr-defined]
         engine.engine._llm.reset_prefix_cache()  # type: ignore[attr-defined]
         folder, lent = ask(work, f"slots-{number}", TEXT, text_data(work), limit=limit, max_tokens=tokens_each)
