@@ -79,8 +79,21 @@ _BUILT_IN: Final = {
         ),
         EngineKind("openai", "livek12.engines.openai.api:OpenAIEngine", "endpoint"),
         EngineKind("replay", "livek12.engines.replay:ReplayEngine", "record"),
+        EngineKind("python", "livek12.engines.calling:PythonEngine", "endpoint"),
     )
 }
+
+
+_ALIASES: Final = {"hf": "transformers"}
+"""Names of other harnesses."""
+
+
+def spelled_engine(engine: str, model: str) -> tuple[str, str]:
+    """Engine and model of `--engine hf`, and of `ENGINE/ORG/NAME` as Inspect and lighteval write it."""
+    prefix, slash, rest = model.partition("/")
+    if engine == "auto" and slash and "/" in rest and (prefix in _ALIASES or prefix in _BUILT_IN):
+        engine, model = prefix, rest
+    return _ALIASES.get(engine, engine), model
 
 
 def engine_names() -> tuple[str, ...]:

@@ -7,23 +7,30 @@ everything is read from the records of its folder, whatever made it; only `write
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from livek12.core import benchmarks
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.core.records import Key, Question, Response, Verdict
+from livek12.core.questions import lend as lend_questions
+from livek12.core.records import Key, Question, Request, Response, Verdict
+from livek12.engines.calling import NAME as PYTHON
+from livek12.engines.calling import conversation_text, lend
 from livek12.tasks.base import Task
 from livek12.tasks.registry import all_tasks, get_task
 
 if TYPE_CHECKING:
     import pandas as pd
+    from datasets import Dataset
 
     from livek12.core.run.folder import RunFolder
     from livek12.core.run.spec import RunSpec
-    from livek12.core.scoring import Comparison, Row
+    from livek12.core.scoring import Row
+
+Answering = Callable[[str], str] | Callable[[Request], str]
+"""Model or judge: a function of the prompt's text, or of the `Request`."""
 
 
 class Scores(Mapping[str, "float | None"]):
@@ -68,8 +75,54 @@ class Scores(Mapping[str, "float | None"]):
         return None if ends is None else (ends[0], ends[1])
 
 
+class Difference(NamedTuple):
+    """Paired difference a − b in a metric, with its 95 % interval and test (`PairedTest`)."""
+
+    task: str
+    metric: str
+    a: str
+    b: str
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    shared: int
+
+
+class RunComparison(dict[str, Any]):
+    """Content of `livek12 compare --json` (see `livek12.core.scoring.Comparison`)."""
+
+    def differences(self, metric: str = "accuracy", task: str = "") -> list[Difference]:
+        """Each pair of runs in a metric, of all tasks or one."""
+        pairs = [
+            (name, pair)
+            for name, compared in self["tasks"].items()
+            for pair in compared["pairs"]
+            if task in ("", name) and metric in pair["metrics"]
+        ]
+        if not pairs:
+            names = {metric for compared in self["tasks"].values() for metric in compared["metrics"]}
+            raise UserError(f"{task or 'no task'}: {metric} is not compared; compared are {', '.join(sorted(names))}")
+        return [_difference(name, metric, pair) for name, pair in pairs]
+
+    def _repr_html_(self) -> str:
+        from livek12.report.compared import as_html, as_markdown
+
+        return as_html(as_markdown(self))  # type: ignore[arg-type]
+
+
+def _difference(task: str, metric: str, pair: Mapping[str, Any]) -> Difference:
+    estimate, test = pair["metrics"][metric]["difference"], pair["metrics"][metric]["test"]
+    low, high = estimate["ci"] or (None, None)
+    return Difference(
+        *(task, metric, pair["a"], pair["b"], estimate["value"], low, high),
+        *(test["p"], test["p_holm"], pair["shared"]),
+    )
+
+
 class Run:
-    """Run folder.
+    """Run folder; its length is the number of answers that were asked for.
 
     Args:
         path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
@@ -87,6 +140,17 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
+
+    def __len__(self) -> int:
+        return sum(task.questions for task in self.spec.tasks) * self.spec.trials
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _repr_html_(self) -> str:
+        from livek12.report.compared import as_html, scores_markdown
+
+        return as_html(scores_markdown(self.spec.model, self.report["tasks"]))
 
     @property
     def spec(self) -> RunSpec:
@@ -109,17 +173,25 @@ class Run:
         return self._report
 
     @property
-    def scores(self) -> Scores:
-        """Metrics of its only task; UserError if there are several."""
-        if len(self.tasks) > 1:
-            raise UserError(f"{self.path}: has the tasks {', '.join(self.tasks)}: ask for the scores_of one of them")
-        return self.scores_of(self.tasks[0])
+    def scores(self) -> Scores | Mapping[str, Scores]:
+        """Metrics of its only task; of several, `Scores` by task."""
+        each = {task: self.scores_of(task) for task in self.tasks}
+        return each if len(each) > 1 else next(iter(each.values()))
 
     def scores_of(self, task: str) -> Scores:
         """Metrics of one of its tasks."""
         if task not in self.report["tasks"]:
             raise UserError(f"{self.path}: has no task {task!r}; it has {', '.join(self.tasks)}")
         return Scores(task, self.report["tasks"][task]["metrics"])
+
+    def by(self, axis: str, metric: str = "accuracy", task: str = "") -> dict[str, Mapping[str, Any]]:
+        """A metric by subject, question type, …: fields of `Scores.estimate` by value."""
+        if not task and len(self.tasks) > 1:
+            raise UserError(f"{self.path}: by({axis!r}): name one of its tasks: {', '.join(self.tasks)}")
+        groups = self.report["tasks"][self.scores_of(task or self.tasks[0]).task]["groups"]
+        if axis not in groups:
+            raise UserError(f"{self.path}: has no axis {axis!r}; it has {', '.join(groups)}")
+        return {value: group["metrics"][metric] for value, group in groups[axis].items() if metric in group["metrics"]}
 
     @property
     def report_json(self) -> Path:
@@ -165,6 +237,12 @@ class Run:
                 for place, (name, kind) in enumerate(_COLUMNS.items())
             }
         )
+
+    def to_dataset(self) -> Dataset:
+        """The table of `to_pandas` as a `datasets.Dataset`."""
+        from datasets import Dataset
+
+        return Dataset.from_pandas(self.to_pandas(), preserve_index=False)
 
 
 _COLUMNS = {
@@ -213,9 +291,25 @@ def _cells(row: Row) -> dict[str, Any]:
     }
 
 
-def list_tasks() -> list[str]:
-    """Names of all listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget)."""
-    return list(all_tasks())
+def list_tasks(benchmark: str = "", modality: str = "", language: str = "") -> list[str]:
+    """Names of the listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget).
+
+    Args:
+        benchmark: only its tasks.
+        modality: text_only, text_image or image_only.
+        language: only tasks that ask in it.
+    """
+    wanted = {"benchmark": benchmark, "modality": modality}
+    tasks = all_tasks().values()
+    for name, value in wanted.items():
+        if value and value not in (values := sorted({getattr(task, name) for task in tasks})):
+            raise UserError(f"{name} {value!r}: no task has it; there are {', '.join(values)}")
+    return [
+        task.name
+        for task in tasks
+        if all(value in ("", getattr(task, name)) for name, value in wanted.items())
+        and (not language or language in (task.selection.language or task.prompts))
+    ]
 
 
 def include(*folders: str | Path) -> None:
@@ -227,7 +321,7 @@ def include(*folders: str | Path) -> None:
     benchmarks.include([Path(folder) for folder in folders])
 
 
-def load(data: str | Path, task: str | Task, limit: int | None = None) -> list[Question]:
+def load(data: str | Path | Iterable[Question], task: str | Task, limit: int | None = None) -> list[Question]:
     """Questions that a task asks, in asking order, with their pictures.
 
     Args:
@@ -242,10 +336,19 @@ def load(data: str | Path, task: str | Task, limit: int | None = None) -> list[Q
     return questions_of(_task(task), _place(data), limit)
 
 
+def prompt_for(task: str | Task, question: Question) -> str:
+    """Text that a task asks, pictures as [image]."""
+    from livek12.tasks.prompting import build_request
+
+    asking = _task(task)
+    request = build_request(asking, question, Key(task=asking.name, question_id=question.id), asking.sampling, {})
+    return conversation_text(request, "[image]")
+
+
 def evaluate(
     task: str | Task | Iterable[str | Task],
-    model: str | Path,
-    data: str | Path,
+    model: str | Path | Answering,
+    data: str | Path | Iterable[Question],
     out: str | Path,
     *,
     engine: str = "auto",
@@ -253,7 +356,7 @@ def evaluate(
     limit: int | None = None,
     trials: int | None = None,
     questions: tuple[str, str | Path] | None = None,
-    judge: str = "rules",
+    judge: str | Answering = "rules",
     judge_engine: str = "",
     judge_engine_args: str | Mapping[str, Any] = "",
     judge_method: str = "",
@@ -266,16 +369,17 @@ def evaluate(
 
     Args:
         task: a task or its name, or several.
-        model: a folder, a Hub name, the name at an endpoint, or a file of recorded answers.
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        model: a folder, a Hub name, the name at an endpoint, a file of recorded answers, or a function that answers a
+            prompt. A function that takes a `Request` (by its annotation) sees pictures too.
+        data: a folder made by `livek12 build`, ORG/NAME[@REVISION] on the Hub, or questions.
         out: the run folder.
-        engine: auto, vllm, transformers, openai or replay.
+        engine: auto, vllm, transformers, openai or replay; of functions always python.
         engine_args: arguments of the engine, by name or as "K=V,…".
         limit: only the first so many questions of each task.
         trials: answers drawn for each question; None: as the tasks have it, mostly 1.
         questions: only those that the model failed in a run, as ("failed-in", RUN).
-        judge: marks what the rules leave open: "rules" (nothing more), models as `MODEL[@ENGINE[:K=V,…]][,…]`, or
-            FILE.yaml.
+        judge: marks what the rules leave open: "rules" (nothing more), models as `MODEL[@ENGINE[:K=V,…]][,…]`,
+            FILE.yaml, or a function as for `model`, of which nothing is cached.
         judge_engine: of judges that name none; default auto.
         judge_engine_args: of judges that name no engine.
         judge_method: default the task's own.
@@ -298,9 +402,12 @@ def evaluate(
     tasks = [task] if isinstance(task, str | Task) else list(task)
     names = ",".join(map(_name, tasks))
     chosen = (questions[0], Path(questions[1])) if questions else None
-    run = RunOptions(names, str(model), Path(out), _place(data), engine, engine_args, limit, trials, chosen)
+    answering, engine = _model(model, engine)
+    run = RunOptions(names, answering, Path(out), _place(data), engine, engine_args, limit, trials, chosen)
     methods = judge_method, judge_prompt, judge_scope, judge_repeats
-    judges = JudgingOptions(judge, judge_engine, judge_engine_args, *methods).judges()
+    judges = JudgingOptions(
+        _judge(judge), judge_engine, judge_engine_args, *methods, cache=not callable(judge)
+    ).judges()
     marked = ask_and_mark(run.with_trials(), sampling_set(sampling), judges)
     if marked is not None:
         scored = score_run(marked.folder, "article", marked.exam)
@@ -313,21 +420,18 @@ def evaluate(
     return Run(out)
 
 
-def compare(runs: Sequence[Run | str | Path], where: str = "") -> Comparison:
+def compare(runs: Sequence[Run | str | Path], where: str = "") -> RunComparison:
     """Compares runs: each metric with its interval, and each pair with the difference and a paired test.
 
     Args:
         runs: run folders, two or more.
         where: only some questions: "FIELD=VALUE[,VALUE]".
-
-    Returns:
-        The content of `livek12 compare --json` (see `livek12.core.scoring.Comparison`).
     """
     from livek12.evaluation.comparing import compare_runs
 
     if isinstance(runs, str | Path | Run):
         raise UserError("a comparison needs at least two runs: give a list of them")
-    return compare_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], where)
+    return RunComparison(compare_runs([run.path if isinstance(run, Run) else Path(run) for run in runs], where))
 
 
 def judge(
@@ -335,7 +439,7 @@ def judge(
     response: str,
     *,
     task: str | Task | None = None,
-    judge: str = "rules",
+    judge: str | Answering = "rules",
     judge_method: str = "",
     judge_prompt: str | Path = "",
     model: str = "",
@@ -343,9 +447,8 @@ def judge(
 ) -> Verdict:
     """Verdict on one response to a question.
 
-    Thinking between a model's tags is split off and never graded. The rules decide alone unless `judge` names models;
-    undecided answers are ungraded, with `low` and `high` as their possible points. Models are loaded for each call: for
-    many responses `evaluate` with recorded answers, or `livek12 judge-pairs`, is quicker.
+    Thinking between a model's tags is never graded. Undecided answers are ungraded, with `low` and `high` as their
+    possible points. Judge models are loaded for each call: for many responses `livek12 judge-pairs` is quicker.
 
     Args:
         question: with its key.
@@ -372,7 +475,10 @@ def judge(
         key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="python", model=model
     )
     authors = (model,) if model else ()
-    with Jury(JudgingOptions(judge, judge_method=judge_method, judge_prompt=judge_prompt).judges()) as judges:
+    options = JudgingOptions(
+        _judge(judge), judge_method=judge_method, judge_prompt=judge_prompt, cache=not callable(judge)
+    )
+    with Jury(options.judges()) as judges:
         scorer = Scorer.of(judges, judged_task.judge, judged_task.partial_credit, authors)
         return scorer.mark(question, answer, authors)
 
@@ -384,9 +490,27 @@ def _name(task: str | Task) -> str:
 
 
 def _place(data: object) -> str:
-    if not isinstance(data, str | Path):
-        raise UserError(f"data {data!r:.60}: give the folder of a data set, or ORG/NAME on the Hub")
-    return str(data)
+    if isinstance(data, str | Path):
+        return str(data)
+    questions = list(data) if isinstance(data, Iterable) else []
+    if not questions or not all(isinstance(question, Question) for question in questions):
+        raise UserError(
+            f"data {data!r:.60}: give the folder of a data set, ORG/NAME on the Hub, or a list of livek12.Question"
+        )
+    return lend_questions(questions)
+
+
+def _model(model: object, engine: str) -> tuple[str, str]:
+    """Name and engine of a model."""
+    if callable(model):
+        return lend(model), PYTHON
+    if not isinstance(model, str | Path):
+        raise UserError(f"model {model!r:.60}: give a folder, a name, a file of recorded answers, or a function")
+    return str(model), engine
+
+
+def _judge(judge: str | Answering) -> str:
+    return f"{lend(judge)}@{PYTHON}" if callable(judge) else judge
 
 
 def _task(task: str | Task) -> Task:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+from livek12.core.engine_kinds import spelled_engine
+
 if TYPE_CHECKING:
     from livek12.judges.jury import JudgeOptions
 
@@ -63,6 +65,11 @@ class RunOptions:
     budgets: Annotated[
         str, Flag(SAMPLING, "Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
     ] = ""
+
+    def __post_init__(self) -> None:
+        engine, model = spelled_engine(self.engine, self.model)
+        object.__setattr__(self, "engine", engine)
+        object.__setattr__(self, "model", model)
 
     @property
     def tasks(self) -> str:

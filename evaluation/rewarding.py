@@ -19,7 +19,7 @@ import livek12
 from livek12.core.errors import UserError
 from livek12.core.languages import codes
 from livek12.core.process import cores, tell_of_forks
-from livek12.evaluation.verify import Judgement, Verifier, listed
+from livek12.evaluation.verify import Judgement, Verifier, last_said, listed
 from livek12.evaluation.workers import MOST
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns:
     rows = []
     for place, (completion, prompt) in enumerate(zip(completions, prompts or [None] * len(completions), strict=True)):
         cells = {name: values[place] for name, values in there.items()}
-        question = last_asked(prompt) if isinstance(prompt, str) else _last_said(prompt, "user")
-        rows.append(_row(cells, _last_said(completion, "assistant"), question))
+        question = last_asked(prompt) if isinstance(prompt, str) else last_said(prompt, "user")
+        rows.append(_row(cells, last_said(completion, "assistant"), question))
     return rows
 
 
@@ -116,20 +116,6 @@ def last_asked(prompt: str) -> str:
     """Question in a prompt that is one text, behind the examples before it."""
     turns = [match.end() for match in _TURN.finditer(prompt)]
     return prompt[turns[-1] :].strip() if turns else prompt
-
-
-def _last_said(value: Any, role: str) -> str:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Sequence):
-        return ""
-    messages = [message for message in value if isinstance(message, Mapping) and message.get("role", role) == role]
-    content = messages[-1].get("content") if messages else None
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, Sequence) else ()
-    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:

@@ -19,10 +19,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
+from livek12.core.question_types import kind_of
 from livek12.evaluation.workers import MarkPool, Reply, pair_pool
 
 if TYPE_CHECKING:
@@ -129,8 +131,10 @@ class Verifier:
             raise UserError(f"the row to verify {judgement.reason}")
         return judgement
 
-    def batch(self, rows: Iterable[Row]) -> list[Judgement]:
-        """Judges rows with `gold`, `response`, and the other fields of `livek12 judge-pairs`.
+    def batch(self, rows: Iterable[Row | tuple[Any, Any]]) -> list[Judgement]:
+        """Judges rows with `gold`, `response`, and the other fields of `livek12 judge-pairs`; or (gold, response).
+
+        A response may be a text or a list of chat messages, whose last one of the assistant counts.
 
         Returns:
             One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and one logged
@@ -138,7 +142,7 @@ class Verifier:
         """
         return _warned(self._judged(_lines(rows)))
 
-    async def abatch(self, rows: Iterable[Row], *, quiet: bool = False) -> list[Judgement]:
+    async def abatch(self, rows: Iterable[Row | tuple[Any, Any]], *, quiet: bool = False) -> list[Judgement]:
         """As `batch`, while the event loop goes on; `quiet` without the warning."""
         lines = _lines(rows)
         futures = self._rules.submit(lines)
@@ -249,21 +253,48 @@ def _warned(judged: list[Judgement]) -> list[Judgement]:
     return judged
 
 
-def _lines(rows: Iterable[Row]) -> list[bytes]:
+def _lines(rows: Iterable[Row | tuple[Any, Any]]) -> list[bytes]:
     if isinstance(rows, Mapping | str | bytes):
         raise UserError("the rows to judge are one row or a text: give a list of rows")
     return [_line(number, row) for number, row in enumerate(rows)]
 
 
-def _line(number: int, row: Row) -> bytes:
+def _line(number: int, row: Row | tuple[Any, Any]) -> bytes:
     try:
+        if isinstance(row, tuple):
+            row = dict(zip(("gold", "response"), row, strict=True))
         values = {name: row[name] for name in FIELDS if row.get(name) is not None}
+        if isinstance(values.get("response"), list):
+            values["response"] = last_said(values["response"], "assistant")
+        if isinstance(stated := values.get("question_type"), str):
+            _warn_of_type(stated[:100])
         name = row.get("id")
         sound = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
         fields = [("id", name if sound else number), *values.items()]
         return ("{" + ", ".join(f'"{name}": {_json(name, value)}' for name, value in fields) + "}").encode()
     except Exception:  # whatever kind of mapping it is: its neighbours are judged
         return b"null"  # which the reader of rows says is none
+
+
+@cache
+def _warn_of_type(stated: str) -> None:
+    if kind_of(stated) is None:
+        _log.warning("question_type %r is not known: the type is guessed by options and key", stated)
+
+
+def last_said(value: Any, role: str) -> str:
+    """Text of the last message of a role; a text as it is."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence):
+        return ""
+    messages = [message for message in value if isinstance(message, Mapping) and message.get("role", role) == role]
+    content = messages[-1].get("content") if messages else None
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, Sequence) else ()
+    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _json(field: str, value: Any) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import Counts, Estimate, PairMetric, RunUsage, TaskComparison
+    from livek12.core.scoring.schema import Counts, Estimate, PairMetric, RunUsage, TaskComparison, TaskReport
 
 
 COUNTS = {
@@ -267,6 +267,25 @@ def as_markdown(result: Comparison) -> str:
     variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
     usage = list(_usage(result))
     return "\n\n".join([*blocks, *variants, *usage, *remarks(result)])
+
+
+def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:
+    """The available metrics of each task of one run."""
+    blocks = []
+    for task, report in tasks.items():
+        known = {metric: estimate for metric, estimate in report["metrics"].items() if estimate["low"] is not None}
+        written = [shown(metric, estimate) for metric, estimate in known.items()]
+        names = Column(clean(model), [in_words(metric) + (" %" if is_share(metric) else "") for metric in known], False)
+        ends = Column(interval_heading(written, "95 %"), [each.ci for each in written])
+        blocks += [f"## {_escaped(task)}", _markdown_table([names, Column("", [each.text for each in written]), ends])]
+    return "\n\n".join(blocks)
+
+
+def as_html(markdown: str) -> str:
+    """Our Markdown as HTML, for notebooks; HTML in it is text."""
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("js-default", {"linkify": False}).render(markdown))
 
 
 def _usage(result: Comparison) -> Iterator[str]:

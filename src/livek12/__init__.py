@@ -14,10 +14,12 @@ if TYPE_CHECKING:  # each under its own name, so that type checkers see it as ex
     from livek12.core.records import Image as Image
     from livek12.core.records import Option as Option
     from livek12.core.records import Question as Question
+    from livek12.core.records import Request as Request
     from livek12.core.records import Response as Response
     from livek12.core.records import Variable as Variable
     from livek12.core.records import Verdict as Verdict
     from livek12.evaluation.api import Run as Run
+    from livek12.evaluation.api import RunComparison as RunComparison
     from livek12.evaluation.api import Scores as Scores
     from livek12.evaluation.api import compare as compare
     from livek12.evaluation.api import evaluate as evaluate
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # each under its own name, so that type checkers see it as ex
     from livek12.evaluation.api import judge as judge
     from livek12.evaluation.api import list_tasks as list_tasks
     from livek12.evaluation.api import load as load
+    from livek12.evaluation.api import prompt_for as prompt_for
     from livek12.evaluation.verify import Judgement as Judgement
     from livek12.evaluation.verify import Verifier as Verifier
     from livek12.evaluation.verify import verify as verify
@@ -33,10 +36,12 @@ if TYPE_CHECKING:  # each under its own name, so that type checkers see it as ex
 
 silence()
 _PUBLIC = {
+    "RunComparison": "evaluation.api",
     "Image": "core.records",
     "Judgement": "evaluation.verify",
     "Option": "core.records",
     "Question": "core.records",
+    "Request": "core.records",
     "Response": "core.records",
     "Run": "evaluation.api",
     "Scores": "evaluation.api",
@@ -53,6 +58,7 @@ _PUBLIC = {
     "list_tasks": "evaluation.api",
     "load": "evaluation.api",
     "metric_path": "core.metrics",
+    "prompt_for": "evaluation.api",
     "verify": "evaluation.verify",
 }
 """Where each public name lives; its module is imported when it is first asked for."""

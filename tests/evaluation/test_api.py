@@ -42,7 +42,9 @@ def recorded(data: Path, tmp_path: Path) -> Path:
         ({"top_p": 3}, "--top-p 3 is not a number above 0 and up to 1"),
         ({"tempersture": 1}, "tempersture: is nothing that sampling knows"),
         ({"engine_args": ["base_url"]}, "give a mapping from names to values"),
-        ({"data": [QUESTION]}, "give the folder of a data set"),
+        ({"data": [QUESTION, "?"]}, "give the folder of a data set"),
+        ({"data": []}, "or a list of livek12.Question"),
+        ({"model": 5}, "model 5: give a folder, a name, a file of recorded answers, or a function"),
         ({"model": "setup.py"}, "is no model and no recorded answers"),
     ],
     ids=str,
@@ -138,3 +140,78 @@ def test_reading_a_data_set_does_not_import_pandas(data: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, data], capture_output=True, text=True, check=False)
     count, imported = done.stdout.split()
     assert int(count) > 0 and imported == "False", done.stderr
+
+
+def _judging(request: livek12.Request) -> str:
+    return "no verdict"
+
+
+def test_functions_and_lists_of_questions_are_models_judges_and_data(tmp_path: Path) -> None:
+    questions = [QUESTION.model_copy(update={"id": f"q{n}", "answer": [str(n)], "question": f"{n}?"}) for n in range(3)]
+    prompts: list[str] = []
+
+    def model(prompt: str) -> str:
+        prompts.append(prompt)
+        if "1?" in prompt:
+            raise RuntimeError("busy")
+        return "<think>\\boxed{9}</think>\\boxed{0}"
+
+    run = livek12.evaluate("cfe_text", model, questions, tmp_path / "run", judge=_judging)
+    assert prompts == [livek12.prompt_for("cfe_text", question) for question in questions]
+    table = run.to_pandas()
+    assert table["state"].to_list() == ["graded", "failed", "graded"]
+    assert table["correct"].to_list()[::2] == [True, False]
+    assert (len(run), bool(run), len(run.to_dataset())) == (3, True, 3)
+    assert run.by("subject")["math"]["n"] == 3
+    assert "accuracy" in run._repr_html_()
+    livek12.evaluate("cfe_text", model, questions, tmp_path / "run", judge=_judging)
+    assert len(prompts) == 4  # only the failed one again
+    other = livek12.evaluate("cfe_text", lambda prompt: "\\boxed{2}", questions, tmp_path / "other")
+    compared = livek12.compare([run, other])
+    (difference,) = compared.differences()
+    assert (difference.a, difference.b, difference.shared) == ("run", "other", 3)
+    assert "<table>" in compared._repr_html_()
+    with pytest.raises(livek12.UserError, match="no task: speed is not compared"):
+        compared.differences("speed")
+    with pytest.raises(livek12.UserError, match="has no axis 'colour'"):
+        run.by("colour")
+
+
+def test_a_function_that_takes_requests_sees_pictures_and_another_says_that_it_cannot(
+    data: Path, tmp_path: Path
+) -> None:
+    seen: list[int] = []
+
+    def looking(request: livek12.Request) -> str:
+        seen.append(len(request.images))
+        return ""
+
+    livek12.evaluate("cfe_multimodal", looking, data, tmp_path / "looking", limit=1)
+    assert seen[0] > 0
+    blind = livek12.evaluate("cfe_multimodal", lambda prompt: "", data, tmp_path / "blind", limit=1)
+    assert blind.to_pandas()["state"].to_list() == ["unsupported"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "spelled"),
+    [
+        ("hf", "org/name", ("transformers", "org/name")),
+        ("auto", "hf/org/name", ("transformers", "org/name")),
+        ("auto", "vllm/org/name", ("vllm", "org/name")),
+        ("auto", "openai/gpt-oss-20b", ("auto", "openai/gpt-oss-20b")),
+        ("vllm", "hf/org/name", ("vllm", "hf/org/name")),
+        ("auto", "models/vllm/name", ("auto", "models/vllm/name")),
+    ],
+)
+def test_engines_are_spelled_as_in_other_harnesses(engine: str, model: str, spelled: tuple[str, str]) -> None:
+    options = RunOptions("cfe_text", model, Path("run"), engine=engine)
+    assert (options.engine, options.model) == spelled
+
+
+def test_tasks_are_listed_by_benchmark_modality_and_language() -> None:
+    assert {livek12.get_task(name).benchmark for name in livek12.list_tasks(benchmark="cfe")} == {"cfe"}
+    chinese = livek12.list_tasks("livek12", "image_only", "zh")
+    assert "livek12_image_only_zh" in chinese
+    assert "livek12_image_only_en" not in chinese
+    with pytest.raises(livek12.UserError, match="there are cfe, kmmmu, livek12, mdk12"):
+        livek12.list_tasks(benchmark="mmlu")

@@ -95,6 +95,22 @@ def test_what_is_no_list_of_rows(verifier: Verifier, rows: Any) -> None:
         verifier.batch(rows)
 
 
+def test_pairs_and_messages_are_rows_and_an_unknown_type_is_told_once(
+    verifier: Verifier, caplog: pytest.LogCaptureFixture
+) -> None:
+    messages = [
+        {"role": "user", "content": "\\boxed{3}"},
+        {"role": "assistant", "content": [{"type": "text", "text": "\\boxed{4}"}]},
+    ]
+    typed = {"gold": "4", "response": messages, "question_type": "guess the number"}
+    judged = verifier.batch([("3", "\\boxed{3}"), typed, typed, ("3", "4", "5")])  # type: ignore[list-item]
+    assert [judgement.decision for judgement in judged] == ["accept", "accept", "accept", "undecided"]
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
+        "question_type 'guess the number' is not known",
+        "1 of 4 rows cannot be read; the first",
+    ]
+
+
 def test_an_empty_batch(verifier: Verifier) -> None:
     assert verifier.batch([]) == []
     assert isinstance(verifier.verify("1", "1"), Judgement)
