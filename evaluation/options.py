@@ -124,8 +124,9 @@ class JudgingOptions:
         str,
         Flag(
             JUDGING,
-            "p1, p2, p3, count, marks, s2s, s2s_rules, l2s, l2l, compass, xverify or scheme; default: that of the"
-            " task, and scheme for questions with a marking scheme.",
+            "KMMMU's p1, p2, p3; count of right parts; marks out of n; CFE's s2s (short answers, short keys; s2s_rules:"
+            " after the rules), l2s, l2l (long ones); the verifiers compass, xverify; scheme, by criteria. Default: as"
+            " the task has it, and scheme for questions with a marking scheme.",
         ),
     ] = ""
     judge_prompt: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
@@ -13,6 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOptions, SamplingOptions
+
+_NUMBERS = ("int", "float")
 
 
 def place(text: str) -> Path | str:
@@ -128,20 +131,33 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
+def _without_type(parameter: Any, record: tuple[str, str]) -> tuple[str, str]:
+    """Help with values called N (numbers) or as the option's last word."""
+    is_option = parameter.param_type_name != "argument"
+    word = max(parameter.opts, key=len).rpartition("-")[2].upper()
+
+    def value(kind: re.Match[str]) -> str:
+        return f" {'N' if kind[1] in _NUMBERS else word}" if is_option else ""
+
+    return re.sub(r" <(\w+)[^>]*>", value, record[0]), record[1]
+
+
 class GroupedHelp(TyperCommand):
     """Lists the options by their groups, those of all commands last."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes a section a group."""
+        """Writes a section a group, if there are several."""
+        records = [(each, record) for each in self.get_params(ctx) if (record := each.get_help_record(ctx)) is not None]
+        panels = [getattr(each, "rich_help_panel", None) for each, _ in records]
+        grouped = any(panel not in (None, OUTPUT) for panel in panels)
         groups: dict[str, list[Any]] = {name: [] for name in ("Arguments", *GROUPS, "Options")}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                other = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                groups[getattr(parameter, "rich_help_panel", None) or other].append(record)
-        for name, records in groups.items():
-            if records:
+        for (parameter, record), panel in zip(records, panels, strict=True):
+            other = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            groups[panel if panel and grouped else other].append(_without_type(parameter, record))
+        for name, listed in groups.items():
+            if listed:
                 with formatter.section(name):
-                    formatter.write_dl(records)
+                    formatter.write_dl(listed)
 
 
 Profile = Annotated[
@@ -187,12 +203,12 @@ def group() -> typer.Typer:
     return typer.Typer(cls=_WholeHelp, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-def command(line: str, *, grouped: bool = False) -> Callable[[Callable[..., None]], typer.Typer]:
-    """Makes a function the app of its subcommand, with an example; `grouped` lists its options by their groups."""
+def command(line: str) -> Callable[[Callable[..., None]], typer.Typer]:
+    """Makes a function the app of its subcommand, with an example."""
 
     def made(function: Callable[..., None]) -> typer.Typer:
         app = group()
-        app.command(epilog=example(line), cls=GroupedHelp if grouped else None)(spread(function))
+        app.command(epilog=example(line), cls=GroupedHelp)(spread(function))
         return app
 
     return made
@@ -202,7 +218,7 @@ def subcommand(app: typer.Typer, line: str) -> Callable[[Callable[..., None]], C
     """Adds a function to a group of commands; the example begins with its name."""
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        app.command(line.split()[2], epilog=example(line))(spread(function))
+        app.command(line.split()[2], epilog=example(line), cls=GroupedHelp)(spread(function))
         return function
 
     return added

@@ -36,7 +36,11 @@ def questions_of(
         UserError: no such data set or config, or no question is left.
     """
     if not data:
-        raise UserError("no data set: give --data FOLDER (made by `livek12 build`) or --data ORG/NAME (on the Hub)")
+        name = task.benchmark
+        raise UserError(
+            f"no data set for task {task.name}: `livek12 build {name} --source hub --out data/{name}` makes one of the"
+            f" published questions; then --data data/{name} (or --data ORG/NAME on the Hub)"
+        )
     place = pinned(task, data)
     loaded = load_questions(place, task.configs, task.benchmark, wanted=task.selection.takes)
     if not loaded:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
 
 
-@options.command(
-    "livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3", grouped=True
-)
+@options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
 def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
     """Only ask: fill a run folder with responses."""
     from livek12.core.ranks import this_rank

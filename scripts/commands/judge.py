@@ -12,7 +12,7 @@ from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
 
-@options.command("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B", grouped=True)
+@options.command("livek12 judge runs/qwen3 --judge Qwen/Qwen3-32B")
 def judge(
     run: options.OwnRun,
     judging: Annotated[JudgingOptions, options.Offered(names={"judge_repeats": "--repeats"})],

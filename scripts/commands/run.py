@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from livek12.evaluation.asking import PromptCost
 
 
-@options.command(
-    "livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3", grouped=True
-)
+@options.command("livek12 run --task livek12_text_only --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
 def run(
     asking: RunOptions,
     sampling: SamplingOptions,

@@ -63,7 +63,10 @@ def edited(sample: Path, folder: Path, config: str, change: Callable[[list[dict[
         (("--task", "livek12_textonly"), "unknown task 'livek12_textonly': did you mean"),
         (("--task", ","), "no task named"),
         (("--data", "nowhere-at-all"), "nowhere-at-all"),
-        (("--data", ""), "no data set: give --data"),
+        (
+            ("--data", ""),
+            "--source hub --out data/livek12` makes one of the published questions; then --data data/livek12",
+        ),
         (("--engine", "gpt"), "--engine 'gpt': choose one of"),
         (("--engine-args", "base_url"), "base_url"),
         (("--engine-args", "base_url=http://127.0.0.1:1/v1,colour=blue"), "colour"),
