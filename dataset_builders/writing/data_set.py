@@ -108,7 +108,7 @@ def write(
     step: Callable[[], None] = lambda: None,
     shown: str = "",
     carried: Carried | None = None,
-    beside: Callable[[Path], None] = lambda folder: None,
+    beside: Callable[[Path], object] = lambda folder: None,
     packer: Packer | None = None,
 ) -> BuildReport:
     """Writes records (pages, then questions) as a dataset, which replaces `out` once it is complete.
