@@ -26,6 +26,7 @@ MAX_SOURCE = 1 << 18
 MAX_BUILT = 16 << 20
 MOST_CHOICES = 200
 """Most combinations of elective sections that an exam lists."""
+_MOST_SECTIONS = 20_000
 _DEEPEST = 8
 _LONGEST_RANGE = 1_000
 _CLOSE = 1e-6
@@ -221,13 +222,17 @@ def read_built(file: Path) -> list[Exam]:
         if len(content) > MAX_BUILT:
             raise ValueError(f"it has more than {MAX_BUILT >> 20} MiB")
         exams = _EXAMS.validate_json(content)
+        if sum(sum(1 for _ in exam.leaves()) for exam in exams) > _MOST_SECTIONS:
+            raise ValueError(f"it has more than {_MOST_SECTIONS:,} sections")
         if any(exam.combination == "all" and exam.choices() > MOST_CHOICES for exam in exams):
             raise ValueError(f"an exam has more than {MOST_CHOICES} combinations")
         return exams
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read ({one_line(why(error), 160)}); build the data set again") from None
+        raise UserError(
+            f"{file}: cannot be read ({one_line(why(error), 160)}); `livek12 build` and `report` write it again"
+        ) from None
 
 
 def written(exams: Sequence[Exam]) -> str:

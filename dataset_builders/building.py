@@ -155,9 +155,7 @@ def build(
         wanted = filter(keep, wanted) if keep else wanted
         records = older.new(wanted, log) if older else wanted
     carried = Carried(older, base, members)
-    exams = partial(
-        write_exams, sources=[place.path for place in places.values()], older=older.folder if older else None
-    )
+    exams = partial(write_exams, [place.path for place in places.values()], older.folder if older else None, log)
     return write(benchmark, records, layout, out, log, step, shown or benchmark, carried, exams, packer)
 
 

@@ -6,6 +6,7 @@ the data set is at hand: grades and people's results may be known later than the
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 
 def take_exams(run: RunFolder, data: str) -> None:
     """Renews the exams of a run from its data set."""
-    asked = {(question.benchmark, question.id) for _, question in run.each_question()}
     try:
-        exams = [exam for exam in load_exams(data) if not asked.isdisjoint((exam.benchmark, id) for id in exam.ids)]
-        if exams and exams != read_built(run.path / EXAMS):
-            write_summed(run.path / EXAMS, written(exams))
+        if not (exams := load_exams(data)):
+            return
+        asked = {(question.benchmark, question.id) for _, question in run.each_question()}
+        exams = [exam for exam in exams if not asked.isdisjoint((exam.benchmark, id) for id in exam.ids)]
+        file, content = run.path / EXAMS, written(exams)
+        if exams and not (file.is_file() and file.read_bytes() == content.encode()):
+            write_summed(file, content)
     except UserError as error:
         warn(f"exams of {data} are left out: {error}")
 
@@ -42,18 +46,23 @@ def run_exams(
     exams = read_built(run.path / EXAMS)
     if not exams:
         return []
-    by_task = outcomes.by_task()
+    import numpy as np
+
+    by_task, level = outcomes.by_task(), parameters_of(profile).level
     grouped = [[task for task in group if task in by_task] for group in groups]
     alone = by_task.keys() - {task for group in grouped for task in group}
-    level = parameters_of(profile).level
-    figures = [
-        exam_figures(
-            exam, outcomes.joined([by_task[task] for task in tasks]), partial(_chosen, run, exam, tasks), level
-        )
-        for exam in exams
-        for tasks in [*filter(None, grouped), *([task] for task in sorted(alone))]
-    ]
-    return [each for each in figures if each is not None]
+    figures = []
+    for tasks in [*filter(None, grouped), *([task] for task in sorted(alone))]:
+        answers = outcomes.joined([by_task[task] for task in tasks])
+        codes: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for code, question in enumerate(answers.questions):
+            codes[question.benchmark, question.id].append(code)
+        for exam in exams:
+            taken = np.isin(answers.question, [code for id in exam.ids for code in codes.get((exam.benchmark, id), ())])
+            if taken.any():
+                chosen = partial(_chosen, run, exam, tasks)
+                figures.append(exam_figures(exam, answers.take(np.flatnonzero(taken)), chosen, level))
+    return figures
 
 
 def _chosen(run: RunFolder, exam: Exam, tasks: Sequence[str], questions: set[str]) -> Iterator[ChosenOption]:

@@ -100,16 +100,9 @@ class ChosenOption(NamedTuple):
 
 def exam_figures(
     exam: Exam, outcomes: Outcomes, chosen: Callable[[set[str]], Iterable[ChosenOption]], level: float
-) -> ExamFigures | None:
-    """Figures of an exam; None if none of its questions was asked.
-
-    `chosen` gives the chosen options of the answers to some questions.
-    """
-    ids = {*exam.ids}
-    own = outcomes.where(lambda question: question.id in ids and question.benchmark == exam.benchmark)
-    if not len(own):
-        return None
-    answers = _Answers(exam, tabulate(once_each(own)))
+) -> ExamFigures:
+    """Figures of an exam from the answers to its questions; `chosen` gives the options chosen in some of them."""
+    answers = _Answers(exam, tabulate(once_each(outcomes)))
     complete = answers.sat(exam)
     items = {id: item for leaf in exam.leaves() for id, item in leaf.items.items() if id in answers.place}
     with_options = {id: item for id, item in items.items() if item.options}
@@ -117,10 +110,10 @@ def exam_figures(
     listed = exam.combined() if exam.combination == "all" and complete else ()
     return ExamFigures(
         name=exam.name,
-        tasks=sorted(own.by_task()),
+        tasks=sorted(outcomes.by_task()),
         combination=exam.combination,
         trials=answers.trials,
-        missing=len(ids) - len(answers.place),
+        missing=len({*exam.ids}) - len(answers.place),
         rows=list(marker.rows(exam)) if complete else [],
         combinations=[marker.combination(leaves) for leaves in listed if all(map(answers.sat, leaves))],
         sources=[source for source in dict.fromkeys(_sources(exam)) if source],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, SOURCE, AskedQuestion, Exam, read_built, read_source, resolve, written
 from livek12.core.files import write_atomically
-from livek12.dataset_builders.base import PAGES
+from livek12.dataset_builders.base import PAGES, Log
 
 _COLUMNS = ["id", "benchmark", "paper_id", "number", "points"]
 
@@ -20,17 +21,22 @@ def exam_files(source: Path) -> list[Path]:
     return [file for file in (own, source.with_name(SOURCE)) if file.is_file()][:1]
 
 
-def write_exams(folder: Path, sources: Iterable[Path], older: Path | None = None) -> list[Exam]:
+def write_exams(sources: Iterable[Path], older: Path | None, log: Log, folder: Path) -> None:
     """Writes the exams of sources and of an earlier data set beside the new tables."""
     files = [file for source in sources for file in exam_files(source)]
     earlier = read_built(older / EXAMS) if older else []
     questions = list(_questions(folder)) if files else []
-    exams = [exam for file in files for exam in resolve(read_source(file), questions, str(file))]
-    names = {(exam.benchmark, exam.name) for exam in exams}
-    exams = [*(exam for exam in earlier if (exam.benchmark, exam.name) not in names), *exams]
-    if exams:
-        write_atomically(folder / EXAMS, written(exams))
-    return exams
+    exams: dict[tuple[str, str], Exam] = {}
+    for file in files:
+        try:
+            resolved = resolve(read_source(file), questions, str(file))
+        except UserError as error:
+            raise UserError(f"{error}{log.left_out}") from None
+        for exam in resolved:
+            if exams.setdefault((exam.benchmark, exam.name), exam) is not exam:
+                raise UserError(f"{file}: {exam.name}: another exam of the data set has this name")
+    if exams := {**{(exam.benchmark, exam.name): exam for exam in earlier}, **exams}:
+        write_atomically(folder / EXAMS, written(list(exams.values())))
 
 
 def _questions(folder: Path) -> Iterator[AskedQuestion]:

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, read_built
 from livek12.core.run.remote import is_run_file
 from livek12.dataset_builders import build
+from livek12.dataset_builders.publishing.policy import PolicyRuling
+from livek12.dataset_builders.publishing.publisher import copy_public
 from livek12.report.site.store import SiteStore
 from tests.scripts.command import Ended, livek12_here
 
@@ -144,3 +147,38 @@ def test_a_new_release_keeps_the_exams_of_the_older_one(sat: Path, tmp_path: Pat
     (tmp_path / "exam.yaml").write_text("name: another\npaper: q\nquestions: '*'\n")
     build("livek12", str(newer), tmp_path / "data", base=str(sat / "data"))
     assert [exam.name for exam in read_built(tmp_path / "data" / EXAMS)] == [NAME, "another"]
+
+
+def test_a_damaged_exam_of_a_run_is_told_and_written_again(sat: Path, tmp_path: Path) -> None:
+    shutil.copytree(sat / "second", tmp_path / "run")
+    (tmp_path / "run" / EXAMS).write_text("[{]")
+    done = livek12_here("score", tmp_path / "run")
+    assert done.code == 2 and len(done.errors) == 1 and f"{EXAMS}: cannot be read" in done.err
+    ended(tmp_path, "report", tmp_path / "run", "--data", sat / "data")
+    assert exam_of(tmp_path / "run")["rows"][0]["low"] == 20
+
+
+@pytest.mark.parametrize(
+    ("exams", "message"),
+    [
+        ({"exam.yaml": EXAM.replace("1-6", "1-7")}, "number 7 is no question of paper p (1 rows left out; the first: "),
+        ({"exam.yaml": EXAM, "deeper/b.exam.yaml": EXAM}, "another exam of the data set has this name"),
+    ],
+)
+def test_an_exam_that_does_not_fit_its_source_stops_the_build(
+    exams: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "source" / "deeper").mkdir(parents=True)
+    (tmp_path / "source" / "p.jsonl").write_text(rows("p") + "[1]\n")
+    for name, text in exams.items():
+        (tmp_path / "source" / name).write_text(text)
+    with pytest.raises(UserError) as error:
+        build("livek12", str(tmp_path / "source"), tmp_path / "data")
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_people_s_choices_are_withheld_with_the_keys(sat: Path, tmp_path: Path) -> None:
+    copy_public(sat / "data", tmp_path / "public", PolicyRuling(), {("livek12", "p-1"), ("livek12", "p-3")}, None)
+    (exam,) = read_built(tmp_path / "public" / EXAMS)
+    assert sorted(next(exam.leaves()).items) == ["p-2", "p-4", "p-5"]
