@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.exams import EXAMS, Exam, read_built
 from livek12.core.features import from_row, is_flat
 from livek12.core.files import pointer_note_of
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
@@ -213,6 +214,11 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
     return {key: image for key, image in images if keys is None or key in keys}
 
 
+def load_exams(data: str | Path) -> list[Exam]:
+    """Exams of a data set."""
+    return _Opened(data).exams()
+
+
 def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> list[Question]:
     """Questions, with missing answers from the rows of the same id in `held`.
 
@@ -329,6 +335,11 @@ class _Opened:
     def records(self, record: type[R], config: str, wanted: Wanted | None = None) -> Iterator[R]:
         for file in self._files(config):
             yield from read_records(record, file, wanted)
+
+    def exams(self) -> list[Exam]:
+        if self._on_hub:
+            self._folder = self._fetch([EXAMS])
+        return read_built(self._folder / EXAMS)
 
     def facts(self, config: str) -> Iterator[Facts]:
         for file in self._files(config):

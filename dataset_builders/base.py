@@ -66,6 +66,11 @@ class Log:
         """True if the log holds more than the number of rows."""
         return bool(self.skipped or self.notes or self.unread or self.lost or self.mended)
 
+    @property
+    def left_out(self) -> str:
+        """Number of rows that are left out and the first of them, in brackets; "" without any."""
+        return f" ({len(self.skipped)} rows left out; the first: {self.skipped[0]})" if self.skipped else ""
+
     def skip(self, where: str, id: str | None, reason: object) -> None:
         """Records a row that is left out: its place (file:line), its id and the reason."""
         self.skipped.append(f"{_place(where, id)}: left out: {one_line(reason)}")

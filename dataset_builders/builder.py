@@ -14,6 +14,7 @@ from typing import Any
 
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
+from livek12.dataset_builders.reading.exams import exam_files
 from livek12.dataset_builders.reading.images import ImageLoader, find_pages, unused_pictures
 from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote
 from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_packs, to_questions
@@ -241,7 +242,10 @@ def _tell_of_rest(builder: Builder, source: Path, used: Collection[str], log: Lo
     pictures = unused_pictures(source, used) if source.is_dir() else []
     for what, files in (
         ("pictures that no question has", pictures),
-        ("files that are not read", unread_files(source, builder.other_files)),
+        (
+            "files that are not read",
+            unread_files(source, (*builder.other_files, *(file.name for file in exam_files(source)))),
+        ),
     ):
         if files:
             named = ", ".join(files[:_SHOWN]) + ", …" * (len(files) > _SHOWN)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,7 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
 from livek12.dataset_builders.base import Log, PageKey, Records, one_line
 from livek12.dataset_builders.builder import Layout, SourcePlace
+from livek12.dataset_builders.reading.exams import write_exams
 from livek12.dataset_builders.reading.naming import NOTHING, Given, lost_keys, refuse_losses
 from livek12.dataset_builders.reading.publishers import Origin, stated_licence
 from livek12.dataset_builders.reading.rows import hub_snapshot
@@ -153,7 +155,8 @@ def build(
         wanted = filter(keep, wanted) if keep else wanted
         records = older.new(wanted, log) if older else wanted
     carried = Carried(older, base, members)
-    return write(benchmark, records, layout, out, log, step, shown or benchmark, carried, packer=packer)
+    exams = partial(write_exams, [place.path for place in places.values()], older.folder if older else None, log)
+    return write(benchmark, records, layout, out, log, step, shown or benchmark, carried, exams, packer)
 
 
 def _read_all(

@@ -19,7 +19,8 @@ from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
 from livek12.evaluation.choosing import Where
-from livek12.evaluation.reporting import beside, run_usage, tasks_of
+from livek12.evaluation.exams import run_exams
+from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
 
 MOST_PAIRS = 15
 """Beyond these, pairs of runs are not compared by axis."""
@@ -45,6 +46,14 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         comparison = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         comparison["variants"] = _variants(outcomes, specs, profile)
+    if not where:
+        groups = {name: alike(tasks_of(specs[name])) for name in outcomes}
+        exams = {
+            name: run_exams(RunFolder(path), outcomes[name], groups[name], profile)
+            for name, path in run_names(runs).items()
+        }
+        if sat := {name: each for name, each in exams.items() if each}:
+            comparison["exams"] = sat
     if regraded := {name: summary for name, counts in changes.items() if (summary := counts.summary())}:
         comparison["regraded"] = regraded
     if not where:  # the energy is that of all questions

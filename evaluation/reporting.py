@@ -28,6 +28,7 @@ from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.deltas import Counterpart
 from livek12.core.scoring.outcomes import Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
+from livek12.evaluation.exams import run_exams, take_exams
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, variants, way_of
@@ -80,6 +81,8 @@ class Scored:
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
     """Scores a run; with an exam (questions with pictures), one pass gives scores and page."""
+    if exam is not None and exam.questions:
+        take_exams(folder, exam.data)
     if exam is None:
         return Scored(folder, score(folder, profile))
     from livek12.evaluation.article_tables import SHAPES, article_tables
@@ -161,6 +164,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
     if harness is not None:
         scores = {**scores, "harness": harness.summary()}
+    if exams := run_exams(run, read.outcomes, alike(asked_tasks), profile):
+        scores = {**scores, "exams": exams}
     if regraded := read.changes.summary():
         scores = {**scores, "regraded": regraded}
     if (usage := run_usage(run.path, read.outcomes)) is not None:

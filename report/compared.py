@@ -14,6 +14,7 @@ from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
 from livek12.core.tables import csv_text
 from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
+from livek12.report.exam_views import ExamView, compared_exams
 from livek12.report.marks import STATE_WORDS, UNDECIDED, interval_heading, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
@@ -152,8 +153,9 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
         _print_runs(out, comparison, ranked)
         if ranked.tests:
             _print_pairs(out, ranked)
-    from livek12.report.terminal import print_deltas
+    from livek12.report.terminal import print_deltas, print_exams
 
+    print_exams(out, compared_exams(result.get("exams", {})))
     print_deltas(out, result.get("variants", ()))
     if usage := result.get("usage"):
         out.print(f"\n{USAGE}", style="bold", highlight=False)
@@ -265,8 +267,21 @@ def as_markdown(result: Comparison) -> str:
     """All tables of a comparison."""
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
     variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
+    exams = [block for exam in compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
     usage = list(_usage(result))
-    return "\n\n".join([*blocks, *variants, *usage, *remarks(result)])
+    return "\n\n".join([*blocks, *exams, *variants, *usage, *remarks(result)])
+
+
+def _markdown_exam(exam: ExamView) -> Iterator[str]:
+    yield f"## {_escaped(exam.title)}"
+    for table in exam.tables:
+        cells = zip(*(cells for _, _, cells in table.rows), strict=True)
+        names = Column(table.heading, [name for name, _, _ in table.rows], right=False)
+        yield _markdown_table(
+            [names, *(Column(head, list(column)) for head, column in zip(table.headings, cells, strict=True))]
+        )
+    if exam.sentences:
+        yield "\n".join(f"- {_escaped(sentence)}" for sentence in exam.sentences)
 
 
 def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.report import budgets, deltas, marks
+from livek12.report.exam_views import exam_views
 from livek12.report.markup import clean
 from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
@@ -78,6 +79,7 @@ def write_html(
         "usage": list(usage_sentences(score.get("usage"))),
         "deltas": delta_views({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
         "variants": deltas.shown_deltas(score.get("variants", ())),
+        "exams": exam_views(score.get("exams", ())),
         "budgets": [budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
         "tables": with_heads(tables),
         "corrected": score.get("corrected", {}).get("lines", ()),

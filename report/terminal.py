@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.scoring.metrics import metrics as registered
 from livek12.report.budgets import curves, lines, notes
 from livek12.report.deltas import HEADINGS, shown_deltas
+from livek12.report.exam_views import ExamView, exam_views
 from livek12.report.marks import (
     axes,
     counts_line,
@@ -67,6 +68,7 @@ def print_summary(
         out.print()
         for sentence in token_sentences(task):
             out.print(sentence, markup=False, highlight=False)
+    print_exams(out, exam_views(score.get("exams", ())))
     for name, curve in curves(score):
         _print_budgets(out, name, curve)
     print_deltas(out, score.get("variants", ()))
@@ -83,6 +85,26 @@ def print_summary(
     for sentence in usage_sentences(score.get("usage")):
         out.print(f"\n{sentence}", style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
+
+
+def print_exams(out: Console, views: Sequence[ExamView]) -> None:
+    """Prints exams on their own scales."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for exam in views:
+        out.print(clean(f"\n{exam.title}"), style="bold", markup=False, highlight=False)
+        for marks in exam.tables:
+            table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+            table.add_column(marks.heading, overflow="fold")
+            for heading in marks.headings:
+                table.add_column(heading, justify="right", overflow="fold")
+            for name, depth, cells in marks.rows:
+                table.add_row(Text(clean("– " * depth + name)), *(Text(clean(cell)) for cell in cells))
+            out.print(table)
+        for sentence in exam.sentences:
+            out.print(clean(sentence), markup=False, highlight=False)
 
 
 def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:

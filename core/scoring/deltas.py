@@ -101,7 +101,7 @@ def delta(
         parameters: constants.
         key: the id by which questions are paired; unpaired ones of the variant use that of their source.
     """
-    sides = _once(Outcomes.of(of_base)), _once(Outcomes.of(of_task))
+    sides = once_each(Outcomes.of(of_base)), once_each(Outcomes.of(of_task))
     originals: dict[str, SlimQuestion] = {}
     for question in sides[0].asked():
         originals.setdefault(key(question), question)
@@ -142,7 +142,7 @@ def _groups(
     return {value: DeltaGroup(questions=pair["shared"], metrics=pair["metrics"]) for value, pair in pairs.items()}
 
 
-def _once(rows: Outcomes) -> Outcomes:
+def once_each(rows: Outcomes) -> Outcomes:
     """Of a question that several tasks asked, only the answers of the first task."""
     import numpy as np
 

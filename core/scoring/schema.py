@@ -342,7 +342,7 @@ class Comparison(TypedDict):
 
     `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
     RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run. `usage` has the runs with
-    sessions whose questions are all compared.
+    sessions, and `exams` (`core.scoring.exam_marks`) those that sat one, where all questions are compared.
     """
 
     formulas: int
@@ -354,3 +354,4 @@ class Comparison(TypedDict):
     variants: NotRequired[list[Delta]]
     regraded: NotRequired[dict[str, dict[str, Any]]]
     usage: NotRequired[dict[str, RunUsage]]
+    exams: NotRequired[dict[str, list[Any]]]

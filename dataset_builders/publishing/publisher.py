@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
+from livek12.core.exams import EXAMS, read_built, shared, written
 from livek12.core.features import SPLIT, Flatten
 from livek12.core.questions import CARD, read_card, read_records
 from livek12.core.records import Page, Question, Record, Source
@@ -145,11 +146,13 @@ def _copy(
                     (out / table / file.name).symlink_to(file.resolve())
             elif set(fates) != {"drop"}:
                 _rewrite(table, split, files, out, fates, change)
-    for name in set(METADATA) - {MEMBERS, VARIANTS}:
+    for name in set(METADATA) - {MEMBERS, VARIANTS, EXAMS}:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, out / name)
     _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
     write_members(out, members_of(read_members(folder), kept))
+    if exams := shared(read_built(folder / EXAMS), {*kept}, {*keyless}):
+        (out / EXAMS).write_text(written(exams), "utf-8")
     if withheld:
         withheld.write(out)
     if withheld or not whole:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.exams import EXAMS, exam_lines, read_built
 from livek12.core.features import SPLIT, FlatRow, columns
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
@@ -47,7 +48,7 @@ WITHDRAWN_COLUMNS = ("id", "removed_in", "reason")
 """Reasons of withdrawals: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
 """The values `livek12 vary` drew for each question, and their outcome."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS)
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS, EXAMS)
 """Every file of a dataset that is no table."""
 CARD_FILES = (CARD, STATISTICS, CROISSANT)
 """Files generated from the others."""
@@ -208,6 +209,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         flat_columns=describe(FlatRow),
         citations=cited(everything["by"]),
         mended=read_mended(folder),
+        exams=[list(exam_lines(exam)) for exam in read_built(folder / EXAMS)],
         names=names_of(summary["data_set"], {config["name"]: config["rows"] for config in configs}),
         canary=CANARY,
         mark=MARK,

@@ -136,7 +136,7 @@ def write(
                 }
                 log.notes.append(f"{older.questions} questions carried over from {carried.base}")
             if not statistics.questions:
-                raise UserError(f"{shown}: no question could be read{_first(log.skipped)}")
+                raise UserError(f"{shown}: no question could be read{log.left_out}")
             write_members(folder, members)
             write_mended(folder, log.mended + (read_mended(older.folder) if older else Counter()))
             configs = _configs(layout, tables)
@@ -252,10 +252,6 @@ def _sum(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for splits in tables:
         total.update(splits)
     return dict(total)
-
-
-def _first(lines: Sequence[str]) -> str:
-    return f" ({len(lines)} rows left out; the first: {lines[0]})" if lines else ""
 
 
 @contextmanager

@@ -78,7 +78,8 @@ def front_of(
     facts = {name: value for name, value in record["facts"].items() if name != "limits"}
     about = {**facts_of(model), "currency": model.currency if model and model.prices else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
-    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets}
+    exams = {"exams": record["exams"]} if record["exams"] else {}
+    return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}
 
 
 def write_tables(

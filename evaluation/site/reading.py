@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
+from livek12.core.exams import EXAMS
 from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
 from livek12.core.rights import Name, held_release, made_from
@@ -31,7 +32,9 @@ from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
 from livek12.core.visible import visible
-from livek12.evaluation.reporting import limits_of, read_rows
+from livek12.evaluation.exams import run_exams
+from livek12.evaluation.reporting import alike, limits_of, read_rows, tasks_of
+from livek12.report.exam_views import row_cells
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import answer_fragment
 from livek12.report.site.store import PIECE, SiteStore, digest_of
@@ -119,7 +122,7 @@ Cell = list[Any]
 
 def fingerprint(path: Path) -> list[Any]:
     """Files of a run folder with sizes and times, to detect changes."""
-    files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json"])
+    files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json", path / EXAMS])
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
 
 
@@ -169,8 +172,24 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes)},
         "tasks": tasks,
         "budgets": _budgets(scores["article"]["budgets"]),
+        "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),
         "cells": cells,
     }
+
+
+def _exams(figures: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Exams with their marks in words."""
+    return [
+        {
+            **{name: exam[name] for name in ("combination", "missing", "items", "errors")},
+            "name": visible(exam["name"]),
+            "tasks": exam["tasks"],
+            "rows": [[visible(row["name"]), row["depth"], *map(visible, row_cells(row))] for row in exam["rows"]],
+            "electives": [[visible(name) for name in names] for row in exam["rows"][:1] for names in row["electives"]],
+            "sources": list(map(visible, exam["sources"])),
+        }
+        for exam in figures
+    ]
 
 
 def _tokens(task: TaskReport) -> dict[str, int]:

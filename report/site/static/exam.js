@@ -73,6 +73,33 @@
     return h("li", {}, h("a", { class: "cell", "data-kind": kinds.size === 1 ? [...kinds][0] : "part", href: to(anchor), "aria-current": anchor === at ? "true" : null, title: trials.map(livek12.inWords).join(" | ") }, question.n || String(n + 1)));
   })));
 
+  // Exams on their own scales: cells come in words, only the sentences around them are in the reader's language.
+  const SCALE = ["mark", "points", "interval_open", "percentile", "grade", "chances"];
+  const share = (value) => `${number(100 * value)} %`;
+  const scaleNotes = (exam) => [
+    exam.rows.length === 0 && `${t("not_sat")}: ${exam.missing}`,
+    exam.electives.length > 0 && `${t("electives")} (${t(exam.combination === "worst" ? "worst" : "best")}): ${exam.electives.map((names) => names.join(", ")).join(" / ")}`,
+    exam.items && exam.items.correlation !== null && `${t("people_rates")}: ${number(exam.items.correlation, 2)}${exam.items.ci ? ` (${t("interval")}: ${exam.items.ci.map((end) => number(end, 2)).join(" … ")})` : ""}, ${exam.items.questions} ${t("questions")}`,
+    exam.errors && `${t("people_errors")}: ${exam.errors.same} ${t("of")} ${exam.errors.wrong} (${share(exam.errors.share)}${exam.errors.ci ? `, ${t("interval")}: ${exam.errors.ci.map(share).join(" … ")}` : ""}); ${t("by_chance")} ${share(exam.errors.chance)}`,
+    exam.sources.length > 0 && `${t("people_source")}: ${exam.sources.join("; ")}`,
+  ].filter(Boolean);
+  const scaleTable = (heading, rows) => {
+    const kept = SCALE.map((_, n) => n).filter((n) => rows.some((row) => row.cells[n]));
+    return h("div", { class: "scroll" }, h("table", { class: "plain scale" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, heading), kept.map((n) => h("th", { scope: "col", class: "right" }, t(SCALE[n]))))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), kept.map((n) => h("td", { class: `right${n ? "" : " red"}${n < 4 ? " nowrap" : ""}` }, row.cells[n])))))));
+  };
+  const ownScale = (exams) => (exams || []).map((exam) => [h("h2", {}, exam.name, " ", h("span", { class: "soft small" }, exam.tasks.join(" + "))),
+    exam.rows.length > 0 && scaleTable(t("section"), exam.rows.map(([name, depth, ...cells]) => ({ name: `${"– ".repeat(depth)}${name}`, cells }))), scaleNotes(exam).map((note) => h("p", { class: "small" }, note))]);
+  const scalesOf = (task) => {
+    const exams = new Map();
+    for (const [slug, run] of livek12.runs()) for (const exam of run.exams || []) if (exam.tasks.includes(task)) exams.set(exam.name, [...(exams.get(exam.name) || []), { slug, exam }]);
+    const labels = livek12.labels(), order = new Map(livek12.best(task).map(([slug], n) => [slug, n]));
+    return [...exams].map(([name, sat]) => {
+      const rows = sat.filter(({ exam }) => exam.rows.length).sort((a, b) => order.get(a.slug) - order.get(b.slug)).map(({ slug, exam }) => ({ name: h("a", { href: link("model", { run: slug }) }, labels.get(slug)), cells: exam.rows[0].slice(2) }));
+      return [h("h2", {}, name), rows.length > 0 && scaleTable(t("model"), rows)];
+    });
+  };
+
   livek12.pages.model = async (said) => {
     const run = livek12.runs().get(said.run);
     if (!run) return [h("h1", {}, t("model")), h("p", {}, t("missing"))];
@@ -87,7 +114,7 @@
     }));
     const others = [...livek12.runs()].filter(([slug, other]) => slug !== said.run && other.model === run.model);
     return [h("p", { class: "kicker" }, t("model")), h("h1", {}, livek12.labels().get(said.run)),
-      others.length > 0 && h("p", { class: "small" }, `${t("others")}: `, others.map(([slug, other], n) => [n ? ", " : "", h("a", { href: link("model", { run: slug }) }, other.name)])), h("dl", { class: "about" }, about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), parts];
+      others.length > 0 && h("p", { class: "small" }, `${t("others")}: `, others.map(([slug, other], n) => [n ? ", " : "", h("a", { href: link("model", { run: slug }) }, other.name)])), h("dl", { class: "about" }, about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), ownScale(record.exams), parts];
   };
 
   const papersOf = (exam) => {
@@ -106,7 +133,7 @@
   livek12.pages.papers = async (said) => {
     const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), exam = await livek12.exam(task);
     return [h("h1", {}, t("papers")), names.length > 1 && h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),
-      h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", paper.id && h("span", { class: "id" }, paper.id), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`))))];
+      h("ul", { class: "papers" }, papersOf(exam).map((paper) => h("li", {}, h("a", { href: link("paper", { task, paper: paper.key }) }, paper.title || [...paper.subjects].join(", ") || task), " ", paper.id && h("span", { class: "id" }, paper.id), " ", h("span", { class: "soft" }, `${paper.anchors.length} ${t("questions")}`)))), scalesOf(task)];
   };
   livek12.pages.paper = async (said) => {
     const task = livek12.taskOf(said), exam = await livek12.exam(task);
