@@ -115,11 +115,12 @@ class Counts(TypedDict):
 
 
 class Ungraded(TypedDict):
-    """Ungraded answers: not judged yet, left open by the rules alone, or by models."""
+    """Ungraded answers: not judged yet, left open by the rules alone, or by models, or without a key yet."""
 
     nobody: int
     rules: int
     models: int
+    keyless: NotRequired[int]
 
 
 class Group(TypedDict):
