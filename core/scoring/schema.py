@@ -338,6 +338,26 @@ class RunUsage(TypedDict):
     watt_hours_per_mark: list[float] | None
 
 
+class SheetPosition(TypedDict):
+    """One fifth of a sheet: mean shares of the points asked alone and on the sheet, least and most, and their Δ."""
+
+    position: str
+    questions: int
+    alone: list[float]
+    sheet: list[float]
+    skipped: float
+    metric: str
+    difference: PairMetric
+
+
+class SittingCurve(TypedDict):
+    """A sitting minus its questions one by one, by the place on the sheet."""
+
+    task: str
+    base: str
+    positions: list[SheetPosition]
+
+
 class Comparison(TypedDict):
     """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
@@ -353,5 +373,6 @@ class Comparison(TypedDict):
     runs: list[str]
     tasks: dict[str, TaskComparison]
     variants: NotRequired[list[Delta]]
+    sittings: NotRequired[list[SittingCurve]]
     regraded: NotRequired[dict[str, dict[str, Any]]]
     usage: NotRequired[dict[str, RunUsage]]
