@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.run.folder import RunFolder
+from livek12.tasks.plugins.harness_task import open_task
 from tests.engines.scripted_server import Reply, Script, good, serving
 from tests.judges.llm.judge_server import text_of
 from tests.scripts.command import Ended, livek12_here
@@ -44,6 +45,8 @@ def test_a_paper_in_one_request(data: Path, tmp_path: Path) -> None:
         folder = RunFolder.open(out)
         questions = {question.id: question for question in folder.questions()[TASK + "@paper"]}
         assert len(sitter.seen) == 1 and len(questions) > 5
+        (document,) = open_task(TASK + "@paper", str(data), sheets=True).documents
+        assert [each.prompt_sha256 for each in folder.earlier()] == [document.request.prompt_sha256]  # as plug-ins ask
         answers = {questions[each.key.question_id].number: each for each in folder.responses()}
         assert {number for number, each in answers.items() if each.text} == {*planted}
         assert sum(each.completion_tokens or 0 for each in answers.values()) == 2
