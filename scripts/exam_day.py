@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -82,7 +81,6 @@ class ExamFolder:
     """The folder of one exam."""
 
     def __init__(self, root: Path) -> None:
-        make_subfolder(root.parent, root.name)
         self.root = root
         self.paper, self.accepted, self.data = root / "paper", root / "accepted", root / "data"
         self.runs, self.site, self.sweep = root / "runs", root / "site", root / "sweep.yaml"
@@ -94,6 +92,7 @@ class ExamFolder:
 
     def put(self, **changes: Any) -> None:
         """Stores changes of the state."""
+        make_subfolder(self.root.parent, self.root.name)
         self.state = self.state.model_copy(update=changes)
         write_atomically(self.root / STATE, self.state.model_dump_json(indent=1) + "\n")
 
@@ -208,14 +207,11 @@ def _responses_hash(run: Path) -> str:
 
 def plan_sweep(folder: ExamFolder, models: Path) -> None:
     """Writes the sweep of these models on the frozen exam."""
-    try:
-        text = models.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{models}: cannot be read: {why(error)}") from None
-    own = re.sub(r"(?m)^(?:out|data):.*\n?", "", text)
+    from livek12.evaluation.sweep.plan import sweep_values
+
     places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
-    head = "".join(f"{name}: {json.dumps(path)}\n" for name, path in places.items())
-    write_atomically(folder.sweep, head + own)
+    content = json.dumps({**sweep_values(models), **places}, ensure_ascii=False, indent=1)
+    write_atomically(folder.sweep, content + "\n")
 
 
 def seal(folder: ExamFolder, runs: Sequence[Path]) -> None:
