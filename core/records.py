@@ -269,6 +269,7 @@ class Process(Record):
 State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
 UNSPLIT = "unsplit"
 """`finish_reason` of a response that holds a whole sheet, since the question's part of it is unclear."""
+NO_KEY = "no key yet"
 UNMARKED = "none"
 """The judge of a response that nobody has marked yet."""
 
@@ -280,7 +281,7 @@ class Verdict(Record):
     undecided parts, whose bounds are [`low`, `high`]; `correct` likewise. `response_sha256` identifies the marked
     response. `calls` are all requests to judge models. `marking` counts earlier markings of the run
     (`core.run.markings`), `repeat` earlier askings of the same judges, for their self-agreement: such a verdict makes
-    no mark.
+    no mark. `keys` is the version of the question's key (`core.key_versions`).
     """
 
     key: Key
@@ -300,6 +301,7 @@ class Verdict(Record):
     versions: dict[str, str] = Field(default_factory=dict)
     marking: int = 0
     repeat: int = 0
+    keys: int = 0
 
     @property
     def by_models(self) -> bool:
@@ -319,7 +321,7 @@ class Verdict(Record):
     @model_serializer(mode="wrap")
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
-        for name in ("marking", "repeat"):
+        for name in ("marking", "repeat", "keys"):
             if not fields.get(name):
                 fields.pop(name, None)
         return fields
@@ -576,6 +578,12 @@ class Question(Record):
     removed_in: str | None = None
     source: Source = Field(default_factory=lambda: _NO_SOURCE)
     variant: Variant | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """True if something says what is right: an answer, values, a solution or a scheme."""
+        texts = [*self.answer, *(variable.value for variable in self.variables), self.solution or ""]
+        return bool(self.scheme or self.answer_images or self.solution_images) or any(map(str.strip, texts))
 
     @model_validator(mode="after")
     def _scheme_fits(self) -> Question:

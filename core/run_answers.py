@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
+from livek12.core.key_versions import KEYS_FILE
 from livek12.core.packed import packed_path
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question, Response, Verdict
@@ -38,7 +39,7 @@ LEAST_KEPT = 20_000
 """Smallest run with a table, in answers."""
 MOST_TABLES = 64
 """Most tables in the cache; the oldest are removed."""
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 class AnswerOrigin(NamedTuple):
@@ -202,7 +203,7 @@ def answers_stamp(run: RunFolder) -> str:
     spec, folder = run.spec(), run.path
     packed = [path for stem in _STEMS if (path := packed_path(folder, stem)).exists()]
     journals = chain.from_iterable(journal_files(folder, stem) for stem in _STEMS)
-    others = [path for name in (QUESTIONS, REGRADES) if (path := folder / name).exists()]
+    others = [path for name in (QUESTIONS, REGRADES, KEYS_FILE) if (path := folder / name).exists()]
     states = [(path.name, path.stat()) for path in (*packed, *journals, *others)]
     files = [(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino) for name, s in states]
     tasks = [task.name for task in spec.tasks]

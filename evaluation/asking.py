@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.arguments import arguments_of
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
+from livek12.core.key_versions import read_keys
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
 from livek12.core.records import EarlierReply, Failure, Key, Question, Request, Response, Sampling
@@ -77,6 +78,7 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
     noted = chosen.noted if chosen else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
     folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
+    folder.take_keys(read_keys(Path(run.data)))
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         samplings = {task.name: task.sampling for task in spec.tasks}
         for line in sentences(expected_cost(exam, trials, samplings)):

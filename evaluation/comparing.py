@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -15,12 +15,14 @@ from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import read_answers
 from livek12.core.scoring import Comparison, Profile
 from livek12.core.scoring.comparison import Watch, compare_outcomes
-from livek12.core.scoring.deltas import delta
+from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import Outcomes, Slim
-from livek12.core.scoring.schema import Delta, parameters_of
+from livek12.core.scoring.schema import Delta, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
 from livek12.evaluation.exams import run_exams
 from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
+from livek12.evaluation.sittings import sitting_curve
+from livek12.tasks.registry import get_task
 
 MOST_PAIRS = 15
 """Beyond these, pairs of runs are not compared by axis."""
@@ -46,6 +48,8 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         comparison = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         comparison["variants"] = _variants(outcomes, specs, profile)
+        if curves := _sittings(outcomes, specs, run_names(runs), profile):
+            comparison["sittings"] = curves
     if not where:
         groups = {name: alike(tasks_of(specs[name])) for name in outcomes}
         exams = {
@@ -82,6 +86,30 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
     return _read(run_names(runs), Where(), {})
 
 
+def _counterparts(specs: Mapping[str, RunSpec]) -> Iterator[tuple[str, str, str, Counterpart]]:
+    """Run, task, other run of the same model, and the base there."""
+    pairs = list(combinations(specs, 2))
+    for a, b in pairs if len(pairs) <= MOST_PAIRS else ():
+        if specs[a].model == specs[b].model:
+            for run, base_run in ((b, a), (a, b)):
+                for task, bases in beside(tasks_of(specs[run]), tasks_of(specs[base_run])).items():
+                    yield from ((run, task, base_run, base) for base in bases)
+
+
+def _sittings(
+    runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], paths: Mapping[str, Path], profile: Profile
+) -> list[SittingCurve]:
+    curves = []
+    for run, name, base_run, base in _counterparts(specs):
+        task, sheet, others = get_task(name), runs[run].by_task().get(name), runs[base_run].by_task()
+        alone = [others[each] for each in base.tasks if each in others]
+        if task.sitting and sheet is not None and alone:
+            names = f"{run}/{name}", f"{base_run}/{base.base}"
+            folder = RunFolder.open(paths[run])
+            curves.append(sitting_curve(names, task, folder, sheet, Outcomes.joined(alone), profile))
+    return [each for each in curves if each is not None]
+
+
 def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profile: Profile) -> list[Delta]:
     """Only of one model, or the Δ would have two causes."""
     pairs = list(combinations(runs, 2))
@@ -101,11 +129,8 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
     for a, b in pairs:
         for task in by_task[a]:
             add(b, task, a, [task], task, "the run")
-        if specs[a].model == specs[b].model:
-            for run, base_run in ((b, a), (a, b)):
-                for task, bases in beside(tasks_of(specs[run]), tasks_of(specs[base_run])).items():
-                    for base in bases:
-                        add(run, task, base_run, base.tasks, base.base, base.differs)
+        for run, task, base_run, base in _counterparts({a: specs[a], b: specs[b]}):
+            add(run, task, base_run, base.tasks, base.base, base.differs)
     return [each for each in deltas if each is not None]
 
 

@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError, why
+from livek12.core.key_versions import KEYS_FILE, KeyBook
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import Progress, say, show_log, warn
 from livek12.core.ranks import wait_until
 from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
-from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of
+from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of, with_pictures
 from livek12.core.run.journal import Tail, has_lines, line_at
 from livek12.core.run.keys import KeySet
 from livek12.core.run.markings import KEYS, in_words, other_rules
@@ -189,6 +190,7 @@ class RunScorer:
     """Of each task: who marks it, as verdicts name them."""
     words: dict[str, str]
     """The same for people, by version."""
+    book: KeyBook
 
     @classmethod
     def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
@@ -203,11 +205,12 @@ class RunScorer:
             pictured = exam()
             pages = pictured.pages
             for name, own in pictured.questions.items():
-                questions[name] = {**questions[name], **{q.id: q for q in own if q.id in questions[name]}}
+                shown = {q.id: with_pictures(questions[name][q.id], q) for q in own if q.id in questions[name]}
+                questions[name] = {**questions[name], **shown}
         keys = add_keys(questions, tasks, judges.options.answers) if judges.options.answers else ""
         versions = {name: scorer.version + keys for name, scorer in scorers.items()}
         words = {versions[name]: _in_words(scorer, judges.options, authors) for name, scorer in scorers.items()}
-        return cls(questions, pages, authors, scorers, versions, words)
+        return cls(questions, pages, authors, scorers, versions, words, run.key_book())
 
     def check_keys(self, spec: RunSpec) -> None:
         """Refuses to mark a run by the keys of another data set."""
@@ -271,7 +274,9 @@ class RunScorer:
 
     def _named(self, verdict: Verdict) -> Verdict:
         judge = self.versions[verdict.key.task]
-        return verdict.model_copy(update={"judge": judge, "versions": {**verdict.versions, "judge": judge}})
+        number = self.book.number(verdict.key.question_id)
+        versions = {**verdict.versions, "judge": judge}
+        return verdict.model_copy(update={"judge": judge, "versions": versions, "keys": number})
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
@@ -335,13 +340,14 @@ def mark(
     exam: Callable[[], TaskData],
     *,
     again: bool = False,
+    unmarked: bool = False,
     over: Callable[[], bool] | None = None,
     workers: int | None = None,
     ray: str = "",
 ) -> Marked:
     """Marks the waiting answers of a run folder."""
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
-        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again), judges, over, workers, ray)
+        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again, unmarked), judges, over, workers, ray)
         while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
             wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
     return share.marked
@@ -403,7 +409,11 @@ class _Share:
             self.workers,
             -(-waiting // WORTH_A_PROCESS),
             mark_responses,
-            {name: (run.path / name).read_bytes() for name in ("run.json", QUESTIONS)},
+            {
+                file.name: file.read_bytes()
+                for name in ("run.json", QUESTIONS, KEYS_FILE)
+                if (file := run.path / name).exists()
+            },
             self.judges.options,
             number,
             LINE_SECONDS,
@@ -490,13 +500,14 @@ class _Marking:
     again: bool
     number: int
     before: RunSpec
+    unmarked: bool = False
 
     @classmethod
-    def of(cls, run: RunFolder, scorer: RunScorer, again: bool) -> _Marking:
+    def of(cls, run: RunFolder, scorer: RunScorer, again: bool, unmarked: bool) -> _Marking:
         spec = run.spec()
         if not again:
             scorer.check_keys(spec)
-        marking = cls(run, scorer, again, spec.marking, spec)
+        marking = cls(run, scorer, again, spec.marking, spec, unmarked)
         if not again or not spec.judges:
             return marking
         broken_off = spec.marking and spec.judges == scorer.versions and run.answered() - marking.finished()
@@ -505,6 +516,8 @@ class _Marking:
     def finished(self) -> KeySet:
         if not has_lines(self.run.path, "verdicts"):
             return KeySet()
+        if self.unmarked:
+            return keys_of(answer for answer, _ in self.run.judged())
         done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
         if self.again:
             return done
@@ -573,6 +586,7 @@ def judge(
     run: RunFolder,
     *,
     again: bool = False,
+    unmarked: bool = False,
     options: JudgeOptions | None = None,
     exam: TaskData | None = None,
     before: Marked | None = None,
@@ -581,8 +595,8 @@ def judge(
 ) -> int:
     """Marks unmarked answers, open ones, and those that wait for a judge that did not answer.
 
-    `again` marks everything anew; `before` is the account of marks made during the asking. Returns the number of
-    responses that wait for a judge.
+    `again` marks everything anew, `unmarked` only what has no verdict; `before` is the account of marks made during the
+    asking. Returns the number of responses that wait for a judge.
     """
     options, began = options or JudgeOptions(), time.time()
 
@@ -591,7 +605,7 @@ def judge(
 
         return exam or reload_task_data(run, options.data)
 
-    marked = mark(run, options, pictured, again=again, workers=workers, ray=ray)
+    marked = mark(run, options, pictured, again=again, unmarked=unmarked, workers=workers, ray=ray)
     if options.repeats > 1:
         lost, spent = ask_again(run, options, pictured)
         marked.lost += lost
@@ -804,10 +818,10 @@ HELD = 1024
 class QuestionIndex(Mapping[str, Question]):
     """Questions of one task, thread-safe: `places` has the offset of each by task and id, one read a lookup."""
 
-    def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int]) -> None:
+    def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int], book: KeyBook) -> None:
         self._task, self._places = task, places
         # No bound method: a reference cycle would keep the file open until it is collected.
-        self._read = lru_cache(HELD)(partial(_read, file))
+        self._read = lru_cache(HELD)(partial(_read, file, book))
 
     def __getitem__(self, id: str) -> Question:
         return self._read(id, self._places[self._task, id])
@@ -819,9 +833,9 @@ class QuestionIndex(Mapping[str, Question]):
         return sum(task == self._task for task, _ in self._places)
 
 
-def _read(file: BinaryIO, id: str, place: int) -> Question:
+def _read(file: BinaryIO, book: KeyBook, id: str, place: int) -> Question:
     try:
-        return RunQuestion.model_validate_json(line_at(file.fileno(), place)).question
+        return book.newest(RunQuestion.model_validate_json(line_at(file.fileno(), place)).question)
     except ValueError as error:
         raise UserError(f"{file.name}: {id!r:.80} cannot be read: {why(error)}; start a new run") from error
 
@@ -830,4 +844,4 @@ def question_indexes(run: RunFolder) -> dict[str, QuestionIndex]:
     """Index for each task of a run; UserError if questions.jsonl has changed since the run began."""
     places = run.asked()
     file = (run.path / QUESTIONS).open("rb")
-    return {task.name: QuestionIndex(task.name, file, places) for task in run.spec().tasks}
+    return {task.name: QuestionIndex(task.name, file, places, run.key_book()) for task in run.spec().tasks}

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
+from livek12.core.key_versions import read_keys
 from livek12.core.progress import warn
 from livek12.core.questions import is_on_hub
 from livek12.core.records import Image, Question, Sampling
-from livek12.core.run.folder import RunFolder
+from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
@@ -43,7 +45,8 @@ def load_task_data(
         group[0].base_name: questions_of(group[0], data, limit, only[group[0].name] if only else None)
         for group in siblings(tasks)
     }
-    questions = {task.name: shared[task.base_name] for task in tasks}
+    book = read_keys(Path(data))  # what is asked, and its identity, are those of the first keys
+    questions = {task.name: list(map(book.first, shared[task.base_name])) for task in tasks}
     from_pages = [task for task in tasks if task.modality == "image_only"]
     paged = [question for task in from_pages for question in questions[task.name]]
     pages: Pages = pages_for(from_pages[0], data, paged) if from_pages else {}
@@ -163,7 +166,9 @@ def reload_task_data(run: RunFolder, data: str = "", trusts: bool = True) -> Tas
 def illustrated(rows: Iterable[Row], exam: TaskData) -> Iterator[Row]:
     """Rows with the pictures of their questions."""
     pictures = {(task, q.id): q for task, questions in exam.questions.items() for q in questions}
-    return (replace(row, question=pictures.get((row.task, row.question.id), row.question)) for row in rows)
+    for row in rows:
+        pictured = pictures.get((row.task, row.question.id))
+        yield replace(row, question=with_pictures(row.question, pictured)) if pictured else row
 
 
 def _pages_asked(task: Task, exam: TaskData) -> list[Image]:

@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import Counts, Estimate, PairMetric, RunUsage, TaskComparison, TaskReport
+    from livek12.core.scoring.schema import (
+        Counts,
+        Estimate,
+        PairMetric,
+        RunUsage,
+        SittingCurve,
+        TaskComparison,
+        TaskReport,
+    )
 
 
 COUNTS = {
@@ -157,6 +165,9 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
 
     print_exams(out, compared_exams(result.get("exams", {})))
     print_deltas(out, result.get("variants", ()))
+    for curve in result.get("sittings", ()):
+        out.print(f"\n{clean(curve_heading(curve))}", style="bold", markup=False, highlight=False)
+        out.print(_table(curve_columns(curve)))
     if usage := result.get("usage"):
         out.print(f"\n{USAGE}", style="bold", highlight=False)
         names = [_cut_to(clean(name), max(_LEAST_NAME, out.width - 50)) for name in result["runs"]]
@@ -164,6 +175,32 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
     out.print()
     for remark in remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)
+
+
+def curve_heading(curve: SittingCurve) -> str:
+    """The heading of a sitting's table."""
+    return f"{curve['task']} minus {curve['base']}, by the place on the sheet"
+
+
+def curve_columns(curve: SittingCurve) -> list[Column]:
+    """Marks by position."""
+    rows = curve["positions"]
+    deltas = [shown(row["metric"], row["difference"]["difference"]) for row in rows]
+    metric = rows[0]["metric"]
+    return [
+        Column("place", [row["position"] for row in rows], right=False),
+        Column("questions", [str(row["questions"]) for row in rows]),
+        Column("one by one %", [_percent(row["alone"]) for row in rows]),
+        Column("on the sheet %", [_percent(row["sheet"]) for row in rows]),
+        Column(f"Δ {in_words(metric)}", [each.text for each in deltas]),
+        Column(interval_heading(deltas, "95 %"), [each.ci for each in deltas]),
+        Column("skipped %", [f"{100 * row['skipped']:.1f}" for row in rows]),
+    ]
+
+
+def _percent(bounds: Sequence[float]) -> str:
+    low, high = (f"{100 * value:.1f}" for value in bounds)
+    return low if low == high else f"{low}–{high}"
 
 
 def remarks(result: Comparison) -> list[str]:
@@ -269,7 +306,12 @@ def as_markdown(result: Comparison) -> str:
     variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
     exams = [block for exam in compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
     usage = list(_usage(result))
-    return "\n\n".join([*blocks, *exams, *variants, *usage, *remarks(result)])
+    curves = [
+        text
+        for curve in result.get("sittings", ())
+        for text in (f"## {_escaped(curve_heading(curve))}", _markdown_table(curve_columns(curve)))
+    ]
+    return "\n\n".join([*blocks, *exams, *variants, *curves, *usage, *remarks(result)])
 
 
 def _markdown_exam(exam: ExamView) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
-from livek12.core.records import PartVerdict
+from livek12.core.records import NO_KEY, PartVerdict
 from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import Scale, metric_of
@@ -138,6 +138,7 @@ def mark_of(row: Row) -> ShownMark:
     low, high = (verdict.low, verdict.high) if verdict else (0.0, of)
     if row.state in UNDECIDED or low != high:
         word = STATE_WORDS[row.state] if row.state in UNDECIDED else "ungraded in part"
+        word = NO_KEY if row.state == "ungraded" and not row.question.has_key else word
         return ShownMark("open", f"{points(low)}–{points(high)} / {points(of)}", word, low, high, of)
     kind: Kind = "full" if low >= of else "wrong" if low <= 0 else "part"
     word = STATE_WORDS["no_answer"] if row.state == "no_answer" else ""
@@ -178,6 +179,11 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
             left["models"],
             "ungraded: the judge models that were asked could not tell; a person may:",
             f"livek12 review {run}",
+        ),
+        (
+            left.get("keyless", 0),
+            f"{NO_KEY}: no mark until it comes; this brings it:",
+            f"livek12 keys add DATA {run} --from KEY",
         ),
         (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
         (

@@ -25,6 +25,7 @@ GROUPS = {
         "tasks": "List the tasks.",
         "run": "Ask, judge, score and report in one go; an unfinished run goes on.",
         "generate": "Only ask: fill a run folder with responses.",
+        "exam-day": "Ask models a paper before its key exists, then mark by the key: ingest to site, with a clock.",
         "import-responses": "Make a run folder from recorded responses.",
         "rejudge": "Judge the log of any task of another harness.",
         "plugins": "Say where the plug-in for a harness or trainer lies and how it is called.",
@@ -51,6 +52,7 @@ GROUPS = {
     "Data": {
         "build": "Build a data set (Parquet and a card) from a source.",
         "validate": "Check a built data set.",
+        "keys": "Bring keys to questions that had none, or change wrong ones; nothing is asked again.",
         "ingest": "Turn exam PDFs into questions to review.",
         "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
         "dedup": "Find duplicate questions, within a source and against earlier releases.",

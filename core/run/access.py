@@ -33,7 +33,7 @@ _LEFT = (
 _OWNED = (
     *_LEFT,
     *("run.json", "earlier-*.jsonl", "regrades.jsonl", "harness.jsonl", "label-plan.jsonl", "labels-*.jsonl"),
-    *("signature.json", "exams.json"),
+    *("signature.json", "exams.json", "keys.jsonl"),
     *("*.parquet", ".*.parquet.new", ".*.unpacked", "report", "report.*", ".report.*"),
 )
 """What we read or write in a run folder."""

@@ -8,6 +8,7 @@
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
     repeats-N.jsonl     one `Verdict` a line, of repeated judging; none of them makes a mark
     regrades.jsonl      marks set by people (`core.run.markings`)
+    keys.jsonl          keys that came or changed since the run began (`core.key_versions`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     exams.json          the exams of its questions (`core.exams`), with the scales that people have
     report.json, report.html
@@ -32,6 +33,7 @@ from pydantic import BaseModel, ValidationError
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import remove_files, write_atomically
+from livek12.core.key_versions import KEYS_FILE, KeyBook, read_keys
 from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict, canonical_json
 from livek12.core.rows import Row, fits, row_of
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
@@ -75,7 +77,8 @@ class RunFolder:
     def __init__(self, path: Path, on_problem: Callable[[str], None] | None = None) -> None:
         self.path = path
         self.on_problem = on_problem
-        self._questions: dict[str, list[Question]] | None = None  # read once: they never change
+        self._questions: dict[str, list[Question]] | None = None  # read once: only `take_keys` changes them
+        self._book: KeyBook | None = None  # the same
         self._asked: dict[tuple[str, str], int] | None = None  # the same
         self._answered: AnsweredKeys | None = None
         self._own: RunSpec | None = None
@@ -196,8 +199,27 @@ class RunFolder:
         return self._questions
 
     def each_question(self) -> Iterator[tuple[str, Question]]:
-        """Streams each question with its task, in run order."""
-        return ((item.task, item.question) for item, _ in self._question_lines(RunQuestion))
+        """Streams each question with its task and newest key, in run order."""
+        newest = self.key_book().newest
+        return ((item.task, newest(item.question)) for item, _ in self._question_lines(RunQuestion))
+
+    def key_book(self) -> KeyBook:
+        """Key versions of the run."""
+        if self._book is None:
+            self._book = read_keys(self.path)
+        return self._book
+
+    def take_keys(self, book: KeyBook) -> bool:
+        """Takes over the newer key versions of the run's data set; false if there are none."""
+        own = read_keys(self.path)
+        if own.extends(book):
+            return False
+        if not book.extends(own):
+            raise UserError(f"{self.path / KEYS_FILE}: other key versions than those of its data set; start a new run")
+        with settling(self.path) as fence:
+            write_summed(self._file(KEYS_FILE), book.text, before=fence)
+        self._book, self._questions = None, None
+        return True
 
     def asked(self) -> Mapping[tuple[str, str], int]:
         """Maps the task and id of each question to its line's place in questions.jsonl."""
@@ -294,12 +316,22 @@ class RunFolder:
 
     def verdicts(self) -> dict[str, Verdict]:
         """Verdict that counts of each key."""
-        judges, best = self.spec().known_judges, dict[str, Verdict]()
+        judges, best, own = self.spec().known_judges, dict[str, Verdict](), self._by_these_keys(None)
         for verdict in read_journal(self.path, "verdicts", Verdict, self.on_problem):
+            if own is not None and not own(verdict):
+                continue
             before = best.get(str(verdict.key))
             if before is None or counts_over(verdict, before, judges):
                 best[str(verdict.key)] = verdict
         return best
+
+    def _by_these_keys(self, among: Callable[[Verdict], bool] | None) -> Callable[[Verdict], bool] | None:
+        """The filter, without verdicts by other keys than the newest."""
+        book = self.key_book()
+        if not book.versions:
+            return among
+        number = book.number
+        return lambda verdict: verdict.keys == number(verdict.key.question_id) and (among is None or among(verdict))
 
     def _verdicts(
         self,
@@ -314,7 +346,7 @@ class RunFolder:
             "verdicts",
             Verdict,
             spec.trials,
-            wanted=among,
+            wanted=self._by_these_keys(among),
             wins=partial(counts_over, known=spec.known_judges),
             on_problem=self.on_problem if questions is None else None,
             texts=texts,
@@ -376,6 +408,13 @@ def _first(new: Record, old: Record) -> bool:
     return False
 
 
+def with_pictures(question: Question, pictured: Question) -> Question:
+    """The question with the pictures' bytes of the same one in its data set."""
+    return question.model_copy(
+        update={name: getattr(pictured, name) for name in ("images", "answer_images", "solution_images")}
+    )
+
+
 def keys_of(responses: Iterable[Response]) -> KeySet:
     """Keys of responses."""
     keys = KeySet()
@@ -407,8 +446,8 @@ def states(run: RunFolder) -> dict[State, int]:
 
 
 def _by_heads(run: RunFolder) -> Counter[State] | None:
-    """None unless each answer has one verdict and people set no mark."""
-    if (run.path / REGRADES).exists():
+    """None unless each answer has one verdict, by the first keys, and people set no mark."""
+    if (run.path / REGRADES).exists() or run.key_book().versions:
         return None
     counts, answered, marked = Counter[State](), run.answered(), KeySet()
     for verdict in read_journal(run.path, "verdicts", _Head):

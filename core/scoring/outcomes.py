@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Bounds = tuple[float, float]
 Ending = Literal["whole", "truncated", "unknown"]
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
-Judges = Literal["nobody", "rules", "models"]
+Judges = Literal["nobody", "rules", "models", "keyless"]
 OPEN: Bounds = (0.0, 1.0)
 NOTHING: Bounds = (0.0, 0.0)
 DEEPEST = 4
@@ -177,7 +177,7 @@ def finding_of(row: Row) -> AnswerFinding:
         variables=variable_bounds(row),
         presence=(process.cie, process.lae, process.dre) if process else None,
         steps=steps_of(process) if process else None,
-        judged_by=_judged_by(row.verdict) if row.verdict else None,
+        judged_by=_judged_by(row.verdict, row.question) if row.verdict else None,
         stages=tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts),
     )
 
@@ -245,7 +245,9 @@ def ending_of(finish_reason: str | None) -> Ending:
     return "unknown" if finish_reason is None else "truncated" if finish_reason == "length" else "whole"
 
 
-def _judged_by(verdict: Verdict) -> Judges:
+def _judged_by(verdict: Verdict, question: Question) -> Judges:
+    if verdict.state == "ungraded" and not question.has_key:
+        return "keyless"
     return "nobody" if verdict.judge == UNMARKED else "models" if verdict.by_models else "rules"
 
 
@@ -782,7 +784,8 @@ def ungraded(rows: Outcomes) -> Ungraded:
     for verdict, answers in rows.numbers():
         if verdict.state == "ungraded" and verdict.judged_by is not None:
             judges[verdict.judged_by] += answers
-    return Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
+    left = Ungraded(nobody=judges["nobody"], rules=judges["rules"], models=judges["models"])
+    return {**left, "keyless": judges["keyless"]} if judges["keyless"] else left
 
 
 def points(table: Table, questions: Sequence[int]) -> float | None:

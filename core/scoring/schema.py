@@ -115,11 +115,12 @@ class Counts(TypedDict):
 
 
 class Ungraded(TypedDict):
-    """Ungraded answers: not judged yet, left open by the rules alone, or by models."""
+    """Ungraded answers: not judged yet, left open by the rules alone, or by models, or without a key yet."""
 
     nobody: int
     rules: int
     models: int
+    keyless: NotRequired[int]
 
 
 class Group(TypedDict):
@@ -337,6 +338,26 @@ class RunUsage(TypedDict):
     watt_hours_per_mark: list[float] | None
 
 
+class SheetPosition(TypedDict):
+    """One fifth of a sheet: mean shares of the points asked alone and on the sheet, least and most, and their Δ."""
+
+    position: str
+    questions: int
+    alone: list[float]
+    sheet: list[float]
+    skipped: float
+    metric: str
+    difference: PairMetric
+
+
+class SittingCurve(TypedDict):
+    """A sitting minus its questions one by one, by the place on the sheet."""
+
+    task: str
+    base: str
+    positions: list[SheetPosition]
+
+
 class Comparison(TypedDict):
     """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
@@ -352,6 +373,7 @@ class Comparison(TypedDict):
     runs: list[str]
     tasks: dict[str, TaskComparison]
     variants: NotRequired[list[Delta]]
+    sittings: NotRequired[list[SittingCurve]]
     regraded: NotRequired[dict[str, dict[str, Any]]]
     usage: NotRequired[dict[str, RunUsage]]
     exams: NotRequired[dict[str, list[Any]]]

@@ -23,6 +23,7 @@ from typing import Any, Literal
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, read_built, shared, written
 from livek12.core.features import SPLIT, Flatten
+from livek12.core.key_versions import KEYS_FILE, read_keys
 from livek12.core.questions import CARD, read_card, read_records
 from livek12.core.records import Page, Question, Record, Source
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey
@@ -146,10 +147,13 @@ def _copy(
                     (out / table / file.name).symlink_to(file.resolve())
             elif set(fates) != {"drop"}:
                 _rewrite(table, split, files, out, fates, change)
-    for name in set(METADATA) - {MEMBERS, VARIANTS, EXAMS}:
+    for name in set(METADATA) - {MEMBERS, VARIANTS, EXAMS, KEYS_FILE}:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, out / name)
-    _copy_drawn(folder, out, {id for _, id in kept.difference(keyless)})
+    shown = {id for _, id in kept.difference(keyless)}
+    _copy_drawn(folder, out, shown)
+    if (book := read_keys(folder)).versions:
+        (out / KEYS_FILE).write_text(book.only(shown).text, encoding="utf-8")
     write_members(out, members_of(read_members(folder), kept))
     if exams := shared(read_built(folder / EXAMS), {*kept}, {*keyless}):
         (out / EXAMS).write_text(written(exams), "utf-8")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, exam_lines, read_built
 from livek12.core.features import SPLIT, FlatRow, columns
+from livek12.core.key_versions import KEYS_FILE, read_keys
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question, Record
 from livek12.core.rights import FORBIDDEN, REVIEWED, is_stated, licence_refusal
@@ -48,7 +49,7 @@ WITHDRAWN_COLUMNS = ("id", "removed_in", "reason")
 """Reasons of withdrawals: columns id, removed_in, reason."""
 VARIANTS = "variants.jsonl"
 """The values `livek12 vary` drew for each question, and their outcome."""
-METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS, EXAMS)
+METADATA = (CARD, STATISTICS, CROISSANT, WITHDRAWN, HELD, MEMBERS, MENDED, VARIANTS, EXAMS, KEYS_FILE)
 """Every file of a dataset that is no table."""
 CARD_FILES = (CARD, STATISTICS, CROISSANT)
 """Files generated from the others."""
@@ -203,6 +204,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         attribution=_most(everything["by"]["attribution"]),
         releases=[{**release, "name": _release(release, everything)} for release in summary["releases"]],
         withdrawn=read_withdrawn(folder),
+        errata=read_keys(folder).errata(),
         held=read_withheld(folder),
         question_columns=describe(Question, everything["by"]["benchmark"]),
         page_columns=describe(Page),

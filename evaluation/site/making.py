@@ -28,7 +28,7 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import only_writer
-from livek12.core.run.folder import RunFolder
+from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
@@ -347,7 +347,10 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    """Refuses a folder of something else; after a killed first build it holds at most empty folders of ours."""
+    """Refuses a folder of something else.
+
+    Before the first build, and after a killed one, it holds at most empty folders and an exam day's page.
+    """
     foreign = f"{out}: holds something else than a site; choose an empty folder"
     if out.exists() and not out.is_dir():
         raise UserError(foreign)
@@ -355,7 +358,9 @@ def _check(out: Path) -> None:
     if (out / MADE).is_file() or not out.exists():
         return
     begun = (*out.iterdir(), *(out / "data").glob("*"))
-    if any(file.name != "data" and not file.name.startswith((".lock", FOLDER, ".made.json.")) for file in begun):
+    if any(
+        file.name != "data" and not file.name.startswith((".lock", FOLDER, ".made.json.", "exam.")) for file in begun
+    ):
         raise UserError(foreign)
 
 
@@ -698,7 +703,8 @@ class _AtHand:
             self._read[path] = _pictured(path)
         if (exam := self._read[path]) is None:
             return question, {}, False
-        return exam[0].get((task, question.id), question), exam[1], True
+        pictured = exam[0].get((task, question.id))
+        return with_pictures(question, pictured) if pictured else question, exam[1], True
 
 
 def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:

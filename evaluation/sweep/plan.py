@@ -204,11 +204,17 @@ class Sweep(Strict):
     models: Annotated[list[ModelEntry], Field(min_length=1)]
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Reads SWEEP.yaml."""
+def sweep_values(path: Path) -> dict[str, Any]:
+    """The plain values of SWEEP.yaml."""
     values = read_yaml(path, _MOST_BYTES)
     if not isinstance(values, dict):
         raise UserError(f"{path}: is not a mapping with out, tasks and models")
+    return values
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Reads SWEEP.yaml."""
+    values = sweep_values(path)
     try:
         return Sweep.model_validate(values)
     except ValidationError as error:

@@ -135,6 +135,7 @@ def write_front(
             tasks=list(tasks)[:8],
             rows=_rows(runs, list(tasks)[:8])[:MOST_AT_ONCE],
             runs=len(runs),
+            exam_day=(store.root / "exam.html").is_file(),
         )
     )
     store.file("index.html", page.encode("utf-8", "replace"))

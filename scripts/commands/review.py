@@ -40,7 +40,7 @@ def review(
             raise UserError(
                 f"{folder}: is a run folder, whose labels lie in it: --export and --pdfs are for ingested ones"
             )
-        _label(folder, rater or reviewer or _user(), plan, data, show_verdict, status, host, port, as_json)
+        _label(folder, rater or reviewer or user_name(), plan, data, show_verdict, status, host, port, as_json)
         return
     if rater or plan is not None or data or show_verdict:
         raise UserError(
@@ -58,7 +58,7 @@ def review(
         elif status:
             _tell_status(summary(store.board), as_json)
         else:
-            _serve(store, reviewer or _user(), host, port, as_json)
+            _serve(store, reviewer or user_name(), host, port, as_json)
 
 
 def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
@@ -109,7 +109,8 @@ def _label(
         serve(store, shown, rater, host, port, ready)
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Name of the system's user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user without a name

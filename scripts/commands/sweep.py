@@ -44,12 +44,13 @@ def sweep(
     elif status:
         _status(plan, as_json)
     else:
-        if not report and _work(plan):
+        if not report and work(plan):
             return
-        _finish(plan, as_json)
+        finish(plan, as_json)
 
 
-def _work(plan: SweepPlan) -> bool:
+def work(plan: SweepPlan) -> bool:
+    """Fills the unfinished runs; true if jobs elsewhere do so now."""
     from livek12.evaluation.sweep.status import find, look
 
     states = {run.label: find(run) for run in plan.runs}
@@ -80,7 +81,8 @@ def _work(plan: SweepPlan) -> bool:
     return False
 
 
-def _finish(plan: SweepPlan, as_json: bool) -> None:
+def finish(plan: SweepPlan, as_json: bool) -> None:
+    """Reports the runs; exit code 1 while something is missing."""
     from livek12.evaluation.sweep.report import write_report
     from livek12.evaluation.sweep.status import find, look
     from livek12.report.compared import print_comparison

@@ -24,7 +24,8 @@ from livek12.engines.thinking import Thinking
 from livek12.tasks.base import Task
 from livek12.tasks.loading import pages_for, questions_of
 from livek12.tasks.prompting import Pages, requests
-from livek12.tasks.registry import find_task, get_task
+from livek12.tasks.registry import SITTINGS, find_task, get_task
+from livek12.tasks.sheets import QuestionSheet, answers, sheet_request, sheets_of
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -63,10 +64,11 @@ class Guide:
 
 @dataclass(frozen=True)
 class Document:
-    """One question for a harness."""
+    """One question for a harness, or a sheet of questions (`question` then has its id and what they share)."""
 
     question: Question
     request: Request
+    sheet: QuestionSheet | None = None
 
     @property
     def id(self) -> str:
@@ -96,12 +98,26 @@ class Document:
 
     @property
     def target(self) -> str:
-        """The key on one line."""
-        return "; ".join(self.question.answer or [variable.value for variable in self.question.variables])
+        """The key on one line, of a sheet by its labels."""
+        if self.sheet is not None:
+            return " ".join(f"{label}. {_key_of(question)}" for label, question in self.sheet.questions.items())
+        return _key_of(self.question)
+
+    def answered(self, reply: Response) -> list[tuple[Question, Response]]:
+        """Each question with its response."""
+        if self.sheet is None:
+            return [(self.question, reply)]
+        questions = list(self.sheet.questions.values())
+        keys = [reply.key.model_copy(update={"question_id": question.id}) for question in questions]
+        return list(zip(questions, answers(self.sheet, reply, keys), strict=True))
 
     @property
     def _parts(self) -> list[Any]:
         return [part for message in self.request.messages for part in message.content]
+
+
+def _key_of(question: Question) -> str:
+    return "; ".join(question.answer or [variable.value for variable in question.variables])
 
 
 class HarnessTask:
@@ -109,17 +125,16 @@ class HarnessTask:
 
     def __init__(self, task: Task, data: str) -> None:
         self.task, self.data = task, data
-        questions = questions_of(task, data)
-        self._pages = pages_for(task, data, questions)
-        self.documents = documents(task, questions, self._pages)
+        self.questions = questions_of(task, data)
+        self._pages = pages_for(task, data, self.questions)
+        self.documents = documents(task, self.questions, self._pages)
         self._by_id = {document.id: document for document in self.documents}
 
     @cached_property
     def data_sha256(self) -> str:
         """The fingerprint of the questions, as in run.json."""
-        questions = [document.question for document in self.documents]
-        pages = {(question.paper_id, number) for question in questions for number in question.page_numbers}
-        return fingerprint(questions, [page for key, page in self._pages.items() if key in pages])
+        pages = {(question.paper_id, number) for question in self.questions for number in question.page_numbers}
+        return fingerprint(self.questions, [page for key, page in self._pages.items() if key in pages])
 
     @cached_property
     def _marker(self) -> Scorer:
@@ -137,12 +152,17 @@ class HarnessTask:
 
     def mark(self, id: str, text: str, finish_reason: str | None = None, trial: int = 0) -> Verdict:
         """Marks one answer by the rules."""
+        (verdict,) = self.marks(id, text, finish_reason, trial)
+        return verdict
+
+    def marks(self, id: str, text: str, finish_reason: str | None = None, trial: int = 0) -> list[Verdict]:
+        """Marks the answers of a document by the rules."""
         key = Key(task=self.task.name, question_id=id, trial=trial)
         split = Thinking().split(text)
         response = Response(
             key=key, text=split.text, reasoning=split.reasoning, finish_reason=finish_reason, engine="harness", model=""
         )
-        return self._marker.by_rules(self.document(id).question, response)
+        return [self._marker.by_rules(question, own) for question, own in self.document(id).answered(response)]
 
     def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
         """An undecided verdict of a missing answer."""
@@ -159,12 +179,23 @@ def documents(task: Task, questions: Sequence[Question], pages: Pages) -> list[D
     """Each question with its request, in order."""
     if task.first_style:
         raise UserError(f"task {task.name} makes two requests for an answer: use `livek12 run`, or mdk12_kprag here")
+    if task.sitting:
+        return [_sheet_document(task, sheet, pages) for sheet in sheets_of(task, questions)]
     outcomes = list(requests(task, questions, 1, task.sampling, pages, lambda key: True))
     if unaskable := [outcome for outcome in outcomes if isinstance(outcome, Failure)]:
         more = f" (and {len(unaskable) - 1} more)" if unaskable[1:] else ""
         raise UserError(f"task {task.name}: {unaskable[0].reason}{more}")
     by_id = {question.id: question for question in questions}
     return [Document(by_id[made.key.question_id], made) for made in outcomes if isinstance(made, Request)]
+
+
+def _sheet_document(task: Task, sheet: QuestionSheet, pages: Pages) -> Document:
+    first = next(iter(sheet.questions.values()))
+    unset: dict[str, Any] = {"number": None, "points": None, "difficulty": None, "subsets": []}
+    key = Key(task=task.name, question_id=sheet.id)
+    return Document(
+        first.model_copy(update={"id": sheet.id, **unset}), sheet_request(task, sheet, key, task.sampling, pages), sheet
+    )
 
 
 def joined(values: Sequence[Any]) -> Any:
@@ -174,8 +205,14 @@ def joined(values: Sequence[Any]) -> Any:
     return sum(values) / len(values)
 
 
-def open_task(name: str, data: str = "") -> HarnessTask:
-    """The exam of a task by our or its harness name; cached."""
+def open_task(name: str, data: str = "", sheets: bool = False) -> HarnessTask:
+    """The exam of a task by our or its harness name; cached.
+
+    Raises:
+        UserError: no data, or a task of `sheets` for a harness that takes none.
+    """
+    if get_task(task_name(name)).sitting and not sheets:
+        raise UserError(f"task {name} asks whole sheets: use `livek12 run`, Inspect or lm-eval")
     place = data or os.environ.get(DATA_VARIABLE, "")
     if not place:
         raise UserError(f"no data set: set {DATA_VARIABLE} to a folder made by `livek12 build`, or ORG/NAME on the Hub")
@@ -232,13 +269,21 @@ def _say_in_one_line(kind: type[BaseException], error: BaseException, trace: Tra
         sys.__excepthook__(kind, error, trace)
 
 
+_BY = "_by_"
+"""Stands for the sign of a sitting, which harnesses do not take in a name."""
+
+
 def harness_name(task: str) -> str:
     """A task's harness name, prefixed against name clashes."""
+    task = task.replace("@", _BY)
     return task if task.startswith(PREFIX) else f"{PREFIX}_{task}"
 
 
 def task_name(name: str) -> str:
     """Our name of a harness's task."""
+    for sitting in SITTINGS:
+        if name.endswith(f"{_BY}{sitting}"):
+            name = f"{name.removesuffix(f'{_BY}{sitting}')}@{sitting}"
     bare = name.removeprefix(f"{PREFIX}_")
     return bare if find_task(bare) else name
 

@@ -89,16 +89,15 @@ class InspectScorer:
         key = Key(task=self._exam.task.name, question_id=question, trial=trial)
         return Response(key=key, text=split.text, engine="inspect", model=model_name(model), **answer)
 
-    def mark(self, response: Response) -> Verdict:
-        """The verdict of rules and panel."""
-        document = self._exam.document(response.key.question_id)
-        pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
-        return self._scorer.mark(document.question, response, (response.model,), pages)
-
     def score(self, output: ModelOutput, question: str, trial: int, model: str) -> Score:
-        """The answer as an Inspect score."""
-        response = self.response(output, question, trial, model)
-        return score_of(self._exam.document(question).question, response, self.mark(response))
+        """The answer, or those of a sheet, as an Inspect score."""
+        document = self._exam.document(question)
+        pages: tuple[Image, ...] = tuple(document.images) if self._exam.task.modality == "image_only" else ()
+        scores = [
+            score_of(own, response, self._scorer.mark(own, response, (response.model,), pages))
+            for own, response in document.answered(self.response(output, question, trial, model))
+        ]
+        return scores[0] if document.sheet is None else sheet_score(scores)
 
 
 @cache
@@ -106,7 +105,7 @@ def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
     """The scorer of a task; cached."""
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
-    return InspectScorer(open_task(task, placed(data)), judges)
+    return InspectScorer(open_task(task, placed(data), sheets=True), judges)
 
 
 def told_place(data: str) -> str:
@@ -153,7 +152,8 @@ def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: boo
 
 def _exam_metrics() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        return totals([_row(scored.score.metadata or {}) for scored in scores])
+        told = [scored.score.metadata or {} for scored in scores]
+        return totals([_row(each) for metadata in told for each in metadata.get("sheet", [metadata])])
 
     return compute
 
@@ -178,6 +178,25 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
             "response": response.model_dump(mode="json", exclude={"text", "reasoning"}),
             "verdict": verdict.model_dump(mode="json"),
         },
+    )
+
+
+def sheet_score(scores: Sequence[Score]) -> Score:
+    """The scores of a sheet's questions as one: their mean, and their points over all points."""
+    metadata = [score.metadata or {} for score in scores]
+    worth = [each["verdict"]["max_points"] for each in metadata]
+    shares = [float(score.as_dict()["score"]) for score in scores]
+    earned = sum(share * of for share, of in zip(shares, worth, strict=True))
+    return Score(
+        value={
+            "accuracy": sum(float(score.as_dict()["accuracy"]) for score in scores) / len(scores),
+            "score": earned / sum(worth),
+        },
+        answer="; ".join(score.answer or "–" for score in scores),
+        explanation="\n".join(
+            f"{each['question']['id']}: {of.explanation}" for each, of in zip(metadata, scores, strict=True)
+        ),
+        metadata={"sheet": metadata},
     )
 
 

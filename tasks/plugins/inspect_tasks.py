@@ -49,7 +49,7 @@ def exam_task(
     judges = ",".join(judge) if isinstance(judge, list) else str(judge)
     name = f"{name}_{release}" if release else name
     try:
-        exam = open_task(name, placed(place))
+        exam = open_task(name, placed(place), sheets=True)
         open_scorer(name, place, judges, audit)
         samples = [_sample(document, name) for document in exam.documents]
     except UserError as error:

@@ -29,7 +29,7 @@ from livek12.tasks.plugins.yaml_tasks import (
     tasks_in,
     write,
 )
-from livek12.tasks.registry import disjoint
+from livek12.tasks.registry import SITTINGS, disjoint, find_task
 
 PACKAGE, FLOOR = "lm-eval", "0.4.12"
 INSTALL = install("lm-eval", "transformers", beside="torchvision")
@@ -100,6 +100,8 @@ def _entries(place: str) -> Iterator[TaskEntry]:
     for task, documents in tasks_in(place):
         with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
         yield TaskEntry(task, kind_of(task, True in with_pictures))
+        sheets = (find_task(f"{task.name}@{sitting}") for sitting in SITTINGS)
+        yield from (TaskEntry(sheet, kind_of(sheet, True in with_pictures)) for sheet in sheets if sheet)
         if task.modality == "text_image" and len(with_pictures) == 2:
             yield TaskEntry(task, "figures", "with_pictures")
             yield TaskEntry(task, "text", "without_pictures")
@@ -107,6 +109,7 @@ def _entries(place: str) -> Iterator[TaskEntry]:
 
 def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
     task = entry.task
+    mean = _ours("by_answer") if task.sitting else "mean"
     return {
         "task": entry.name,
         "tag": [f"{PREFIX}_tag_{entry.kind}", f"{PREFIX}_tag_{task.benchmark}_{entry.kind}"],
@@ -125,7 +128,7 @@ def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
         "metric_list": [
             {
                 "metric": name,
-                "aggregation": _ours(name) if name in ("score", "score_high") else "mean",
+                "aggregation": _ours(name) if name in ("score", "score_high") else mean,
                 "higher_is_better": metric.higher_is_better,
             }
             for name, metric in METRICS.items()

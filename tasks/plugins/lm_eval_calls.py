@@ -27,12 +27,12 @@ def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", 
     import datasets
 
     with one_line_errors():
-        exam = open_task(livek12_task, livek12_data)
+        exam = open_task(livek12_task, livek12_data, sheets=True)
         documents = [document for document in exam.documents if _in(document, livek12_part)]
         if not documents:
             raise UserError(f"{exam.data}: task {livek12_task} has no question {livek12_part.replace('_', ' ')}")
     pictures = {image.sha256: image for document in exam.documents for image in document.images}
-    content = fingerprint((document.question for document in exam.documents), pictures.values())[:16]
+    content = fingerprint(exam.questions, pictures.values())[:16]
     _exams[exam.task.name, content] = exam
     rows = [
         {
@@ -94,7 +94,7 @@ def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) 
 
 
 def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> dict[str, Any]:
-    """Each metric of a document over its repeats (`process_results`)."""
+    """Each metric of a document over its repeats (`process_results`); of a sheet the sum and number of its answers."""
     exam, answer = _exam(doc), answers[0]
     document = exam.document(doc["id"])
     taken = sum(_place(document, place) in _shown for place in range(len(document.images)))
@@ -106,8 +106,16 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
                 " pictures of hf-multimodal or vllm-vlm (for endpoints take Inspect)"
             )
     trials = [answer] if isinstance(answer, str) else answer
-    verdicts = [exam.mark(doc["id"], text, trial=trial) for trial, text in enumerate(trials)]
-    return {name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+    verdicts = [verdict for trial, text in enumerate(trials) for verdict in exam.marks(doc["id"], text, trial=trial)]
+    values = {name: [metric.of(verdict) for verdict in verdicts] for name, metric in METRICS.items()}
+    if document.sheet is not None:
+        values = {name: of if isinstance(of[0], tuple) else [(each, 1) for each in of] for name, of in values.items()}
+    return {name: joined(of) for name, of in values.items()}
+
+
+def by_answer(values: Sequence[Any]) -> float:
+    """The mean over the answers of all sheets (`aggregation`)."""
+    return float(sum(total for total, _ in values) / sum(number for _, number in values))
 
 
 def score(values: Sequence[Any]) -> float:
@@ -125,4 +133,4 @@ def _place(document: Document, place: int) -> tuple[str, str, int]:
 
 
 def _exam(doc: Mapping[str, Any]) -> HarnessTask:
-    return _exams.get((doc["task"], doc["data_sha256"])) or open_task(doc["task"])
+    return _exams.get((doc["task"], doc["data_sha256"])) or open_task(doc["task"], sheets=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.run.folder import RunFolder
+from livek12.tasks.plugins.harness_task import open_task
 from tests.engines.scripted_server import Reply, Script, good, serving
 from tests.judges.llm.judge_server import text_of
 from tests.scripts.command import Ended, livek12_here
@@ -44,6 +45,8 @@ def test_a_paper_in_one_request(data: Path, tmp_path: Path) -> None:
         folder = RunFolder.open(out)
         questions = {question.id: question for question in folder.questions()[TASK + "@paper"]}
         assert len(sitter.seen) == 1 and len(questions) > 5
+        (document,) = open_task(TASK + "@paper", str(data), sheets=True).documents
+        assert [each.prompt_sha256 for each in folder.earlier()] == [document.request.prompt_sha256]  # as plug-ins ask
         answers = {questions[each.key.question_id].number: each for each in folder.responses()}
         assert {number for number, each in answers.items() if each.text} == {*planted}
         assert sum(each.completion_tokens or 0 for each in answers.values()) == 2
@@ -71,3 +74,35 @@ def test_a_refused_sheet_fails_all_its_questions(data: Path, tmp_path: Path, rep
     folder = RunFolder.open(out)
     assert not [*folder.responses()]
     assert {*folder.failures()} == {f"{task}/{each.id}/0" for task, some in folder.questions().items() for each in some}
+
+
+def test_a_planted_effect_of_the_place_on_the_sheet(tmp_path: Path) -> None:
+    """Two papers of ten: all right one by one; on the sheet wrong from the seventh on, and the last is skipped."""
+    rows = [
+        {"id": f"{paper}-q{n}", "question": f"What is {n}+99?", "answer": str(n + 99), "paper_id": paper, "number": n}
+        | {"language": "en", "subject": "math", "question_type": "short_answer", "points": 2}
+        for paper in ("p", "q")
+        for n in range(1, 11)
+    ]
+    alone = [{"id": row["id"], "response": f"\\boxed{{{row['answer']}}}"} for row in rows]
+    sheet = "\n".join(f"Question {n}\n\\boxed{{{n + 99 + (n > 6)}}}" for n in range(1, 10))
+    sheets = [{"id": f"{paper}@paper", "response": sheet} for paper in ("p", "q")]
+    for name, lines in {"rows.jsonl": rows, "alone/m.jsonl": alone, "whole/m.jsonl": sheets}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data, runs = tmp_path / "data", [tmp_path / "alone/run", tmp_path / "whole/run"]
+    assert livek12_here("build", "livek12", "--source", tmp_path / "rows.jsonl", "--out", data, "-q").code == 0
+    for out, sitting in zip(runs, ("one", "paper"), strict=True):
+        how = ("--model", out.parent / "m.jsonl", "--sitting", sitting, "--out", out, "-q")
+        assert livek12_here("run", "--task", TASK, "--data", data, *how).code == 0
+    shown = json.loads(livek12_here("compare", *runs, "--json", "-q").out)
+    (curve,) = shown["sittings"]
+    assert curve["task"].endswith(f"{TASK}@paper") and curve["base"].endswith(TASK)
+    places = curve["positions"]
+    assert [place["questions"] for place in places] == [4] * 5 and all(place["alone"] == [1, 1] for place in places)
+    assert [place["sheet"][0] for place in places] == [1, 1, 1, 0, 0]
+    assert [place["skipped"] for place in places] == [0, 0, 0, 0, 0.5]
+    assert [place["difference"]["difference"]["low"] for place in places] == [0, 0, 0, -100, -100]
+    whole = next(delta for delta in shown["variants"] if delta["task"].endswith("@paper"))
+    assert whole["metrics"]["mark"]["difference"]["low"] == pytest.approx(-40)
+    assert "by the place on the sheet" in livek12_here("compare", *runs, "--md", "-q").out

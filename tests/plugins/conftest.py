@@ -24,6 +24,7 @@ from tests.engines.conftest import (  # noqa: F401  (fixtures: the small models 
     tiny_qwen25_vl,
 )
 from tests.plugins.odd_exam import write_odd_exam
+from tests.scripts.command import livek12_here
 
 Row = tuple[str, str, str]
 """(role, "text" or "image", the text or `rgb_sha256` of the picture)."""
@@ -104,3 +105,27 @@ def write_rows(file: Path, rows: list[dict[str, Any]]) -> Path:
     """The rows as JSONL."""
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return file
+
+
+def planted_sheets(documents: list[Document]) -> list[dict[str, Any]]:
+    """A reply to each sheet: right, wrong and skipped answers in turn, as recorded rows."""
+    rows = []
+    for document in documents:
+        assert document.sheet is not None
+        labels = list(document.sheet.questions.items())
+        lines = [
+            f"Question {label}\n\\boxed{{{'; '.join(question.answer) if place % 3 else 'Z9'}}}\n"
+            for place, (label, question) in enumerate(labels)
+            if place % 4 < 3
+        ]
+        rows.append({"question_id": document.id, "trial": 0, "response": "".join(lines)})
+    return rows
+
+
+def native_sheets(task: str, data: str, rows: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+    """The report of `livek12 run` on these replies."""
+    answers, out = write_rows(folder / "sheets.jsonl", rows), folder / "native"
+    ended = livek12_here("run", "--task", task, "--data", data, "--model", answers, "--out", out, "-q")
+    assert ended.code in (0, 1), ended.err
+    report: dict[str, Any] = json.loads((out / "report.json").read_text())["tasks"][task]
+    return report

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugins.conftest import needs, planted_answers, write_rows
+from tests.plugins.conftest import native_sheets, needs, planted_answers, planted_sheets, write_rows
 from tests.scripts.command import livek12_here
 
 needs("inspect_ai")
@@ -48,7 +48,7 @@ from livek12.evaluation.logs import inspect_ai as reader  # noqa: E402
 from livek12.tasks.plugins import inspect_ai as plugin  # noqa: E402
 from livek12.tasks.plugins.harness_task import open_task  # noqa: E402
 from livek12.tasks.plugins.inspect_marks import answer_of, model_name  # noqa: E402
-from livek12.tasks.plugins.inspect_tasks import TASKS  # noqa: E402
+from livek12.tasks.plugins.inspect_tasks import TASKS, exam_task  # noqa: E402
 from livek12.tasks.registry import all_tasks  # noqa: E402
 from tests.engines.scripted_server import Json, Reply, serving  # noqa: E402
 from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  # noqa: E402
@@ -234,6 +234,29 @@ def test_what_reaches_the_model_is_our_request(
         (sampling.max_tokens, sampling.temperature, sampling.top_p, None)
     }
     assert {made.metadata["task_version"], made.version} == {all_tasks()[task].version}
+
+
+def test_a_sheet_is_our_request_and_gets_our_marks(sample_data: str, tmp_path: Path) -> None:
+    task = "livek12_text_only_en@paper"
+    documents = open_task(task, sample_data, sheets=True).documents
+    SEEN.clear()
+    (log,) = inspect_eval(
+        exam_task(task, sample_data), "livek12_recorder/x", log_dir=str(tmp_path / "asked"), display="none"
+    )
+    assert log.status == "success" and [ours(document.request) for document in documents] == SEEN
+    rows = [{**row, "finish_reason": "stop", "seconds": 1.0} for row in planted_sheets(documents)]
+    answers = {(row["question_id"], 0): row for row in rows}
+    (log,) = inspect_eval(
+        exam_task(task, sample_data), "livek12_recorder/x", solver=recorded(answers), log_dir=str(tmp_path / "logs"),
+        display="none",
+    )  # fmt: skip
+    native = native_sheets(task, sample_data, rows, tmp_path)
+    metrics = metrics_of(log)
+    assert 0 < metrics["accuracy"] == pytest.approx(native["metrics"]["accuracy"]["low"])
+    assert metrics["score"] == pytest.approx(native["metrics"]["mark"]["low"])
+    assert 0 < metrics["no_answer"] == pytest.approx(native["counts"]["no_answer"] / native["counts"]["answers"])
+    with pytest.raises(UserError, match="asks whole sheets"):
+        open_task(task, sample_data)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from livek12.engines.torch_builds import mend_torch_builds
 from livek12.evaluation import logs
 from livek12.evaluation.logs import READERS, as_jsonl
 from livek12.tasks.plugins import lm_eval, lm_eval_calls
-from livek12.tasks.plugins.harness_task import METRICS, open_task
-from tests.plugins.conftest import needs, parity_rows, planted_answers, write_rows
+from livek12.tasks.plugins.harness_task import METRICS, harness_name, open_task
+from tests.plugins.conftest import native_sheets, needs, parity_rows, planted_answers, planted_sheets, write_rows
 from tests.scripts.command import livek12_here
 
 needs("lm_eval", "torch", "transformers", "torchvision")  # lm-eval's own class for pictures imports them
@@ -60,6 +60,19 @@ def test_the_sample_reaches_the_model_as_ours(sample_data: str, tmp_path: Path, 
     _, model, _ = sitting.sat(sample_data, tmp_path / "sample", name, {}, FIRST)
     assert model.given == {document.id: parity_rows(document.request) for document in exam.documents[:FIRST]}
     assert any(kind == "image" for given in model.given.values() for _, kind, _ in given) != ("text_only" in name)
+
+
+def test_a_sheet_is_our_request_and_gets_our_marks(sample_data: str, tmp_path: Path, sitting: ModuleType) -> None:
+    task = "livek12_text_only_en@paper"
+    documents = open_task(task, sample_data, sheets=True).documents
+    rows = planted_sheets(documents)
+    said = {(row["question_id"], 0): row["response"] for row in rows}
+    theirs, model, _ = sitting.sat(sample_data, tmp_path / "yaml", harness_name(task), said)
+    assert model.given == {document.id: parity_rows(document.request) for document in documents}
+    native = native_sheets(task, sample_data, rows, tmp_path)
+    for metric, (stated, end) in STATED.items():
+        assert theirs[f"{metric},all"] == pytest.approx(native["metrics"][stated][end]), metric
+    assert 0 < theirs["no_answer,all"] == pytest.approx(native["counts"]["no_answer"] / native["counts"]["answers"])
 
 
 @pytest.mark.parametrize("name", ["livek12_text_only", "livek12_text_image"])

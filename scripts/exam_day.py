@@ -1,0 +1,241 @@
+"""Exam day: the steps from a paper to a site, with a state and a clock in one file.
+
+Contract: every step can be repeated; a killed one is done again. The questions are frozen before they are asked, the
+responses sealed before the key is read; both hashes are checked at every later step, and a difference ends it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from livek12.core.errors import UserError, why
+from livek12.core.files import make_subfolder, write_atomically
+from livek12.core.key_versions import read_keys
+from livek12.core.records import Page, Question, Record
+
+STATE = "exam.json"
+PAGE = "exam.html"
+MACHINE = "livek12 exam-day"
+"""The reviewer of questions without a doubt."""
+
+
+class ClockRow(Record):
+    """One stretch of work; without an end it was killed."""
+
+    step: str
+    by: Literal["machine", "person"]
+    began: str
+    ended: str | None = None
+    seconds: float | None = None
+
+
+class Frozen(Record):
+    """The exam as asked: a hash of its questions (with the keys that the paper prints) and page images."""
+
+    at: str
+    sha256: str
+    questions: int
+    keyless: int
+
+
+class Sealed(Record):
+    """Hashes of all responses of each run, and of these hashes."""
+
+    at: str
+    sha256: str
+    runs: dict[str, str]
+
+
+class KeyArrival(Record):
+    """When the first key was read."""
+
+    at: str
+    source: str
+
+
+class ExamState(Record):
+    """Content of exam.json."""
+
+    papers: list[str] = []
+    frozen: Frozen | None = None
+    sealed: Sealed | None = None
+    key: KeyArrival | None = None
+    clock: list[ClockRow] = []
+
+
+def now() -> str:
+    """UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class ExamFolder:
+    """The folder of one exam."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.paper, self.accepted, self.data = root / "paper", root / "accepted", root / "data"
+        self.runs, self.site, self.sweep = root / "runs", root / "site", root / "sweep.yaml"
+        try:
+            content = (root / STATE).read_bytes() if (root / STATE).exists() else b"{}"
+            self.state = ExamState.model_validate_json(content)
+        except (OSError, ValidationError) as error:
+            raise UserError(f"{root / STATE}: cannot be read: {why(error)}; take another --out") from None
+
+    def put(self, **changes: Any) -> None:
+        """Stores changes of the state."""
+        make_subfolder(self.root.parent, self.root.name)
+        self.state = self.state.model_copy(update=changes)
+        write_atomically(self.root / STATE, self.state.model_dump_json(indent=1) + "\n")
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Clocks a step of the machine."""
+        row, began = ClockRow(step=step, by="machine", began=now()), time.monotonic()
+        before = self.state.clock
+        self.put(clock=[*before, row])
+        yield
+        seconds = round(time.monotonic() - began, 2)
+        self.put(clock=[*before, row.model_copy(update={"ended": now(), "seconds": seconds})])
+
+    def wait_for_person(self, step: str) -> None:
+        """Begins a step of a person, once."""
+        if all((row.step, row.by) != (step, "person") for row in self.state.clock):
+            self.put(clock=[*self.state.clock, ClockRow(step=step, by="person", began=now())])
+
+    def end_person(self, step: str, last: str) -> None:
+        """Ends a begun step at the time of the person's last decision."""
+        for place, row in enumerate(self.state.clock):
+            if (row.step, row.by, row.ended) == (step, "person", None) and last:
+                seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(row.began)).total_seconds()
+                done = row.model_copy(update={"ended": last, "seconds": max(0.0, round(seconds, 2))})
+                self.put(clock=[*self.state.clock[:place], done, *self.state.clock[place + 1 :]])
+
+
+def ingest_papers(folder: ExamFolder, pdfs: Sequence[Path], language: str, licence: str) -> list[str]:
+    """Reads the papers without a key; returns errors."""
+    from livek12.core.progress import Progress
+    from livek12.dataset_builders.ingest.paper import Options, ingest
+    from livek12.dataset_builders.ingest.report import write_report
+
+    if missing := [pdf for pdf in pdfs if not pdf.is_file()]:
+        raise UserError(f"{missing[0]}: no such file; give the PDFs of the papers")
+    settings: dict[str, Any] = {"language": language or None, "licence": licence}
+    with Progress("pages") as progress:
+        outcome = ingest(pdfs, folder.paper, Options(**settings), progress.step, None, None)
+    write_report(folder.paper, outcome.papers, outcome.failed)
+    folder.put(papers=[paper.source for paper in outcome.papers])
+    return [*outcome.failed, *(line for paper in outcome.papers for line in paper.errors)]
+
+
+def accept_undoubted(folder: ExamFolder) -> list[str]:
+    """Ids that wait for a person; with none, all other questions are accepted.
+
+    A missing key is no doubt here.
+    """
+    from livek12.dataset_builders.review.store import ReviewStore
+
+    with ReviewStore(folder.paper) as store:
+        entries = store.refresh().live()
+        undecided = [entry for entry in entries if entry.state() not in ("accepted", "rejected")]
+        doubted = [e for e in undecided if e.history or any(doubt.kind != "answer" for doubt in e.draft.doubts)]
+        if doubted:
+            folder.wait_for_person("review")
+            return [entry.draft.id for entry in doubted]
+        folder.end_person("review", max((act.at for act in store.actions.values() if act.by != MACHINE), default=""))
+        for entry in undecided:
+            store.act(MACHINE, "accept", entry.draft.id, {})
+    return []
+
+
+def freeze(folder: ExamFolder) -> None:
+    """Builds the data set of the accepted questions and notes its hash."""
+    from livek12.dataset_builders import build
+    from livek12.dataset_builders.review.export import export
+    from livek12.dataset_builders.review.store import ReviewStore
+
+    with ReviewStore(folder.paper, read_only=True) as store:
+        export(store, folder.accepted)
+    report = build("livek12", [str(folder.accepted)], folder.data)
+    if report.skipped:
+        raise UserError(f"{folder.accepted}: {len(report.skipped)} questions cannot be asked: {report.skipped[0]}")
+    digest, questions = _frozen_hash(folder.data)
+    keyless = sum(not question.has_key for question in questions)
+    folder.put(frozen=Frozen(at=now(), sha256=digest, questions=len(questions), keyless=keyless))
+    commit(folder)
+
+
+def _frozen_hash(data: Path) -> tuple[str, list[Question]]:
+    from livek12.core.questions import fingerprint
+    from livek12.dataset_builders.reading.built import stored, tables_of
+
+    book, records = read_keys(data), [record for record, _, _ in stored(tables_of(data)[1])]
+    questions = [record for record in records if isinstance(record, Question)]
+    pages = [record.image for record in records if isinstance(record, Page)]
+    return fingerprint(map(book.first, questions), pages), questions
+
+
+def check_frozen(folder: ExamFolder) -> None:
+    """Refuses questions or responses that changed since.
+
+    Raises:
+        UserError: says which.
+    """
+    state = folder.state
+    if state.frozen and _frozen_hash(folder.data)[0] != state.frozen.sha256:
+        raise UserError(f"{folder.data}: is not the exam that was frozen at {state.frozen.at}; put it back")
+    if state.sealed:
+        for name, digest in state.sealed.runs.items():
+            if _responses_hash(folder.runs / name) != digest:
+                raise UserError(f"{folder.runs / name}: other responses than were sealed at {state.sealed.at}")
+
+
+def _responses_hash(run: Path) -> str:
+    from livek12.core.run.folder import RunFolder
+
+    lines = sorted(f"{response.key} {response.sha256}" for response in RunFolder.open(run).responses())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def plan_sweep(folder: ExamFolder, models: Path) -> None:
+    """Writes the sweep of these models on the frozen exam."""
+    from livek12.evaluation.sweep.plan import sweep_values
+
+    places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
+    content = json.dumps({**sweep_values(models), **places}, ensure_ascii=False, indent=1)
+    write_atomically(folder.sweep, content + "\n")
+
+
+def seal(folder: ExamFolder, runs: Sequence[Path]) -> None:
+    """Notes the hash of every run's responses."""
+    hashes = {run.name: _responses_hash(run) for run in runs}
+    whole = hashlib.sha256("\n".join(f"{name} {digest}" for name, digest in sorted(hashes.items())).encode())
+    folder.put(sealed=Sealed(at=now(), sha256=whole.hexdigest(), runs=hashes))
+    commit(folder)
+
+
+def commit(folder: ExamFolder) -> None:
+    """Writes commitment.json, to be published where it gets a date."""
+    state = folder.state
+    content = {"papers": state.papers, **state.model_dump(include={"frozen", "sealed"}, exclude_none=True)}
+    write_atomically(folder.root / "commitment.json", json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_page(folder: ExamFolder) -> None:
+    """Writes the site's page of the exam."""
+    from livek12.report.html import environment
+
+    book, state = read_keys(folder.data), folder.state
+    sums = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
+    page = environment().get_template("exam_day.html.j2").render(state=state, versions=book.versions, sums=sums)
+    make_subfolder(folder.root, folder.site.name)
+    write_atomically(folder.site / PAGE, page)
+    write_atomically(folder.site / STATE, (folder.root / STATE).read_bytes())
