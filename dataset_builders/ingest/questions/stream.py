@@ -77,6 +77,12 @@ class Item:
         """Of the line; "" for a picture."""
         return self.line.text.strip() if self.line else ""
 
+    @property
+    def is_heading(self) -> bool:
+        """A heading by what a source says: its letters are higher than its line."""
+        source = self.line is not None and self.block.origin == "source"
+        return source and self.line is not None and self.line.size > self.box.bottom - self.box.top
+
 
 @dataclass
 class Stream:

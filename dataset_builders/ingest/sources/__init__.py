@@ -1,4 +1,4 @@
-"""Papers in the format they were written in."""
+"""Papers in the format they were written in: Word, LaTeX, HTML, Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 
-FORMS: Final = {".docx": "word", ".docm": "word"}
+FORMS: Final = {
+    ".docx": "word", ".docm": "word", ".tex": "tex", ".html": "web", ".htm": "web", ".xhtml": "web", ".md": "web",
+    ".markdown": "web",
+}  # fmt: skip
 """The module that reads files of each suffix."""
 
 

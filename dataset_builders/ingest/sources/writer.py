@@ -37,6 +37,7 @@ class Paragraph:
         heading: larger than other text.
         unread: something in it was not understood.
         wraps: the next paragraph may continue it.
+        verbatim: a listing, whose lines and spaces are kept.
     """
 
     text: str = ""
@@ -45,6 +46,7 @@ class Paragraph:
     bold: bool = False
     unread: bool = False
     wraps: bool = False
+    verbatim: bool = False
     pictures: list[bytes] = field(default_factory=list)
 
     def gap(self) -> None:
@@ -104,7 +106,10 @@ class Writer:
     def add(self, paragraph: Paragraph) -> None:
         """Adds a paragraph; each of its lines is a block."""
         pictures = iter(paragraph.pictures)
-        for text in paragraph.text.split("\n"):
+        if paragraph.verbatim:
+            paragraph.text = paragraph.text.strip("\n")
+        lines = [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else paragraph.text.split("\n")
+        for text in lines:
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
                 if own and not text.replace(PICTURE, "").strip():
@@ -146,7 +151,7 @@ class Writer:
         right = 1.0 if paragraph.wraps else left + min(_WIDEST, _LETTER * len(text))
         box = Box(page=1, left=left, top=self._top, right=right, bottom=self._top + 0.8 * _HEIGHT)
         self._top += _HEIGHT
-        size = 2 * _HEIGHT if paragraph.heading else _HEIGHT
+        size = _HEIGHT if paragraph.heading else _HEIGHT / 2
         return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
 
     def _figures(self, pictures: Sequence[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import zipfile
 from pathlib import Path
@@ -156,3 +157,117 @@ def test_hostile_word_documents_are_refused(tmp_path: Path, parts: dict[str, byt
 def test_a_source_has_no_pages_to_look_at(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--how ocr reads pages"):
         list(extract_pages(docx(tmp_path / "paper.docx"), how="ocr"))
+
+
+def test_a_heading_of_word_numbers_and_shapes(tmp_path: Path) -> None:
+    """A drawing with words in it stays a drawing; a display formula has a line of its own."""
+    box = "<w:txbxContent>" + para("标签") + "</w:txbxContent>"
+    body = (
+        para("前", f"<m:oMathPara>{_OMML}</m:oMathPara>", "后"),
+        para(f"<w:r><w:pict><v:group><v:textbox>{box}</v:textbox></v:group></w:pict></w:r>"),
+        para(f"<w:r><w:pict><v:shape><v:textbox>{box}</v:textbox></v:shape></w:pict></w:r>"),
+    )
+    assert text_of(docx(tmp_path / "paper.docx", *body)) == "前\n$\\frac{\\pi}{2}$\n后\n□\n标签"
+
+
+_TEX = r"""
+\documentclass[addpoints]{exam}
+\newcommand{\R}{\mathbb{R}} \newcommand{\pair}[2]{(#1,#2)}
+\title{Mock exam 2024}
+\begin{document}\maketitle
+\begin{questions}
+\question[5] Let $f\colon\R\to\R$ with $f(x)=x^2$. % \question hidden
+  Which is right?
+  \begin{choices}\choice $\pair{1}{2}$ \CorrectChoice $\frac12$ \choice 3\end{choices}
+  \begin{solution}Since \(x>0\).\end{solution}
+\question Fill in \fillin[seven] and \underline{\hspace{2cm}}.
+  \begin{parts}\part[2] Show \[a=b.\] \part[3] \includegraphics{/etc/passwd}\end{parts}
+\question \begin{tabular}{|c|c|}\hline $x$ & 1\\ \hline y & 2\\ \hline\end{tabular}
+  \begin{verbatim}
+def f():
+    return 1
+\end{verbatim}
+  \input{/etc/passwd} \mystery
+\end{questions}
+\end{document}
+"""
+
+
+def test_the_class_exam(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(_TEX)
+    paper = ingested(tmp_path, tmp_path / "paper.tex")
+    first, second, third = paper.drafts
+    assert (paper.title, first.points, first.answer, first.solution) == ("Mock exam 2024", 5, ["B"], "Since $x>0$.")
+    assert first.question == r"Let $f\colon\mathbb{R}\to\mathbb{R}$ with $f(x)=x^2$. Which is right?"
+    assert [option.text for option in first.options] == ["$(1,2)$", r"$\frac12$", "3"]
+    assert second.question == "Fill in ____ and ____.\n(a) [2 points] Show $a=b.$\n(b) [3 points] □"
+    assert (second.answer, second.part_points) == (["seven"], [2.0, 3.0])
+    assert third.question.startswith("| $x$ | 1 |\n|---|---|\n| y | 2 |\n```\ndef f():\n    return 1\n```\n□")
+    assert any("were not read (□)" in doubt.text for doubt in third.doubts)
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        (r"\begin{question}[points=4] 设 $a$，则\paren[C]\begin{choices}\item 1\item 2\end{choices}\end{question}",
+         ["1. （4分） 设 $a$，则（  ）", "A. 1", "B. 2", "【答案】C"]),
+        (r"\begin{questions}\question [4] 解得\key{$1$}.\fourchoices{9}{8}{7}{6}\end{questions}",
+         ["1. （4分） 解得____.", "A. 9", "B. 8", "C. 7", "D. 6", "【答案】$1$"]),
+        (r"\begin{enumerate}\item One\begin{enumerate}[label=(\roman*)]\item Two\end{enumerate}\item[7)] 3",
+         ["1. One", "(i) Two", "7) 3"]),
+        (r"\section{选择题} H\textsubscript{2}O \ce{H2O} 5\% \textbf{粗} \emph{a~b} \'e ``q''",
+         ["一、选择题", "$H_{2}$O $\\ce{H2O}$ 5% 粗 a b e\u0301 “q”"]),
+    ],
+)  # fmt: skip
+def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    assert text_of(tmp_path / "paper.tex").split("\n") == texts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [r"\newcommand{\a}{\a\a}\begin{document}\a", r"\newcommand{\a}{\b\b}\newcommand{\b}{\a}\begin{document}$\a$",
+     "\\newcommand{\\a}[1]{#1#1#1#1}\\begin{document}" + "\\a{" * 40 + "x" + "}" * 40, "{" * 100_000,
+     r"\begin{a}" * 2_000, "$" * 99_999],
+)  # fmt: skip
+def test_latex_without_end_ends(tmp_path: Path, source: str) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    try:
+        assert len(text_of(tmp_path / "paper.tex")) < 10_000_000
+    except UserError as error:
+        assert str(error).startswith(str(tmp_path))
+
+
+_DATA = base64.b64encode(png()).decode()
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<ol start=3><li>Why?<ol type=A><li>x<sup>2</sup><li>y</ol></ol>", ["3. Why?", "A. $x^{2}$", "B. y"]),
+        ("<p>已知<math><mfrac><mi>a</mi><mn>2</mn></mfrac></math>，<u>&nbsp;</u></p>", ["已知$\\frac{a}{2}$，____"]),
+        (r"<p>\(x\) and \[y\]<script>alert(1)</script><script type='math/tex'>z_1</script>", ["$x$ and $y$$z_1$"]),
+        ("<math><semantics><mi>q</mi><annotation encoding='application/x-tex'>\\dot q</annotation></semantics></math>",
+         ["$\\dot q$"]),
+        (f"<p>a<img src='data:image/png;base64,{_DATA}'>b<img src='http://127.0.0.1/x.png'>", ["a\ufffcb□"]),
+        ("<p>1<span style='display:none'>secret</span><style>p{}</style>2<svg><text>t</text></svg>", ["12□"]),
+        ("<table><tr><th>a<th>b<tr><td>1<td>2</table>", ["a\tb", "1\t2"]),
+        ("<pre>if x:\n    y</pre>", ["```", "if x:", "    y", "```"]),
+    ],
+)  # fmt: skip
+def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
+    (tmp_path / "paper.html").write_text(source)
+    assert text_of(tmp_path / "paper.html").split("\n") == texts
+
+
+def test_markdown(tmp_path: Path) -> None:
+    lines = "# Quiz\n\n1. Is $a_1*b_2*c$ *even*, and is this\n   one sentence?\n\n   A. yes\n   B. no\n   C. $\\{1\\}$"
+    (tmp_path / "paper.md").write_text(f"{lines}\n\n2. Next")
+    first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
+    assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
+    assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+
+
+def test_a_korean_page_without_a_declared_encoding(tmp_path: Path) -> None:
+    (tmp_path / "paper.html").write_bytes("<p>1. 다음 중 옳은 것은?</p>".encode("cp949"))
+    assert text_of(tmp_path / "paper.html") == "1. 다음 중 옳은 것은?"
