@@ -419,7 +419,7 @@ def _headings(stream: Stream) -> str:
 
 def _title(stream: Stream, body: Body) -> str:
     """The line of the first page's front or head with a year, else its largest."""
-    front = [*stream.titles, *(body.front or stream.items[:30])]
+    front = [*stream.titles, *(body.front or [item for item in stream.items[:30] if item.block.origin != "source"])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
     heads = [line for text in stream.headings.get(1, []) for line in text.split("\n") if line.strip()]

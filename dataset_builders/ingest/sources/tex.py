@@ -53,7 +53,8 @@ _SIGNS: Final = {
     "%": "%", "$": "\\$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", ",": " ", ";": " ", ":": " ",
     "!": "", "/": "", "-": "", "@": "", "quad": "    ", "qquad": "        ", "enspace": "  ", "thinspace": " ",
     "ldots": "…", "dots": "…", "cdots": "…", "textellipsis": "…", "textquotedblleft": "“", "textquotedblright": "”",
-    "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textdegree": "°", "LaTeX": "LaTeX",
+    "textquotesingle": "'", "textquoteright": "’",
+    "textquoteleft": "‘", "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textdegree": "°", "LaTeX": "LaTeX",
     "S": "§", "pounds": "£", "euro": "€", "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "",
     "ss": "ß", "o": "ø", "ae": "æ", "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
@@ -109,6 +110,7 @@ def read(path: Path) -> Writer:
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
     reader.define(preamble if begin else "")
+    reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
     reader.east_asian = bool(re.search("[一-鿿]", body))
     reader.korean = bool(re.search(f"[{HANGUL}]", body))
@@ -173,6 +175,7 @@ class _Reader:
         self.expansions = 0
         self.cells: list[Cell] | None = None
         self.east_asian = self.korean = False
+        self.counts_sections = True
 
     # ---- paragraphs ----
 
@@ -307,7 +310,7 @@ class _Reader:
             if text[end] == "{":
                 end = _group(text, end)[1]
             else:
-                end += 2 if text[end] == "\\" and not mark.startswith("\\") else 1
+                end += 2 if text[end] == "\\" else 1
         if end >= len(text):
             self.paragraph.gap()
         self.paragraph.formula(self.formula(text[place:end]))
@@ -448,7 +451,7 @@ class _Reader:
         self.end_question()
         self.sections += 1
         title, number = " ".join(titles), ""
-        if numbered and not _NUMBERED.match(title):
+        if numbered and self.counts_sections and not _NUMBERED.match(title):
             number = f"{numeral(self.sections, 'chineseCounting')}、" if self.east_asian else f"{self.sections}. "
         self.inline(f"{number}{title}", heading=True)
         return end

@@ -69,6 +69,8 @@ def _of_markdown(text: str, kept: list[str]) -> str:
     from markdown_it import MarkdownIt
 
     def keep(match: re.Match[str]) -> str:
+        if match[2] and not re.search(r"[\\^_=]", match[2]):
+            return match[0]  # brackets that are escaped
         kept.append(match[0])
         return f"\ue000{len(kept) - 1}\ue001"
 
