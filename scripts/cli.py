@@ -51,7 +51,7 @@ GROUPS = {
     "Data": {
         "build": "Build a data set (Parquet and a card) from a source.",
         "validate": "Check a built data set.",
-        "ingest": "Turn exam PDFs into questions to review.",
+        "ingest": "Turn exam papers into questions to review.",
         "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
         "dedup": "Find duplicate questions, within a source and against earlier releases.",
         "tag": "Propose knowledge points, difficulty and answer variables.",

@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.atoms import symbol
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
 
@@ -26,8 +27,8 @@ _SKIPPED: Final = frozenset(
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
     " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
 )
-_LABEL: Final = 40
-"""Characters of the longest label within a drawing."""
+_LABEL, _SHORT_LABEL = 40, 6
+"""Characters of the longest label within a group of shapes, and of one that stands in no group."""
 _ON: Final = ("1", "true", "on")
 _HAN: Final = "零一二三四五六七八九"
 _STEMS: Final = "甲乙丙丁戊己庚辛壬癸"
@@ -219,6 +220,7 @@ class _Document:
         if body is None:
             raise UserError("it holds no text of a Word document: save it as .docx again, or as PDF")
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
+        self.floating = Paragraph()  # pictures that float beside it
         self.fields: list[list[str]] = []  # instruction and state of each open field
         self._blocks(body)
 
@@ -265,9 +267,9 @@ class _Document:
         paragraphs: Cell = []
         for child in cell:
             if _name(child) == "p":
-                outer = self.boxes
+                outer = self.boxes, self.floating
                 paragraphs += [p for p in self._paragraphs(child) if p.text.strip()]
-                self.boxes = outer
+                self.boxes, self.floating = outer
             elif _name(child) == "tbl":
                 for row in self._rows(child):
                     inner = [p for own in row for p in own]
@@ -283,8 +285,12 @@ class _Document:
         properties = _child(node, "pPr")
         number, level = self.numbers.of(properties)
         paragraph = Paragraph(f"{number} " if number else "", level, self.numbers.heading(properties))
-        self.boxes = []
+        self.boxes, self.floating = [], Paragraph()
         self._runs(node, paragraph)
+        if self.floating.text:  # behind the text that it floats beside
+            paragraph.text += "\n" + re.sub(f"{UNREAD}+", UNREAD, self.floating.text)
+            paragraph.pictures += self.floating.pictures
+            paragraph.unread |= self.floating.unread
         runs = [run for run in node.iter() if _name(run) == "r" and any(_name(child) == "t" for child in run)]
         paragraph.bold = bool(runs) and all(_set(_child(run, "rPr"), "b") for run in runs)
         return [paragraph, *self.boxes]
@@ -374,23 +380,24 @@ class _Document:
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
         """Pictures and text boxes of a drawing; a placeholder where it holds neither.
 
-        Words within a group of shapes are labels of what is drawn there.
+        Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
         """
         pictures, texts = [], Cell()
         for part in _drawn_parts(node):
             if _name(part) == "txbxContent":
-                outer, self.boxes = self.boxes, []
                 texts += self._cell(part)
-                self.boxes = outer
             else:
                 target = self.relations.get(_value(part, "embed") or _value(part, "id"), "")
                 pictures.append(self._part(target) if target.startswith("word/media/") else None)
         grouped = any(_name(part) in ("wgp", "group", "wpc") for part in node.iter())
-        boxes = [text for text in texts if text.text.strip() and (not grouped or len(text.text) > _LABEL)]
+        texts = [text for text in texts if text.text.strip()]
+        boxes = [text for text in texts if len(text.text) > (_LABEL if grouped else _SHORT_LABEL)]
         self.boxes += boxes
-        drawn = [picture for picture in pictures if picture and paragraph.picture(picture)]
-        if len(drawn) < len(pictures) or grouped or not (pictures or texts or _is_rule(node)):
-            paragraph.gap()
+        place = self.floating if _floats(node) else paragraph
+        drawn = [picture for picture in pictures if picture and place.picture(picture)]
+        lost = len(drawn) < len(pictures) or len(boxes) < len(texts) or grouped
+        if lost or not (pictures or texts or _is_rule(node)):
+            place.gap()
 
 
 def _chosen(node: Element) -> Element:
@@ -420,6 +427,11 @@ def _drawn_parts(node: Element) -> Iterator[Element]:
             yield child
         else:
             yield from _drawn_parts(_chosen(child))
+
+
+def _floats(node: Element) -> bool:
+    """Checks for a drawing that stands beside its paragraph, not in its text."""
+    return any(_name(part) == "anchor" or "position:absolute" in _value(part, "style") for part in node.iter())
 
 
 def _is_rule(node: Element) -> bool:

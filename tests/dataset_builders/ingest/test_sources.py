@@ -161,13 +161,13 @@ def test_a_source_has_no_pages_to_look_at(tmp_path: Path) -> None:
 
 def test_a_heading_of_word_numbers_and_shapes(tmp_path: Path) -> None:
     """A drawing with words in it stays a drawing; a display formula has a line of its own."""
-    box = "<w:txbxContent>" + para("标签") + "</w:txbxContent>"
+    label, text = (f"<w:txbxContent>{para(words)}</w:txbxContent>" for words in ("标签", "框中有一段文字"))
     body = (
         para("前", f"<m:oMathPara>{_OMML}</m:oMathPara>", "后"),
-        para(f"<w:r><w:pict><v:group><v:textbox>{box}</v:textbox></v:group></w:pict></w:r>"),
-        para(f"<w:r><w:pict><v:shape><v:textbox>{box}</v:textbox></v:shape></w:pict></w:r>"),
+        para(f"<w:r><w:pict><v:group><v:textbox>{label}</v:textbox></v:group></w:pict></w:r>"),
+        para(f"<w:r><w:pict><v:shape><v:textbox>{text}</v:textbox></v:shape></w:pict></w:r>"),
     )
-    assert text_of(docx(tmp_path / "paper.docx", *body)) == "前\n$\\frac{\\pi}{2}$\n后\n□\n标签"
+    assert text_of(docx(tmp_path / "paper.docx", *body)) == "前\n$\\frac{\\pi}{2}$\n后\n□\n框中有一段文字"
 
 
 _TEX = r"""
