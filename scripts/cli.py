@@ -53,7 +53,7 @@ GROUPS = {
         "build": "Build a data set (Parquet and a card) from a source.",
         "validate": "Check a built data set.",
         "keys": "Bring keys to questions that had none, or change wrong ones; nothing is asked again.",
-        "ingest": "Turn exam PDFs into questions to review.",
+        "ingest": "Turn exam papers into questions to review.",
         "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
         "dedup": "Find duplicate questions, within a source and against earlier releases.",
         "tag": "Propose knowledge points, difficulty and answer variables.",

@@ -160,7 +160,8 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
-        gap = f"pieces of the text (formulas) stand in the picture only: {where}"
+        how = "stand in the picture only" if segment.items[0].block.origin != "source" else "were not read (□)"
+        gap = f"pieces of the text (formulas) {how}: {where}"
         draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))

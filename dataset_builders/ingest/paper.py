@@ -42,6 +42,7 @@ from livek12.dataset_builders.ingest.questions.segment import (
     within,
 )
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
+from livek12.dataset_builders.ingest.sources import is_source
 from livek12.dataset_builders.ingest.templates import Template, load_template
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ def ingest(
     Raises:
         UserError: a package is missing, or the folder, the template or the key cannot be used at all.
     """
-    needed(options.how)
+    if not all(map(is_source, pdfs)):
+        needed(options.how)
     folder = Folder(out)
     template = load_template(options.template) if options.template else None
     key = AnswerKey.read(*options.answers)
@@ -248,7 +250,7 @@ def read_paper(
     made = draft_all(body, stream, paper_id, language, subject, template)
     drafts, lines = _with_keys(made.drafts, body, key, headings)
     outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
-    drafts = outcome.drafts
+    drafts = outcome.drafts if pages[0].width else [_without_places(draft) for draft in outcome.drafts]
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
@@ -264,7 +266,7 @@ def read_paper(
         title=title,
         source=pdf.name,
         sha256=digest,
-        pages=len(pages),
+        pages=sum(page.width > 0 for page in pages),
         language=language,
         subject=subject,
         template=template.name,
@@ -390,6 +392,12 @@ def _settled(draft: Draft) -> Draft:
     return draft
 
 
+def _without_places(draft: Draft) -> Draft:
+    """A draft of a source, which has no pages."""
+    figures = [figure.model_copy(update={"box": None}) for figure in draft.figures]
+    return draft.model_copy(update={"boxes": [], "page_numbers": [], "figures": figures})
+
+
 def _doubled(drafts: Sequence[Draft]) -> list[str]:
     doubles = [draft for draft in drafts if any("there twice" in doubt.text for doubt in draft.doubts)]
     return [f"question {draft.number} was found twice ({draft.id})" for draft in doubles]
@@ -411,7 +419,7 @@ def _headings(stream: Stream) -> str:
 
 def _title(stream: Stream, body: Body) -> str:
     """The line of the first page's front or head with a year, else its largest."""
-    front = [*stream.titles, *(body.front or stream.items[:30])]
+    front = [*stream.titles, *(body.front or [item for item in stream.items[:30] if item.block.origin != "source"])]
     lines = [item.line for item in front if item.line and item.box.page == 1]
     lines = [line for line in lines if 3 < len(line.text.strip()) <= _LONGEST_TITLE]
     heads = [line for text in stream.headings.get(1, []) for line in text.split("\n") if line.strip()]

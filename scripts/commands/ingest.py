@@ -1,4 +1,4 @@
-"""`livek12 ingest`: exam PDFs to a folder of questions to review, for `livek12 build`."""
+"""`livek12 ingest`: exam papers to a folder of questions to review, for `livek12 build`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from livek12.scripts import options
 
 @options.command("livek12 ingest exam.pdf --answers key.pdf --out mine")
 def ingest(
-    pdfs: Annotated[list[Path], typer.Argument(metavar="PDF", help="Exam papers.")],
+    pdfs: Annotated[
+        list[Path], typer.Argument(metavar="PAPER", help="Exam papers: PDF, Word, LaTeX, HTML or Markdown.")
+    ],
     out: Annotated[Path, "The folder of questions; papers in it stay, and unchanged ones are not read again."],
     template: Annotated[
         str, "How the papers are laid out: gaokao, csat, english, or a file NAME.yaml; default: by language."
@@ -37,7 +39,7 @@ def ingest(
     ] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Turn exam PDFs into questions to review."""
+    """Turn exam papers into questions to review."""
     from livek12.core.errors import UserError
     from livek12.core.languages import codes, listed
     from livek12.core.progress import Progress
@@ -122,9 +124,10 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
         return
     for paper in outcome.papers:
         many = counts(paper)
+        pages = f"{paper.pages} pages, " if paper.pages else ""
         summary = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
-        tell(f"{paper.source}: {paper.paper_id}, {paper.pages} pages, {summary}{unchanged}")
+        tell(f"{paper.source}: {paper.paper_id}, {pages}{summary}{unchanged}")
         for line in paper.errors:
             tell(f"  error: {line}", err=True)
         for line in (*(line for line in paper.unmatched if line not in paper.errors), *paper.notes):

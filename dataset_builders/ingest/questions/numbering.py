@@ -43,7 +43,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ),
     ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
     ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
-    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z]|\s*\$)(?!\s*\d)\s*"), 0.7),
+    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)(?!\s*\d)\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("dot", re.compile(r"\s*(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
@@ -54,7 +54,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
-    ("han", re.compile(r"\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
+    ("han", re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：]?\s*"), 1.0),
+    ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
 _HAN = "零一二三四五六七八九"

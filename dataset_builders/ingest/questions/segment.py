@@ -181,7 +181,7 @@ def segment(stream: Stream) -> Body:
     body = Body(answers=stream.items[end:])
     items = stream.items[:end]
     part_of = parts(stream)
-    titles = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
+    titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
     masthead = _masthead(items, chosen)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
@@ -295,7 +295,7 @@ def _distribute(
             continue
         elif (
             item.line
-            and is_section(item.text)
+            and (is_section(item.text) or (item.is_heading and body.segments))
             and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
         ):
             sorter.title(item)

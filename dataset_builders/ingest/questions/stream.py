@@ -77,6 +77,12 @@ class Item:
         """Of the line; "" for a picture."""
         return self.line.text.strip() if self.line else ""
 
+    @property
+    def is_heading(self) -> bool:
+        """A heading by what a source says: its letters are higher than its line."""
+        source = self.line is not None and self.block.origin == "source"
+        return source and self.line is not None and self.line.size > self.box.bottom - self.box.top
+
 
 @dataclass
 class Stream:
@@ -111,6 +117,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
                 continue
             _add(block, page, repeated, ground, stream)
     _edges(stream)
+    stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
     _edge_marks(stream)
     _pictures_behind_lines(stream.items)
@@ -182,7 +189,7 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Pl
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if _outside(line, repeated) or _place(line.text, line.box) in ground:
+            if page.width and (_outside(line, repeated) or _place(line.text, line.box) in ground):
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))

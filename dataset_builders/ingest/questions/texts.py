@@ -15,7 +15,7 @@ from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
@@ -232,6 +232,7 @@ class _Writer:
 
     def line(self, item: Item, text: str, own: bool = False) -> None:
         """Adds a printed line, to the paragraph before if that wraps; `own` begins one."""
+        text = text.replace(PICTURE, IMAGE_MARK)
         if not own and self.last is not None and self.paragraphs and self._goes_on(self.last, item, text):
             self.paragraphs[-1] = join(self.paragraphs[-1], text)
             self.lines.append(item)
@@ -241,11 +242,17 @@ class _Writer:
             self.lines = [item]
         self.last = item
         if item.line:
-            if item.line.unread:
-                self.found.unread = True
-                self.found.unread_at.append(f"page {item.box.page}, {one_line(text, 40)!r}")
-            self.found.by_ocr |= item.block.origin == "ocr"
-            self.found.confidence = min(self.found.confidence, item.line.confidence)
+            self._account(item.line, item.block)
+
+    def _account(self, line: Line, block: Block) -> None:
+        """Notes the pictures of a line, what of it was not read, and how sure it is."""
+        self.found.pictures += [Block(kind="figure", box=line.box, picture=picture) for picture in line.pictures]
+        if line.unread:
+            self.found.unread = True
+            where = "" if block.origin == "source" else f"page {line.box.page}, "
+            self.found.unread_at.append(f"{where}{one_line(line.text, 40)!r}")
+        self.found.by_ocr |= block.origin == "ocr"
+        self.found.confidence = min(self.found.confidence, line.confidence)
 
     def labels(self, pictured: Sequence[tuple[str, Block]]) -> None:
         """Adds options that are pictures."""
@@ -266,15 +273,17 @@ class _Writer:
         """Adds a table as a paragraph; a picture waits."""
         if options := _option_cells(block):
             self.release()
-            self.paragraphs += options
+            self.paragraphs += [option.replace(PICTURE, IMAGE_MARK) for option in options]
             self.last = None
         elif rows := table(block):
             self.release()
-            self.paragraphs.append(rows)
+            self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
             self.found.tables += 1
             self.last = None
         elif block.picture:
             self.waiting.append(block)
+        for line in block.lines if block.origin == "source" else ():
+            self._account(line, block)
 
     def release(self) -> None:
         """Writes the marks of the pictures that wait."""

@@ -1,0 +1,664 @@
+r"""LaTeX papers: the classes exam, exam-zh and BHCexam, and plain lists.
+
+Contract: a source is read, never compiled; no other file is opened. Macros that it defines itself are expanded within
+bounds. A command that is not known keeps the text of its arguments, with a doubt. Answers that a class hides go behind
+【答案】 and 【解析】 at the end of their question.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from livek12.core.errors import UserError
+from livek12.core.languages import HANGUL
+from livek12.dataset_builders.ingest.sources.web import decoded
+from livek12.dataset_builders.ingest.sources.word import numeral
+from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer
+
+MAX_EXPANSIONS: Final = 20_000
+_QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
+_ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
+_CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
+_DISPLAYS: Final = frozenset(
+    "equation displaymath math align aligned gather eqnarray multline flalign alignat split cases".split()
+)
+_TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
+_DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
+_VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
+_DROPPED: Final = frozenset(
+    "vspace hspace vskip hskip label pagestyle thispagestyle setcounter setlength addtolength color fontsize"
+    " selectfont linespread usepackage documentclass graphicspath pagenumbering geometry hypersetup newpage clearpage"
+    " vfill hfill noindent indent centering raggedright small large Large LARGE huge Huge normalsize footnotesize"
+    " scriptsize tiny bfseries itshape rmfamily sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle"
+    " printanswers noprintanswers addpoints score ding smallskip medskip bigskip par item hline toprule midrule"
+    " bottomrule cline displaystyle protect relax left right allowbreak linebreak pagebreak nopagebreak break"
+    " fillwithlines fillwithdottedlines makeemptybox examsetup secret titleformat raggedbottom sloppy null strut"
+    " phantom hphantom vphantom listoffigures stretch newcounter stepcounter refstepcounter addtocounter baselineskip"
+    " parskip parindent kaishu songti heiti fangsong boldmath everymath method qquadtable lfoot rfoot cfoot lhead"
+    " rhead chead header footer firstpageheader runningheader firstpagefooter runningfooter fancyhead fancyfoot"
+    " fancyhf ctexset setlist setenumerate columnbreak flushleft unskip ignorespaces arraystretch tabcolsep"
+    " SetTblrInner date author numberwithin theoremstyle newtheorem bracketedpoints pointsinmargin pointsinrightmargin"
+    " marksnotpoints droppoints nopointsinmargin qformat pointname CorrectChoiceEmphasis ref eqref cite".split()
+)
+_KEPT_TEXT: Final = frozenset(
+    "textbf textit emph texttt textrm textsf textsc textup textmd text mbox hbox fbox makebox parbox framebox"
+    " raisebox uplevel fullwidth title subtitle subject section subsection subsubsection paragraph chapter centerline"
+    " textnormal textcolor colorbox uline uwave dotuline underline resizebox scalebox rotatebox minipage url href"
+    " footnote caption multicolumn multirow SetCell information warning notice group textfigure lower raise smash"
+    " mathrm ensuremath zihao".split()
+)
+_SIGNS: Final = {
+    "%": "%", "$": "\\$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", ",": " ", ";": " ", ":": " ",
+    "!": "", "/": "", "-": "", "@": "", "quad": "    ", "qquad": "        ", "enspace": "  ", "thinspace": " ",
+    "ldots": "…", "dots": "…", "cdots": "…", "textellipsis": "…", "textquotedblleft": "“", "textquotedblright": "”",
+    "textquotesingle": "'", "textquoteright": "’",
+    "textquoteleft": "‘", "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^",
+    "textdegree": "°", "LaTeX": "LaTeX",
+    "S": "§", "pounds": "£", "euro": "€", "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "",
+    "ss": "ß", "o": "ø", "ae": "æ", "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
+    "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
+    "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
+}  # fmt: skip
+_FILES: Final = frozenset("includegraphics includesvg input include subfile import includepdf psfig epsfig".split())
+_QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
+_BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
+    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
+)
+"""Arguments before the one that is printed."""
+_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
+_SWITCHES: Final = frozenset(
+    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
+    " centering bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
+)
+"""Commands without arguments: a group behind one is text."""
+_EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
+_NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
+_GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
+"""Accents, which Unicode puts behind their letter."""
+_HIDES: Final = re.compile(r"ans(?:wer|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
+_SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
+_PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
+_NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
+_ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
+"""Options of an environment, such as the room that it leaves."""
+_COMMENT: Final = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*")
+_WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
+"""The end of a line behind a Chinese character, which is no space."""
+_ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
+_LABELS: Final = {
+    "alph": "lowerLetter", "Alph": "upperLetter", "arabic": "decimal", "roman": "lowerRoman", "Roman": "upperRoman",
+    "chinese": "chineseCounting", "zhnum": "chineseCounting", "circled": "decimalEnclosedCircle",
+    "a": "lowerLetter", "A": "upperLetter", "1": "decimal", "i": "lowerRoman", "I": "upperRoman",
+}  # fmt: skip
+_MARKUP: Final = re.compile(r"\\(?:textbf|bfseries|protect|zhnum|circled)?\s*|\\[A-Za-z]+\*?\{?|[{}*]")
+_NUMBERS: Final = {
+    "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter.",
+    "subquestions": "(decimal)", "problems": "decimal.", "exercises": "decimal.", "tasks": "(lowerLetter)",
+}  # fmt: skip
+_LEVELS: Final = ("decimal.", "(lowerLetter)", "lowerRoman.", "upperLetter.")
+_WORTH: Final = re.compile(r"(?:points?|score)?\s*=?\s*(\d{1,3}(?:\.\d)?|\\half)")
+
+
+def read(path: Path) -> Writer:
+    """The paragraphs and tables of a paper.
+
+    Raises:
+        UserError: its macros expand without end.
+    """
+    text = _COMMENT.sub(r"\1", decoded(path.read_bytes()[:MAX_TEXT]).replace("\r\n", "\n"))
+    reader = _Reader()
+    preamble, begin, body = text.partition("\\begin{document}")
+    reader.define(preamble if begin else "")
+    reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
+    body = (body if begin else text).partition("\\end{document}")[0]
+    reader.east_asian = bool(re.search("[一-鿿]", body))
+    reader.korean = bool(re.search(f"[{HANGUL}]", body))
+    for head in ("title", "subtitle", "subject"):
+        if match := re.search(rf"\\{head}\s*(?=\{{)", preamble):
+            reader.inline(_group(preamble, match.end())[0] + "\n\n", heading=True)
+    reader.run(body)
+    reader.end_question()
+    return reader.writer
+
+
+def _group(text: str, place: int, brackets: str = "{}") -> tuple[str, int]:
+    """The text of a group that begins at a place, and the place behind it."""
+    opening, closing = brackets[0], brackets[1]
+    depth, at = 0, place
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == opening and (opening == "{" or not depth):
+            depth += 1
+        elif brackets == "[]" and text[at] == "{":
+            at = _group(text, at)[1] - 1
+        elif text[at] == closing:
+            depth -= 1
+            if not depth:
+                return text[place + 1 : at], at + 1
+        at += 1
+    return text[place + 1 :], len(text)
+
+
+def _spaces(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\n":
+        if text[place] == "\n" and text[place + 1 : place + 2] == "\n":
+            break
+        place += 1
+    return place
+
+
+class _List:
+    """An open list: its kind, the form of its numbers, the number of the last item."""
+
+    def __init__(self, kind: str, form: str, last: int = 0) -> None:
+        self.kind, self.form, self.last = kind, form, last
+
+    def next(self) -> str:
+        """The number of the next item."""
+        self.last += 1
+        form = re.search(r"[A-Za-z]{4,}", self.form)
+        return self.form.replace(form[0], numeral(self.last, form[0])) if form else self.form
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.writer = Writer()
+        self.paragraph = Paragraph()
+        self.lists: list[_List] = []
+        self.macros: dict[str, tuple[int, str | None, str]] = {}
+        self.answers: list[str] = []
+        self.solutions: list[str] = []
+        self.question = 0
+        self.sections = 0
+        self.expansions = 0
+        self.cells: list[Cell] | None = None
+        self.east_asian = self.korean = False
+        self.counts_sections = True
+
+    # ---- paragraphs ----
+
+    def flush(self) -> None:
+        """Ends the paragraph."""
+        last, self.paragraph = self.paragraph, Paragraph(level=max(0, len(self.lists) - 1))
+        last.text = re.sub(r"[ \t]*\n[ \t]*", "\n", last.text).strip("\n")
+        if last.text.strip():
+            if self.cells is not None:
+                self.cells[-1].append(last)
+            else:
+                self.writer.add(last)
+
+    def inline(self, text: str, heading: bool = False) -> None:
+        """Reads a piece as a paragraph of its own."""
+        self.flush()
+        self.paragraph.heading = self.paragraph.bold = heading
+        self.run(text)
+        self.flush()
+
+    def taken(self, text: str) -> str:
+        """The text of a piece that does not stand where it is written."""
+        outer, cells = (self.paragraph, self.lists), self.cells
+        self.paragraph, self.lists, self.cells = Paragraph(), [], [[]]
+        self.run(text)
+        self.flush()
+        paragraphs = self.cells[0]
+        (self.paragraph, self.lists), self.cells = outer, cells
+        self.paragraph.unread |= any(paragraph.unread for paragraph in paragraphs)
+        return "\n".join(paragraph.text for paragraph in paragraphs).strip()
+
+    def end_question(self) -> None:
+        """Adds what the paper hides of the question before."""
+        self.flush()
+        for head, texts, join in (("【答案】", self.answers, "；"), ("【解析】", self.solutions, "\n")):
+            if any(texts):
+                self.writer.add(Paragraph(head + join.join(filter(None, texts))))
+        self.answers, self.solutions = [], []
+
+    # ---- macros ----
+
+    def define(self, text: str) -> None:
+        """Takes the macros that a text defines, and those of its operators."""
+        pattern = re.compile(
+            r"\\(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)\*?\s*\{?\\(\w+)\}?\s*|\\def\s*\\(\w+)\s*((?:#\d)*)"
+        )
+        for match in pattern.finditer(text):
+            place, many, default = match.end(), len(match[3] or "") // 2, None
+            if text[place : place + 1] == "[":
+                given, place = _group(text, place, "[]")
+                many = int(given) if given.isdecimal() else 0
+                if text[place : place + 1] == "[":
+                    default, place = _group(text, place, "[]")
+            if "NewDocument" in match[0]:
+                given, place = _group(text, place)
+                many = given.count("m") if not given.strip("m ") else 10
+                place = _spaces(text, place)
+            if text[place : place + 1] == "{" and many < 10:
+                body = _group(text, place)[0]
+                name = match[1] or match[2]
+                body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
+                self.macros[name] = (many, default, body)
+
+    def expanded(self, text: str, place: int, name: str) -> tuple[str, int]:
+        """A macro of the paper with its arguments put in, and the place behind them."""
+        self.expansions += 1
+        many, default, body = self.macros[name]
+        if self.expansions > MAX_EXPANSIONS or len(body) > MAX_TEXT:
+            raise UserError("its macros expand without end: save it without them, or as PDF")
+        given = []
+        if default is not None:
+            optional, place = _group(text, place, "[]") if text[place : place + 1] == "[" else (default, place)
+            given.append(optional)
+        while len(given) < many:
+            place = _spaces(text, place)
+            value, place = (
+                _group(text, place) if text[place : place + 1] == "{" else (text[place : place + 1], place + 1)
+            )
+            given.append(value)
+        body = re.sub(r"#([1-9])", lambda match: given[int(match[1]) - 1] if int(match[1]) <= len(given) else "", body)
+        self.expansions += len(body) // 1000
+        return body, place
+
+    def formula(self, text: str, depth: int = 0) -> str:
+        """LaTeX of a formula with the paper's own macros expanded."""
+        pieces, place = [], 0
+        for match in _NAME.finditer(text):
+            if match.start() < place or match[1] not in self.macros or depth > 20:
+                continue
+            body, end = self.expanded(text, match.end(), match[1])
+            pieces += [text[place : match.start()], "{}" if not body else self.formula(body, depth + 1)]
+            pieces += [" "] if body[-1:].isalpha() and text[end : end + 1].isalpha() else []
+            place = end
+        made = "".join([*pieces, text[place:]])
+        return re.sub(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag)\b", "", made) if not depth else made
+
+    # ---- reading ----
+
+    def run(self, text: str) -> None:
+        """Reads a piece of the paper."""
+        place = 0
+        while place < len(text):
+            sign = text[place]
+            if sign == "\\":
+                place = self._command(text, place)
+            elif sign == "$":
+                mark = "$$" if text.startswith("$$", place) else "$"
+                place = self._formula_to(text, place + len(mark), mark)
+            elif sign == "\n" and (blank := re.compile(r"\n[ \t]*\n\s*").match(text, place)):
+                self.flush()
+                place = blank.end()
+            elif sign in "{}":
+                place += 1
+            else:
+                place = self._letters(text, place)
+
+    def _letters(self, text: str, place: int) -> int:
+        end = re.compile(r"[^\\${}\n]*\n?").match(text, place)
+        plain = text[place : end.end() if end and end.end() > place else place + 1]
+        if plain.endswith("\n") and re.match(r"[ \t]*\n", text[place + len(plain) :]):
+            plain = plain[:-1]
+        made = plain.replace("~", " ").replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”")
+        made = re.sub(r"\s+", " ", _WRAPPED.sub("", made))
+        if not self.paragraph.text or self.paragraph.text[-1:] in "\n ":
+            made = made.lstrip(" ") if not self.paragraph.text.endswith("    ") else made
+        self.paragraph.text += made
+        return place + len(plain)
+
+    def _formula_to(self, text: str, place: int, mark: str) -> int:
+        end = place
+        while end < len(text) and not text.startswith(mark, end):
+            if text[end] == "{":
+                end = _group(text, end)[1]
+            else:
+                end += 2 if text[end] == "\\" else 1
+        if end >= len(text):
+            self.paragraph.gap()
+        self.paragraph.formula(self.formula(text[place:end]))
+        return end + len(mark)
+
+    def _command(self, text: str, place: int) -> int:
+        match = _NAME.match(text, place)
+        if match is None:
+            return place + 1
+        name, place = match[1] or match[2], match.end()
+        if name in ("(", "["):
+            return self._formula_to(text, place, "\\)" if name == "(" else "\\]")
+        if name in self.macros:
+            body, place = self.expanded(text, place, name)
+            if name in re.findall(r"\\([A-Za-z]+)", body):
+                raise UserError(f"its macro \\{name} calls itself: save it without it, or as PDF")
+            self.run(body)
+            return place
+        if name == "begin":
+            return self._environment(text, place)
+        if name == "verb":
+            end = text.find(text[place : place + 1], place + 1)
+            self.paragraph.text += text[place + 1 : end]
+            return end + 1 if end > 0 else len(text)
+        if name in ("newcommand", "renewcommand", "providecommand", "def", "DeclareMathOperator", "NewDocumentCommand"):
+            self.define(text[match.start() : match.start() + 10_000])
+            while text[place : place + 1] in ("{", "[", "\\", "#") and place < len(text):
+                place = self._argument_end(text, place)
+            return place
+        options, arguments, end = self._arguments(text, place)
+        if name in _GLYPHS and not (match[1] and name == "c" and not arguments):
+            letter = arguments[0] if arguments else text[place : place + 1]
+            self.paragraph.text += letter[:1] + _GLYPHS[name] + letter[1:]
+            return end if arguments else place + 1
+        if name in _SIGNS:
+            self.paragraph.text += _SIGNS[name]
+            return place
+        return self._known(name, text, place, (options, arguments, end))
+
+    @staticmethod
+    def _argument_end(text: str, place: int) -> int:
+        if text[place] in "{[":
+            return _group(text, place, "{}" if text[place] == "{" else "[]")[1]
+        match = _NAME.match(text, place)
+        return match.end() if match and text[place] == "\\" else place + 2
+
+    @staticmethod
+    def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
+        """Options in brackets and arguments in braces behind a command, and the place behind them."""
+        options: list[str] = []
+        arguments: list[str] = []
+        while True:
+            start = _spaces(text, place)
+            if text[start : start + 1] == "{":
+                value, place = _group(text, start)
+                arguments.append(value)
+            elif text[start : start + 1] == "[" and not arguments:
+                value, place = _group(text, start, "[]")
+                options.append(value)
+            else:
+                return options, arguments, place
+
+    def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
+        """Reads a command of structure; the place behind what it takes."""
+        options, arguments, end = given
+        if name == "item" or name in _ITEMS:
+            if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
+                return self._section(arguments, end)
+            return self._item(text, place, name)
+        if name in ("choice", "CorrectChoice", "correctchoice", "wrongchoice"):
+            label = self._choice()
+            self.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
+            return place
+        if "choice" in name.lower() and len(arguments) > 1:
+            self._choices(options, arguments)
+        elif name in ("section", "subsection", "chapter", "group"):
+            return self._section(arguments, end, numbered="*" not in text[place - 3 : place])
+        elif name in _FILES:
+            self.paragraph.gap()
+            self.writer.notes["other files that the source names were not opened"] = None
+        elif _HIDES.search(name) or _PAREN.search(name) or name in ("rule", "blank"):
+            self._hidden(name, options, arguments)
+        elif _SOLVES.search(name) and arguments:
+            self.solutions.append(self.taken(arguments[-1]))
+        elif name != "end":
+            return self._inline(name, text, place, given)
+        return end
+
+    def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
+        """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
+        _, arguments, end = given
+        if name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
+            self.paragraph.text += BLANK
+        elif name in ("textsuperscript", "textsubscript") and arguments:
+            self.paragraph.script("^" if name == "textsuperscript" else "_", self.taken(arguments[0]))
+        elif name in _QUANTITIES and arguments:
+            many = 2 if name in ("SI", "qty", "qtyproduct", "numrange") else 1
+            self.paragraph.formula(f"\\{name}" + "".join(f"{{{value}}}" for value in arguments[:many]))
+            return self._skip(text, place, many)
+        elif name in _KEPT_TEXT:
+            if name in (
+                "title",
+                "subtitle",
+                "subject",
+                "paragraph",
+                "subsubsection",
+                "uplevel",
+                "fullwidth",
+                "centerline",
+            ):
+                self.flush()
+                self.paragraph.heading = name in ("title", "subtitle", "subject")
+            return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
+        elif name in _DROPPED:
+            if name in _ENDS:
+                self.flush()
+            return place if name in _SWITCHES else end
+        else:
+            self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
+            if arguments:
+                self.paragraph.unread = True
+            else:
+                self.paragraph.gap()
+            return place
+        return self._skip(text, place, 1)
+
+    def _skip(self, text: str, place: int, many: int) -> int:
+        """The place behind options and so many arguments."""
+        while text[(start := _spaces(text, place)) : start + 1] == "[":
+            place = _group(text, start, "[]")[1]
+        for _ in range(many):
+            start = _spaces(text, place)
+            place = _group(text, start)[1] if text[start : start + 1] == "{" else place
+        return place
+
+    def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
+        """Begins a section; one without a number of its own is counted."""
+        self.end_question()
+        self.sections += 1
+        title, number = " ".join(titles), ""
+        if numbered and self.counts_sections and not _NUMBERED.match(title):
+            number = f"{numeral(self.sections, 'chineseCounting')}、" if self.east_asian else f"{self.sections}. "
+        self.inline(f"{number}{title}", heading=True)
+        return end
+
+    def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
+        """A blank to fill in; what the paper hides in it is an answer."""
+        value = arguments[-1] if arguments else options[-1] if options else ""
+        if self.paragraph.text.strip() or not arguments:
+            self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
+        if value and name != "rule" and (answer := self.taken(value)) not in self.answers:
+            self.answers.append(answer)
+
+    def _choice(self) -> str:
+        if self.lists[-1].kind.startswith("onepar") if self.lists else False:
+            label = f"{self.lists[-1].next()} "
+            self.paragraph.text += f"    {label}"
+        else:
+            self.flush()
+            label = f"{self.lists[-1].next()} " if self.lists else ""
+            self.paragraph.text = label
+        return label
+
+    def _choices(self, options: list[str], arguments: list[str]) -> None:
+        """Options that are arguments of a command."""
+        self.flush()
+        self.lists.append(_List("choices", "upperLetter."))
+        for argument in arguments:
+            self._choice()
+            self.run(argument)
+        self.flush()
+        self.lists.pop()
+        if answer := re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options)):
+            self.answers += [answer[1]] if answer[1] not in self.answers else []
+
+    def _item(self, text: str, place: int, name: str) -> int:
+        outer = self.lists[-1] if self.lists else None
+        if outer is None:
+            self.lists.append(outer := _List("questions", "decimal."))
+        start, own = _spaces(text, place), ""
+        if text[start : start + 1] == "[":
+            own, place = _group(text, start, "[]")
+        if outer.kind in _CHOICES:
+            self._choice()
+            return place
+        if len(self.lists) == 1:
+            self.end_question()
+        self.flush()
+        self.paragraph.level = len(self.lists) - 1
+        label = self.taken(own) if name == "item" and own else outer.next()
+        worth = self._worth(own) if name != "item" else ""
+        if name == "titledquestion":
+            title, place = _group(text, _spaces(text, place))
+            label = f"{label} {self.taken(title)}"
+        self.paragraph.text = f"{label} {worth}" if label else worth
+        return place
+
+    def _worth(self, given: str) -> str:
+        """Points as papers print them."""
+        points = _WORTH.search(given)
+        if not points or not given.strip():
+            return ""
+        number = points[1].replace("\\half", "0.5")
+        return f"[{number}점] " if self.korean else f"（{number}分）" if self.east_asian else f"[{number} points] "
+
+    # ---- environments ----
+
+    def _environment(self, text: str, place: int) -> int:
+        name, place = _group(text, _spaces(text, place))
+        end = self._end_of(text, place, name)
+        closing = re.compile(r"\\end\s*\{" + re.escape(name) + r"\}").match(text, end)
+        body, behind = text[place:end], closing.end() if closing else end
+        plain = name.rstrip("*")
+        if plain in _DISPLAYS or plain in ("array", "pmatrix", "bmatrix", "vmatrix", "matrix"):
+            inner = self._displayed(plain, body)
+            self.paragraph.formula(self.formula(inner))
+        elif plain in _DRAWN:
+            self.paragraph.gap()
+        elif plain in _VERBATIM:
+            self.flush()
+            listing = Paragraph(re.sub(r"\A(?:\[[^\]]*\]|\{[^}]*\})*\n?", "", body), verbatim=True)
+            (self.writer.add if self.cells is None else self.cells[-1].append)(listing)
+        elif plain in _TABLES:
+            self._table(body)
+        elif plain == "comment":
+            pass
+        elif _SOLVES.search(plain) or _HIDES.search(plain):
+            into = self.solutions if _SOLVES.search(plain) else self.answers
+            into.append(self.taken(_ROOM.sub("", body)))
+        else:
+            self._list(plain, body)
+        return behind
+
+    @staticmethod
+    def _end_of(text: str, place: int, name: str) -> int:
+        depth = 1
+        for match in re.compile(r"\\(begin|end)\s*\{" + re.escape(name) + r"\}").finditer(text, place):
+            depth += 1 if match[1] == "begin" else -1
+            if not depth:
+                return match.start()
+        return len(text)
+
+    @staticmethod
+    def _displayed(name: str, body: str) -> str:
+        if name in ("equation", "displaymath", "math"):
+            return body
+        if name in ("cases", "split", "aligned", "matrix", "pmatrix", "bmatrix", "vmatrix", "array"):
+            return f"\\begin{{{name}}}{body}\\end{{{name}}}"
+        body = re.sub(r"\A\s*\{\d+\}", "", body) if name == "alignat" else body
+        inner = "gathered" if name in ("gather", "multline") else "aligned"
+        return f"\\begin{{{inner}}}{body}\\end{{{inner}}}" if "\\\\" in body or "&" in body else body
+
+    def _list(self, name: str, body: str) -> None:
+        """An environment; one that is none of a list is read as if it were not there."""
+        opened = len(self.lists)
+        if name in ("question", "problem") and not re.search(r"\\question\b", body[:200]):
+            if not self.lists:
+                self.lists.append(_List("questions", "decimal.", self.question))
+            skip = self._skip(body, 0, 0)
+            self._item("", 0, "item")
+            self.question = self.lists[-1].last
+            self.paragraph.text += self._worth(body[:skip].strip(" []\n")) if skip else ""
+            self.run(body[skip:])
+            self.end_question()
+            self.lists = self.lists[:opened]
+            return
+        options, _, after = self._arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
+        form, kind = self._form(name, options), name
+        if form is not None:
+            self.flush()
+            resumed = self.question if name in _QUESTIONS and not opened else 0
+            begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
+            self.lists.append(_List(kind, form, int(begin[1]) - 1 if begin else resumed))
+            self.run(body[after:])
+            if name in _QUESTIONS and not opened:
+                self.question = self.lists[opened].last
+                self.end_question()
+            self.flush()
+            self.lists = self.lists[:opened]
+        else:
+            self.flush()
+            self.run(body[after:])
+            self.flush()
+
+    def _form(self, name: str, options: list[str]) -> str | None:
+        """The form of the numbers of a list; "" for one without, None for no list."""
+        given = ",".join(options)
+        if name in _CHOICES:
+            return "upperLetter."
+        if name in ("itemize", "description", "notice"):
+            return ""
+        if name in _NUMBERS:
+            return _NUMBERS[name]
+        if name not in ("enumerate", "enumerate*", "inparaenum", "compactenum"):
+            return None
+        if label := re.search(r"label\s*=\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^,]*)", given):
+            match = _ANY_CASE.search(label[1])
+            text = _MARKUP.sub("", label[1].replace(match[0], "@")) if match else self.taken(label[1])
+            return re.sub("@+", _LABELS[match[1]], text.strip()) or f"{_LABELS[match[1]]}." if match else text
+        short = re.fullmatch(r"\s*\{?([^aA1iI]*)([aA1iI])\}?([^aA1iI]*)", given)
+        if short and "=" not in given:
+            return f"{short[1]}{_LABELS[short[2]]}{short[3]}".strip()
+        depth = sum(item.form in _LEVELS or item.kind.startswith("enum") for item in self.lists)
+        if self.lists and self.lists[0].kind == "questions" and self.east_asian:
+            return "(decimal)"
+        return _LEVELS[min(depth, 3)]
+
+    def _table(self, body: str) -> None:
+        self.flush()
+        _, _, after = self._arguments(body, 0)
+        body = re.sub(
+            r"\\(?:hline|toprule|midrule|bottomrule|hdashline)\b|\\c(?:line|midrule)\s*\{[^}]*\}", "", body[after:]
+        )
+        outer, rows = self.cells, []
+        for line in _split(body, "\\\\"):
+            self.cells = []
+            for cell in _split(line, "&"):
+                self.cells.append([])
+                self.run(cell.strip())
+                self.flush()
+            rows.append(self.cells)
+        self.cells = outer
+        rows = [row for row in rows if any(row)]
+        if outer is not None:
+            self.paragraph.text += "\n".join("    ".join(p.text for cell in row for p in cell) for row in rows)
+        else:
+            self.writer.table(rows)
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """A text at a mark that stands in no group, formula or environment."""
+    pieces, place, begin, depth = [], 0, 0, 0
+    while place < len(text):
+        if text.startswith(mark, place) and not depth:
+            pieces.append(text[begin:place])
+            place += len(mark)
+            if mark == "\\\\":
+                place = re.compile(r"\*?(?:\[[^\]]*\])?").match(text, place).end()  # type: ignore[union-attr]
+            begin = place
+        elif text[place] == "\\":
+            depth += text.startswith("\\begin", place) - text.startswith("\\end", place)
+            place += 2
+        elif text[place] == "{":
+            place = _group(text, place)[1]
+        elif text[place] == "$":
+            end = text.find("$", place + 1)
+            place = end + 1 if end > 0 else len(text)
+        else:
+            place += 1
+    return [*pieces, text[begin:]]

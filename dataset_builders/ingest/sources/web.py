@@ -1,0 +1,250 @@
+"""Web pages and Markdown.
+
+Contract: a page is text: its scripts do not run, nothing is fetched, and only pictures within it (data addresses) are
+taken. Invisible text is left out. Markdown is made HTML first, with its formulas kept aside.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+from xml.etree.ElementTree import TreeBuilder
+
+from livek12.core.languages import HANGUL
+from livek12.dataset_builders.ingest.sources.mathml import latex
+from livek12.dataset_builders.ingest.sources.word import numeral
+from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer
+
+_BLOCKS: Final = frozenset(
+    "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
+    " header hr li main ol p pre section ul caption legend details summary".split()
+)
+_VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
+_DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
+_RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
+"""Classes of formulas as they are drawn, beside their source."""
+_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
+_COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
+_FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
+_MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
+_DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
+_KEPT: Final = re.compile("\ue000(\\d+)\ue001")
+_CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
+_HANGUL: Final = re.compile(f"[{HANGUL}]")
+
+
+def read(path: Path) -> Writer:
+    """The paragraphs, tables and pictures of a page."""
+    text = decoded(path.read_bytes()[: 4 * MAX_TEXT])
+    kept: list[str] | None = None
+    if path.suffix.lower().startswith((".md", ".markdown")):
+        text = _of_markdown(text, kept := [])
+    reader = _Reader(kept)
+    reader.feed(text)
+    reader.close()
+    reader.flush()
+    return reader.writer
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page."""
+    said = _CHARSET.search(data[:2048])
+    for encoding in ("utf-8-sig", said[1].decode() if said else "utf-8", "gb18030"):
+        try:
+            text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+        korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
+        return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
+    return data.decode("utf-8", "replace")
+
+
+def _of_markdown(text: str, kept: list[str]) -> str:
+    """HTML of Markdown; numbers of formulas, whose LaTeX is kept, stand for them."""
+    from markdown_it import MarkdownIt
+
+    def keep(match: re.Match[str]) -> str:
+        if match[2] and not re.search(r"[\\^_=]", match[2]):
+            return match[0]  # brackets that are escaped
+        kept.append(match[0])
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    text = _MATH.sub(keep, re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL))
+    markdown = MarkdownIt("commonmark").enable("table")
+    markdown.add_render_rule("softbreak", lambda *_: "<wbr>")
+    return str(markdown.render(text))
+
+
+class _Reader(HTMLParser):
+    def __init__(self, kept: list[str] | None) -> None:
+        super().__init__(convert_charrefs=True)
+        self.writer = Writer()
+        self.kept = kept
+        self.paragraph = Paragraph()
+        self.lists: list[tuple[str, int]] = []  # form and next number of each open list
+        self.unseen: list[str] = []  # open elements of one name that are not read
+        self.tables: list[list[list[Cell]]] = []
+        self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
+        self.formula: TreeBuilder | None = None
+        self.formulas = 0
+        self.source: list[str] | None = None  # of a formula in a script
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if self.unseen:
+            self.unseen += [tag] if tag == self.unseen[0] else []
+        elif self.formula is not None:
+            self.formula.start(tag, given)
+        elif tag == "math":
+            self.formula = TreeBuilder()
+            self.formula.start(tag, given)
+        elif tag == "script" and given.get("type", "").startswith("math/tex"):
+            self.source, self.unseen = [], [tag]
+        elif tag not in _VOID and (tag in _UNSEEN or self._is_hidden(given)):
+            self.paragraph.text += BLANK if tag in ("textarea", "select") else ""
+            self.unseen = [tag]
+        elif tag in _DRAWN:
+            if not any(name == "mjx-container" for name, _ in self.marks):
+                self.paragraph.gap()
+            self.unseen = [tag]
+        else:
+            self._begin(tag, given)
+
+    def _is_hidden(self, given: dict[str, str]) -> bool:
+        classes = given.get("class", "").split()
+        hidden = "hidden" in given or bool(_HIDDEN.search(given.get("style", "")))
+        if hidden and not _RENDERED & set(classes):
+            self.writer.notes["hidden text was left out"] = None
+        return hidden or bool(_RENDERED & set(classes))
+
+    def _begin(self, tag: str, given: dict[str, str]) -> None:
+        if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
+            self.flush()
+        if tag in ("ol", "ul"):
+            styled = _COUNTED.search(given.get("style", ""))
+            form = styled[1] if styled else _FORMS.get(given.get("type", ""), "decimal")
+            first = int(given["start"]) if given.get("start", "").isdecimal() else 1
+            self.lists.append(
+                (form.replace("alpha", "Letter").replace("latin", "Letter") if tag == "ol" else "", first)
+            )
+        elif tag == "li" and self.lists:
+            form, number = self.lists[-1]
+            number = int(given["value"]) if given.get("value", "").isdecimal() else number
+            self.paragraph = Paragraph(f"{numeral(number, form)}. " if form else "", len(self.lists) - 1)
+            self.lists[-1] = form, number + 1
+        elif tag in ("h1", "h2", "h3"):
+            self.paragraph.heading = self.paragraph.bold = True
+        elif tag == "br":
+            self.paragraph.text += "\n"
+        elif tag == "wbr" and self.kept is not None:
+            self.paragraph.wraps = True
+            self.flush(inside=True)
+        elif tag == "pre":
+            self.paragraph.verbatim = True
+        elif tag == "img":
+            self._picture(given)
+        elif tag == "input":
+            self.paragraph.text += BLANK if given.get("type", "text") in ("text", "number", "") else ""
+        elif tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables:
+            self.tables[-1] = self.tables[-1] or [[]]
+            self.tables[-1][-1].append([])
+        elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
+            self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.unseen:
+            if tag == self.unseen[0]:
+                self.unseen.pop()
+            if not self.unseen and self.source is not None:
+                self.paragraph.formula("".join(self.source))
+                self.source = None
+        elif self.formula is not None:
+            self.formula.end(tag)
+            if tag == "math":
+                self.paragraph.formula(latex(self.formula.close()))
+                self.formula, self.formulas = None, self.formulas + 1
+        else:
+            self._end(tag)
+
+    def _end(self, tag: str) -> None:
+        if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
+            self.flush()
+        if tag in ("ol", "ul") and self.lists:
+            self.lists.pop()
+        elif tag == "table" and self.tables:
+            rows = self.tables.pop()
+            if not self.tables:
+                self.writer.table(rows)
+                return
+            for row in rows:  # within a cell: a line
+                joined = [paragraph for cell in row for paragraph in cell]
+                self._put(Paragraph("    ".join(p.text for p in joined), unread=any(p.unread for p in joined)))
+        elif self.marks and self.marks[-1][0] == tag:
+            self._marked(*self.marks.pop())
+
+    def _marked(self, tag: str, begin: int) -> None:
+        """Gives the text of an element that ends its meaning."""
+        inner = self.paragraph.text[begin:]
+        if tag == "mjx-container":
+            if self.formulas == begin:
+                self.paragraph.gap()
+        elif tag in ("sup", "sub") and "$" not in inner:
+            self.paragraph.text = self.paragraph.text[:begin]
+            self.paragraph.script("^" if tag == "sup" else "_", inner)
+        elif tag in ("u", "ins") and inner and not inner.strip():
+            self.paragraph.text = self.paragraph.text[:begin] + BLANK
+
+    def handle_data(self, data: str) -> None:
+        if self.source is not None:
+            self.source.append(data)
+        elif self.formula is not None:
+            self.formula.data(data)
+        elif not self.unseen:
+            text = data if self.paragraph.verbatim else re.sub(r"[ \t\r\n\f]+", " ", data)
+            text = _KEPT.sub(self._restored, text)
+            begins = not self.paragraph.text or self.paragraph.text.endswith("\n")
+            self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ")
+
+    def _restored(self, match: re.Match[str]) -> str:
+        """A formula that was kept aside; each once, so that a text cannot grow by its own numbers."""
+        place = int(match[1])
+        formula = self.kept[place] if self.kept and place < len(self.kept) else ""
+        if formula and self.kept:
+            self.kept[place] = ""
+        return formula
+
+    def _picture(self, given: dict[str, str]) -> None:
+        data, words = _DATA.match(given.get("src", "")), given.get("alt", "").strip()
+        try:
+            drawn = bool(data) and self.paragraph.picture(base64.b64decode(data[1] if data else ""))
+        except (binascii.Error, ValueError):
+            drawn = False
+        is_formula = re.search(r"math|tex|formula", given.get("class", "")) or re.match(r"\$|\\[a-z(\[]", words)
+        if not drawn and words and is_formula:
+            self.paragraph.formula(words.strip("$ ").removeprefix("\\(").removesuffix("\\)"))
+        elif not drawn:
+            self.paragraph.gap()
+
+    def flush(self, inside: bool = False) -> None:
+        """Ends the paragraph; one that goes on stays as it is but for its text."""
+        last = self.paragraph
+        last.text = _MATH.sub(lambda match: f"${next(filter(None, match.groups())).strip('$ ')}$", last.text)
+        self.paragraph = Paragraph(level=last.level if inside else 0)
+        self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
+        if last.text.strip():
+            self._put(last)
+
+    def _put(self, paragraph: Paragraph) -> None:
+        if self.tables and self.tables[-1] and self.tables[-1][-1]:
+            self.tables[-1][-1][-1].append(paragraph)
+        else:
+            self.writer.add(paragraph)

@@ -1,0 +1,500 @@
+"""Word documents (.docx).
+
+Contract: a document is hostile. Only its own parts are read, each within bounds; relationships to anything outside and
+XML with a document type are refused. Tracked deletions and hidden text are left out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.pages.atoms import symbol
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.sources.mathml import latex
+from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
+
+MAX_PART: Final = 64 << 20
+MAX_DEPTH: Final = 200
+_SKIPPED: Final = frozenset(
+    "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
+    " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
+)
+_LABEL, _SHORT_LABEL = 40, 6
+"""Characters of the longest label within a group of shapes, and of one that stands in no group."""
+_ON: Final = ("1", "true", "on")
+_HAN: Final = "零一二三四五六七八九"
+_STEMS: Final = "甲乙丙丁戊己庚辛壬癸"
+_SYLLABLES: Final = "가나다라마바사아자차카타파하"
+_SYMBOLS: Final = dict(
+    zip(
+        "abgdezhqiklmnxoprstufcywGDQLXPSFYW\xb0\xb1\xb4\xb8\xb9\xa3\xb3\xa5\xd0\xde\xae\xce\xc7\xc8\xd6^\xbb\xa2",
+        "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ°±×÷≠≤≥∞∠⇒→∈∩∪√⊥≈′",
+        strict=True,
+    )
+)
+"""Letters of the font Symbol."""
+
+
+def read(path: Path) -> Writer:
+    """The paragraphs, tables and pictures of a document.
+
+    Raises:
+        UserError: it is no Word document, damaged, encrypted or too large.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _Document(archive).writer
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        KeyError,
+        ValueError,
+        ParseError,
+        RuntimeError,
+    ):
+        raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
+
+
+class _Builder(TreeBuilder):
+    """A tree without document types, no deeper than any document is."""
+
+    depth = 0
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise UserError("its XML declares a document type: save it again with Word")
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UserError(f"its XML is nested more than {MAX_DEPTH} times: save it again with Word")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> Element:
+        self.depth -= 1
+        return super().end(tag)
+
+
+def _name(node: Element) -> str:
+    return node.tag.rpartition("}")[2]
+
+
+def _value(node: Element, name: str = "val") -> str:
+    return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def _child(node: Element | None, *names: str) -> Element | None:
+    for name in names:
+        node = next((child for child in node if _name(child) == name), None) if node is not None else None
+    return node
+
+
+def _set(properties: Element | None, name: str) -> bool:
+    """Checks for a property that is on."""
+    node = _child(properties, name)
+    return node is not None and (_value(node) or "1") in (*_ON, "single")
+
+
+class _Numbers:
+    """Automatic numbers of paragraphs, which the text of a document does not hold."""
+
+    def __init__(self, numbering: Element | None, styles: Element | None) -> None:
+        levels = {
+            _value(abstract, "abstractNumId"): {
+                int(_value(level, "ilvl")): level for level in abstract if _name(level) == "lvl"
+            }
+            for abstract in (numbering if numbering is not None else ())
+            if _name(abstract) == "abstractNum"
+        }
+        self.lists: dict[str, tuple[str, dict[int, Element]]] = {}
+        for num in numbering if numbering is not None else ():
+            if _name(num) == "num" and (abstract := _child(num, "abstractNumId")) is not None:
+                self.lists[_value(num, "numId")] = (_value(abstract), dict(levels.get(_value(abstract), {})))
+        self.styles = {_value(style, "styleId"): style for style in (styles if styles is not None else ())}
+        self.counts: dict[str, dict[int, int]] = {}
+        self.restarted: set[str] = set()
+        self.starts = {
+            _value(num, "numId"): {int(_value(over, "ilvl")): int(_value(start) or 1)}
+            for num in (numbering if numbering is not None else ())
+            for over in num
+            if _name(over) == "lvlOverride" and (start := _child(over, "startOverride")) is not None
+        }
+
+    def of(self, properties: Element | None) -> tuple[str, int]:
+        """The number of the next paragraph with these properties, and its level; "" for none."""
+        own, style = _child(properties, "numPr"), _child(properties, "pStyle")
+        name = _value(style) if style is not None else ""
+        for _ in range(10):
+            if own is not None or name not in self.styles:
+                break
+            own = _child(self.styles[name], "pPr", "numPr")
+            based = _child(self.styles[name], "basedOn")
+            name = _value(based) if based is not None else ""
+        id, depth = _child(own, "numId"), _child(own, "ilvl")
+        if id is None or _value(id) not in self.lists:
+            return "", 0
+        level = int(_value(depth) or 0) if depth is not None else 0
+        return self._next(_value(id), level), level
+
+    def heading(self, properties: Element | None) -> bool:
+        """Checks for a title or a heading by its style's name."""
+        style = _child(properties, "pStyle")
+        name = _child(self.styles.get(_value(style)), "name") if style is not None else None
+        return name is not None and bool(re.match(r"title|heading|标题", _value(name), re.IGNORECASE))
+
+    def _next(self, id: str, level: int) -> str:
+        abstract, levels = self.lists[id]
+        counts = self.counts.setdefault(abstract, {})
+        if id in self.starts and id not in self.restarted:
+            self.restarted.add(id)
+            counts.update({depth: start - 1 for depth, start in self.starts[id].items()})
+        for deeper in [depth for depth in counts if depth > level]:
+            del counts[deeper]
+        definition = levels.get(level)
+        if definition is None:
+            return ""
+        for depth in range(level + 1):
+            counts.setdefault(depth, self._start(levels.get(depth)) - (depth == level))
+        counts[level] += 1
+        text, form = _child(definition, "lvlText"), _child(definition, "numFmt")
+        if text is None or (form is not None and _value(form) in ("bullet", "none")):
+            return ""
+        return re.sub(r"%([1-9])", lambda match: self._counted(levels, counts, int(match[1]) - 1), _value(text))
+
+    def _counted(self, levels: dict[int, Element], counts: dict[int, int], depth: int) -> str:
+        form = _child(levels.get(depth), "numFmt")
+        return numeral(counts.get(depth, 1), _value(form) if form is not None else "decimal")
+
+    @staticmethod
+    def _start(level: Element | None) -> int:
+        start = _child(level, "start")
+        return int(_value(start) or 1) if start is not None else 1
+
+
+def numeral(number: int, form: str) -> str:
+    """A number in one of Word's forms of numbers; plain digits for one that is not known."""
+    if "etter" in form and number > 0:
+        letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+        return letter.upper() if form.startswith("upper") else letter
+    if "oman" in form and 0 < number < 400:
+        roman = "".join(
+            ("", u, u * 2, u * 3, u + f, f, f + u, f + u * 2, f + u * 3, u + t)[number // unit % 10]
+            for unit, u, f, t in ((100, "c", "d", "m"), (10, "x", "l", "c"), (1, "i", "v", "x"))
+        )
+        return roman.upper() if form.startswith("upper") else roman
+    if form.startswith(("chinese", "japaneseCounting", "ideographDigital", "taiwanese")) and 0 < number < 100:
+        tens, ones = divmod(number, 10)
+        return (_HAN[tens] if tens > 1 else "") + "十" * (tens > 0) + (_HAN[ones] if ones else "")
+    if form in ("decimalEnclosedCircle", "decimalEnclosedCircleChinese") and 0 < number <= 20:
+        return chr(0x2460 + number - 1)
+    if form == "ideographTraditional" and 0 < number <= 10:
+        return _STEMS[number - 1]
+    if form in ("ganada", "koreanDigital2") and 0 < number <= 14:
+        return _SYLLABLES[number - 1]
+    return f"{number:02}" if form == "decimalZero" else str(number)
+
+
+class _Document:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
+        self.writer = Writer()
+        main = "word/document.xml"
+        self.relations = {
+            _value(relation, "Id"): posixpath.normpath(posixpath.join("/word", _value(relation, "Target"))).lstrip("/")
+            for relation in (self._xml("word/_rels/document.xml.rels") or ())
+            if _value(relation, "TargetMode") != "External"
+        }
+        self.numbers = _Numbers(self._xml("word/numbering.xml"), self._xml("word/styles.xml"))
+        document = self._xml(main)
+        body = _child(document, "body")
+        if body is None:
+            raise UserError("it holds no text of a Word document: save it as .docx again, or as PDF")
+        self.boxes: list[Paragraph] = []  # of the paragraph that is read
+        self.floating = Paragraph()  # pictures that float beside it
+        self.fields: list[list[str]] = []  # instruction and state of each open field
+        self._blocks(body)
+
+    def _part(self, name: str) -> bytes | None:
+        try:
+            info = self.archive.getinfo(name)
+        except KeyError:
+            return None
+        if info.file_size > MAX_PART:
+            raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
+        with self.archive.open(info) as part:
+            data = part.read(MAX_PART + 1)
+        if len(data) > MAX_PART:
+            raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
+        return data
+
+    def _xml(self, name: str) -> Element | None:
+        data = self._part(name)
+        if data is None:
+            return None
+        parser = XMLParser(target=_Builder())
+        parser.feed(data)
+        root: Element = parser.close()
+        return root
+
+    def _blocks(self, node: Element) -> None:
+        for child in node:
+            name = _name(child)
+            if name == "p":
+                for paragraph in self._paragraphs(child):
+                    self.writer.add(paragraph)
+            elif name == "tbl":
+                self.writer.table(list(self._rows(child)))
+            elif name not in _SKIPPED:
+                self._blocks(_chosen(child))
+
+    def _rows(self, table: Element) -> Iterator[list[Cell]]:
+        for row in table.iter():
+            if _name(row) == "tr" and not any(row in nested.iter() for nested in _nested(table)):
+                yield [self._cell(cell) for cell in _cells(row)]
+
+    def _cell(self, cell: Element) -> Cell:
+        """The paragraphs of a cell; a table in it as lines with wide gaps."""
+        paragraphs: Cell = []
+        for child in cell:
+            if _name(child) == "p":
+                outer = self.boxes, self.floating
+                paragraphs += [p for p in self._paragraphs(child) if p.text.strip()]
+                self.boxes, self.floating = outer
+            elif _name(child) == "tbl":
+                for row in self._rows(child):
+                    inner = [p for own in row for p in own]
+                    joined = Paragraph("    ".join(p.text for p in inner), unread=any(p.unread for p in inner))
+                    joined.pictures = [picture for p in inner for picture in p.pictures]
+                    paragraphs.append(joined)
+            elif _name(child) not in _SKIPPED:
+                paragraphs += self._cell(_chosen(child))
+        return paragraphs
+
+    def _paragraphs(self, node: Element) -> list[Paragraph]:
+        """A paragraph, and behind it those of its text boxes."""
+        properties = _child(node, "pPr")
+        number, level = self.numbers.of(properties)
+        paragraph = Paragraph(f"{number} " if number else "", level, self.numbers.heading(properties))
+        self.boxes, self.floating = [], Paragraph()
+        self._runs(node, paragraph)
+        if self.floating.text:  # behind the text that it floats beside
+            paragraph.text += "\n" + re.sub(f"{UNREAD}+", UNREAD, self.floating.text)
+            paragraph.pictures += self.floating.pictures
+            paragraph.unread |= self.floating.unread
+        runs = [run for run in node.iter() if _name(run) == "r" and any(_name(child) == "t" for child in run)]
+        paragraph.bold = bool(runs) and all(_set(_child(run, "rPr"), "b") for run in runs)
+        return [paragraph, *self.boxes]
+
+    def _runs(self, node: Element, paragraph: Paragraph) -> None:
+        for child in node:
+            name = _name(child)
+            if name == "r":
+                self._run(child, paragraph)
+            elif name == "oMath":
+                paragraph.formula(latex(child))
+            elif name == "oMathPara":  # on lines of their own
+                for formula in child:
+                    if _name(formula) == "oMath":
+                        paragraph.text = paragraph.text.rstrip() + "\n"
+                        paragraph.formula(latex(formula))
+                paragraph.text += "\n"
+            elif name not in _SKIPPED:
+                self._runs(_chosen(child), paragraph)
+
+    def _run(self, run: Element, paragraph: Paragraph) -> None:
+        properties = _child(run, "rPr")
+        if _set(properties, "vanish"):
+            if any(_name(child) == "t" for child in run):
+                self.writer.notes["hidden text was left out"] = None
+            return
+        for child in run:
+            self._piece(child, properties, paragraph)
+
+    def _piece(self, child: Element, properties: Element | None, paragraph: Paragraph) -> None:
+        name = _name(child)
+        if name == "fldChar":
+            self._field(_value(child, "fldCharType"), paragraph)
+        elif self.fields and not self.fields[-1][1] and name in ("instrText", "t"):
+            self.fields[-1][0] += child.text or ""
+        elif name in ("t", "tab", "ptab"):
+            self._text(child.text or "" if name == "t" else "\t", properties, paragraph)
+        elif name in ("br", "cr"):
+            paragraph.text += "" if _value(child, "type") in ("page", "column") else "\n"
+        elif name == "noBreakHyphen":
+            paragraph.text += "-"
+        elif name == "sym":
+            self._symbol(_value(child, "font"), _value(child, "char"), paragraph)
+        elif name in ("drawing", "pict", "object", "AlternateContent"):
+            self._drawing(_chosen(child) if name == "AlternateContent" else child, paragraph)
+        elif name in ("footnoteReference", "endnoteReference"):
+            self.writer.notes["footnotes were left out"] = None
+        elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator", "ruby"):
+            paragraph.gap()
+        elif name == "ruby":
+            self._runs(_child(child, "rubyBase") or child, paragraph)
+
+    def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
+        aligned, underline = _child(properties, "vertAlign"), _child(properties, "u")
+        lined = underline is not None and _value(underline) != "none"
+        if lined and not text.strip():
+            paragraph.text += BLANK if not paragraph.text.endswith(BLANK) else ""
+        elif aligned is not None and _value(aligned) in ("superscript", "subscript"):
+            paragraph.script("^" if _value(aligned) == "superscript" else "_", text)
+        else:
+            paragraph.text += text.replace("\t", "    ")
+
+    def _symbol(self, font: str, code: str, paragraph: Paragraph) -> None:
+        letter = chr(int(code, 16) & 0xFF) if re.fullmatch(r"[0-9A-Fa-f]{1,4}", code) else ""
+        if sign := _SYMBOLS.get(letter) if font == "Symbol" else None:
+            paragraph.text += sign
+        else:
+            paragraph.gap()
+
+    def _field(self, kind: str, paragraph: Paragraph) -> None:
+        """A field's instruction runs to its "separate" or its end; only EQ has no result to read."""
+        if kind == "begin":
+            self.fields.append(["", ""])
+        elif kind == "separate" and self.fields:
+            self.fields[-1][1] = "result"
+        elif kind == "end" and self.fields:
+            instruction, _ = self.fields.pop()
+            if re.match(r"\s*eq\b", instruction, re.IGNORECASE):
+                formula = _equation(instruction.strip()[2:])
+                if self.fields and not self.fields[-1][1]:
+                    self.fields[-1][0] += formula or "□"
+                elif formula is None:
+                    paragraph.gap()
+                else:
+                    paragraph.formula(formula)
+
+    def _drawing(self, node: Element, paragraph: Paragraph) -> None:
+        """Pictures and text boxes of a drawing; a placeholder where it holds neither.
+
+        Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
+        """
+        pictures, texts = [], Cell()
+        for part in _drawn_parts(node):
+            if _name(part) == "txbxContent":
+                texts += self._cell(part)
+            else:
+                target = self.relations.get(_value(part, "embed") or _value(part, "id"), "")
+                pictures.append(self._part(target) if target.startswith("word/media/") else None)
+        grouped = any(_name(part) in ("wgp", "group", "wpc") for part in node.iter())
+        texts = [text for text in texts if text.text.strip()]
+        boxes = [text for text in texts if len(text.text) > (_LABEL if grouped else _SHORT_LABEL)]
+        self.boxes += boxes
+        place = self.floating if _floats(node) else paragraph
+        drawn = [picture for picture in pictures if picture and place.picture(picture)]
+        lost = len(drawn) < len(pictures) or len(boxes) < len(texts) or grouped
+        if lost or not (pictures or texts or _is_rule(node)):
+            place.gap()
+
+
+def _chosen(node: Element) -> Element:
+    """Of alternative contents the first, else the node itself."""
+    if _name(node) != "AlternateContent":
+        return node
+    choice = next((child for child in node if _name(child) == "Choice"), None)
+    return choice if choice is not None else node
+
+
+def _nested(table: Element) -> list[Element]:
+    return [node for node in table.iter() if _name(node) == "tbl" and node is not table]
+
+
+def _cells(row: Element) -> Iterator[Element]:
+    for child in row:
+        if _name(child) == "tc":
+            yield child
+        elif _name(child) not in _SKIPPED:
+            yield from _cells(child)
+
+
+def _drawn_parts(node: Element) -> Iterator[Element]:
+    """Embedded pictures and contents of text boxes, the latter not looked into."""
+    for child in node:
+        if _name(child) in ("blip", "imagedata", "txbxContent"):
+            yield child
+        else:
+            yield from _drawn_parts(_chosen(child))
+
+
+def _floats(node: Element) -> bool:
+    """Checks for a drawing that stands beside its paragraph, not in its text."""
+    return any(_name(part) == "anchor" or "position:absolute" in _value(part, "style") for part in node.iter())
+
+
+def _is_rule(node: Element) -> bool:
+    """A straight line, which says nothing."""
+    shapes = [_value(part, "prst") for part in node.iter() if _name(part) == "prstGeom"]
+    return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
+
+
+def _equation(text: str) -> str | None:
+    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→); None for another."""
+    made, end = _equation_part(text, 0, "")
+    return made if end == len(text) else None
+
+
+def _equation_part(text: str, place: int, ends: str) -> tuple[str, int]:
+    pieces = ""
+    while place < len(text) and text[place] not in ends:
+        if text[place] != "\\":
+            pieces += symbol(text[place])
+            place += 1
+            continue
+        switches = re.compile(r"\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*)\(", re.IGNORECASE).match(
+            text, place
+        )
+        if switches is None:
+            return pieces, place
+        parts, place = [], switches.end()
+        while True:
+            part, place = _equation_part(text, place, ",;)")
+            parts.append(part.strip())
+            if place >= len(text) or text[place] == "\\":
+                return pieces, place
+            place += 1
+            if text[place - 1] == ")":
+                break
+        made = _switched(switches[1].lower(), switches[2].lower(), parts)
+        if made is None:
+            return pieces, place - 1
+        pieces += made
+    return pieces, place
+
+
+def _switched(name: str, options: str, parts: list[str]) -> str | None:
+    if name == "f" and len(parts) == 2:
+        return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
+    if name == "r":
+        return (
+            f"\\sqrt{{{parts[0]}}}"
+            if len(parts) == 1
+            else f"\\sqrt[{parts[0]}]{{{parts[1]}}}"
+            if parts[0]
+            else f"\\sqrt{{{parts[1]}}}"
+        )
+    if name == "s" and len(parts) == 1:
+        return f"{'_' if 'do' in options else '^'}{{{parts[0]}}}"
+    if name == "b" and not options and len(parts) == 1:
+        return f"\\left({parts[0]}\\right)"
+    if name in ("a", "x") and len(parts) == 1:
+        return parts[0]
+    if (
+        name == "o"
+        and len(parts) == 2
+        and (arrow := next((part for part in parts if "\\to" in part or "→" in part), ""))
+    ):
+        return f"\\overrightarrow{{{parts[1 - parts.index(arrow)]}}}"
+    return None

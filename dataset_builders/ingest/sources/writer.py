@@ -1,0 +1,187 @@
+"""Paragraphs and tables of a source as the blocks of a page.
+
+Contract: a source has no pages, so all its blocks are on one page without a picture, one below the other. Nothing
+outside the source is read. What is not understood becomes `UNREAD` in its line.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Line, PageBlocks
+
+MAX_TEXT: Final = 4_000_000
+"""Characters of a source, formulas and expanded macros included."""
+MAX_PICTURES: Final = 64 << 20
+MAX_PIXELS: Final = 24_000_000
+BLANK: Final = "____"
+_HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4
+"""Of the page: a line, a letter, a level of indentation, and the widest line, which reaches no edge."""
+_LAYOUT, _CELL = 3, 400
+"""Paragraphs, or characters, of a cell that make its table one for layout."""
+_SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
+_SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
+
+
+@dataclass
+class Paragraph:
+    """Text of a paragraph with the pictures of its marks.
+
+    Attributes:
+        level: of indentation.
+        heading: larger than other text.
+        unread: something in it was not understood.
+        wraps: the next paragraph may continue it.
+        verbatim: a listing, whose lines and spaces are kept.
+    """
+
+    text: str = ""
+    level: int = 0
+    heading: bool = False
+    bold: bool = False
+    unread: bool = False
+    wraps: bool = False
+    verbatim: bool = False
+    pictures: list[bytes] = field(default_factory=list)
+
+    def gap(self) -> None:
+        """Adds a placeholder for what was not understood."""
+        self.text += UNREAD
+        self.unread = True
+
+    def picture(self, data: bytes) -> bool:
+        """Adds an embedded picture; false for one that cannot be drawn."""
+        drawn = _drawn(data)
+        if drawn:
+            self.text += PICTURE
+            self.pictures.append(drawn)
+        return bool(drawn)
+
+    def formula(self, latex: str) -> None:
+        """Adds a formula."""
+        latex = " ".join(latex.split())
+        self.text += f"${latex}$" if latex else ""
+
+    def script(self, sign: str, text: str) -> None:
+        """Adds an index, "_" or "^", to the letters before it."""
+        inner = text.strip()
+        if not inner:
+            return
+        inner = inner if inner.isascii() and (len(inner) == 1 or not inner.isalpha()) else f"\\text{{{inner}}}"
+        if before := _SCRIPTED.search(self.text):
+            self.text = f"{self.text[: before.start()]}${before[1]}{sign}{{{inner}}}$"
+            return
+        base = _SCRIPT_BASE.search(self.text)
+        letters = base[0] if base else ""
+        head = self.text[: base.start()] if base else self.text
+        more = _SCRIPTED.search(head) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
+        plain = f"\\mathrm{{{letters}}}" if letters.isalpha() and len(letters) > 1 else letters.replace("）", ")")
+        if more:
+            self.text = f"{head[: more.start()]}${more[1]}{plain}{sign}{{{inner}}}$"
+        else:
+            self.text = f"{head}${plain or '{}'}{sign}{{{inner}}}$"
+
+
+Cell = list[Paragraph]
+
+
+class Writer:
+    """Builds the page of a source.
+
+    Raises:
+        UserError: there is more of it than a paper has.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.notes: dict[str, None] = {}
+        self._size = self._bytes = 0
+        self._top = 0.0
+
+    def add(self, paragraph: Paragraph) -> None:
+        """Adds a paragraph; each of its lines is a block."""
+        pictures = iter(paragraph.pictures)
+        if paragraph.verbatim:
+            paragraph.text = paragraph.text.strip("\n")
+        lines = [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else paragraph.text.split("\n")
+        for text in lines:
+            if text.strip():
+                own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
+                if own and not text.replace(PICTURE, "").strip():
+                    self._figures(own)
+                else:
+                    line = self._line(text.rstrip(), paragraph, own)
+                    self._block(Block(kind="text", box=line.box, lines=[line], origin="source"))
+
+    def table(self, rows: Sequence[Sequence[Cell]]) -> None:
+        """Adds a table; one that only lays out paragraphs as those."""
+        cells = [cell for row in rows for cell in row]
+        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
+        if layout or max(map(len, rows), default=0) < 2:
+            for paragraph in (paragraph for cell in cells for paragraph in cell):
+                self.add(paragraph)
+            return
+        lines = []
+        for row in rows:
+            texts = [" ".join(p.text.replace("\n", " ").replace("\t", " ").strip() for p in cell) for cell in row]
+            all_of_it = [paragraph for cell in row for paragraph in cell]
+            whole = Paragraph("\t".join(texts), unread=any(p.unread for p in all_of_it))
+            lines.append(self._line(whole.text, whole, [picture for p in all_of_it for picture in p.pictures]))
+        if any(line.text.strip() for line in lines):
+            box = lines[0].box.joined(lines[-1].box)
+            self._block(Block(kind="table", box=box, lines=lines, origin="source"))
+
+    def page(self) -> PageBlocks:
+        """The page of all blocks; it has no width, as nothing of it is drawn."""
+        return PageBlocks(number=1, width=0.0, height=0.0, image=b"", blocks=self.blocks, notes=list(self.notes))
+
+    def _line(self, text: str, paragraph: Paragraph, pictures: list[bytes]) -> Line:
+        self._size += len(text)
+        self._bytes += sum(map(len, pictures))
+        if self._size > MAX_TEXT or self._bytes > MAX_PICTURES:
+            raise UserError(
+                f"it holds more than {MAX_TEXT:,} characters or {MAX_PICTURES >> 20} MiB of pictures: split it"
+            )
+        left = min(_WIDEST, _LEVEL * paragraph.level)
+        right = 1.0 if paragraph.wraps else left + min(_WIDEST, _LETTER * len(text))
+        box = Box(page=1, left=left, top=self._top, right=right, bottom=self._top + 0.8 * _HEIGHT)
+        self._top += _HEIGHT
+        size = _HEIGHT if paragraph.heading else _HEIGHT / 2
+        return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
+
+    def _figures(self, pictures: Sequence[bytes]) -> None:
+        """Pictures of a paragraph without text, side by side."""
+        for place, picture in enumerate(pictures):
+            left, width = place / len(pictures) * _WIDEST, _WIDEST / len(pictures)
+            box = Box(page=1, left=left, top=self._top, right=left + width, bottom=self._top + 0.8 * _HEIGHT)
+            self._bytes += len(picture)
+            self._block(Block(kind="figure", box=box, picture=picture, origin="source"))
+        self._top += _HEIGHT
+
+    def _block(self, block: Block) -> None:
+        self.blocks.append(block)
+
+
+def _drawn(data: bytes) -> bytes | None:
+    """A picture as PNG or JPEG; None if it is none, too large, or in a format that is not drawn here."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data), formats=["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"]) as picture:
+            if picture.width * picture.height > MAX_PIXELS:
+                return None
+            picture.load()
+            if picture.format in ("PNG", "JPEG"):
+                return data
+            buffer = io.BytesIO()
+            picture.convert("RGBA" if "transparency" in picture.info or picture.mode == "RGBA" else "RGB").save(
+                buffer, "PNG"
+            )
+            return buffer.getvalue()
+    except Exception:  # whatever a broken picture leads its decoder to raise
+        return None

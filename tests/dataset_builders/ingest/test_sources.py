@@ -1,0 +1,273 @@
+"""Papers in the format they were written in: what is read of them, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.folder import Folder
+from livek12.dataset_builders.ingest.paper import Options, ingest
+from livek12.dataset_builders.ingest.sources import read
+
+_SPACES = {
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "a": "http://schemas.openxmlformats.org/drawingml/2006/main",
+    "o": "urn:schemas-microsoft-com:office:office",
+    "v": "urn:schemas-microsoft-com:vml",
+}
+_NAMES = " ".join(f'xmlns:{prefix}="{space}"' for prefix, space in _SPACES.items())
+_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_NUMBERED = '<w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+_NUMBERING = (
+    f'<w:numbering {_NAMES}><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="1"/>'
+    '<w:numFmt w:val="decimal"/><w:lvlText w:val="%1．"/></w:lvl></w:abstractNum>'
+    '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>'
+)
+
+
+def png(colour: str = "red") -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (40, 30), colour).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def run(text: str, properties: str = "") -> str:
+    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def para(*runs: str, properties: str = "") -> str:
+    return f"<w:p>{properties}{''.join(piece if piece.startswith('<') else run(piece) for piece in runs)}</w:p>"
+
+
+def docx(path: Path, *body: str, parts: dict[str, bytes | str] | None = None) -> Path:
+    """A Word document with these paragraphs and parts."""
+    relations = (
+        "".join(f'<Relationship Id="{name}" Type="image" Target="media/{name}"/>' for name in ("a.png", "b.wmf"))
+        + '<Relationship Id="far" Type="image" TargetMode="External" Target="file:///etc/passwd"/>'
+    )
+    held: dict[str, bytes | str] = {
+        "word/document.xml": f"<w:document {_NAMES}><w:body>{''.join(body)}</w:body></w:document>",
+        "word/_rels/document.xml.rels": f'<Relationships xmlns="{_RELATIONS}">{relations}</Relationships>',
+        "word/numbering.xml": _NUMBERING,
+        "word/media/a.png": png(),
+        "word/media/b.wmf": b"\xd7\xcd\xc6\x9a" + bytes(40),
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in (held | (parts or {})).items():
+            archive.writestr(name, data)
+    return path
+
+
+def ingested(tmp_path: Path, *sources: Path) -> IngestedPaper:
+    outcome = ingest(sources, tmp_path / "out", Options())
+    assert outcome.failed == []
+    return outcome.papers[0]
+
+
+def text_of(path: Path) -> str:
+    return "\n".join(block.text for block in read(path).blocks)
+
+
+def picture(name: str) -> str:
+    return f'<w:r><w:drawing><a:blip r:embed="{name}"/></w:drawing></w:r>'
+
+
+def equation(field: str) -> str:
+    return "".join(
+        f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' if kind else f"<w:r><w:instrText>{field}</w:instrText></w:r>"
+        for kind in ("begin", "", "end")
+    )
+
+
+_OLE = (
+    '<w:r><w:object><v:shape><v:imagedata r:id="b.wmf"/></v:shape>'
+    '<o:OLEObject ProgID="Equation.DSMT4"/></w:object></w:r>'
+)
+_DELETED = "<w:del><w:r><w:delText>旧</w:delText></w:r></w:del>"
+_OMML = "<m:oMath><m:f><m:num><m:r><m:t>π</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+
+
+def test_a_word_paper_becomes_questions_without_pages(tmp_path: Path) -> None:
+    paper = ingested(
+        tmp_path,
+        docx(
+            tmp_path / "paper.docx",
+            para("一、选择题（每小题5分）"),
+            para("若", _OMML, "为锐角，则（　　）", properties=_NUMBERED),
+            para("A．1    B．2    C．3    D．4"),
+            para("如图，", picture("a.png"), "的面积为", run("    ", '<w:u w:val="single"/>'), properties=_NUMBERED),
+            para("已知", _OLE, "，求其值", run("删", "<w:vanish/>"), _DELETED, properties=_NUMBERED),
+            "<w:tbl><w:tr><w:tc>" + para("x") + "</w:tc><w:tc>" + para("1") + "</w:tc></w:tr>"
+            "<w:tr><w:tc>" + para("y") + "</w:tc><w:tc>" + para(_OMML) + "</w:tc></w:tr></w:tbl>",
+        ),
+    )  # fmt: skip
+    first, second, third = paper.drafts
+    assert (paper.pages, first.question, first.points) == (0, "若$\\frac{\\pi}{2}$为锐角，则（\u3000\u3000）", 5.0)
+    assert [option.text for option in first.options] == ["1", "2", "3", "4"]
+    assert (second.question, len(second.figures)) == ("如图，<image>的面积为____", 1)
+    assert third.question == "已知□，求其值\n| x | 1 |\n|---|---|\n| y | $\\frac{\\pi}{2}$ |"
+    assert any("were not read (□)" in doubt.text for doubt in third.doubts)
+    assert not any(draft.boxes or draft.page_numbers for draft in paper.drafts)
+    folder = Folder(tmp_path / "out").root
+    assert (list((folder / "pages").iterdir()), len(list((folder / "images").iterdir()))) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("piece", "text"),
+    [
+        (run("H") + run("2", '<w:vertAlign w:val="subscript"/>') + run("O"), "$H_{2}$O"),
+        (run("x") + run("2", '<w:vertAlign w:val="superscript"/>'), "$x^{2}$"),
+        (equation(r"eq \f(1,2)") + equation(r"EQ \r(3,x)"), "$\\frac{1}{2}$$\\sqrt[3]{x}$"),
+        (equation(r"eq \unknown(1)"), "□"),
+        ('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>', "α"),
+        ('<w:r><w:sym w:font="Wingdings" w:char="F04A"/></w:r>', "□"),
+        (picture("far"), "□"),
+        ("<w:r><w:drawing><w:chart/></w:drawing></w:r>", "□"),
+    ],
+)
+def test_what_a_run_of_word_holds(tmp_path: Path, piece: str, text: str) -> None:
+    assert text_of(docx(tmp_path / "paper.docx", para(piece))) == text
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"word/document.xml": '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'}, "document type"),
+        ({"word/document.xml": "<a>" * 500 + "</a>" * 500}, "nested"),
+        ({"word/document.xml": b"\0" * (64 << 20 | 1)}, "MiB"),
+        ({"word/document.xml": "<a>"}, "damaged"),
+        ({"word/document.xml": "<a/>"}, "no text"),
+    ],
+)
+def test_hostile_word_documents_are_refused(tmp_path: Path, parts: dict[str, bytes | str], reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        read(docx(tmp_path / "paper.docx", parts=parts))
+
+
+def test_a_source_has_no_pages_to_look_at(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--how ocr reads pages"):
+        list(extract_pages(docx(tmp_path / "paper.docx"), how="ocr"))
+
+
+def test_a_heading_of_word_numbers_and_shapes(tmp_path: Path) -> None:
+    """A drawing with words in it stays a drawing; a display formula has a line of its own."""
+    label, text = (f"<w:txbxContent>{para(words)}</w:txbxContent>" for words in ("标签", "框中有一段文字"))
+    body = (
+        para("前", f"<m:oMathPara>{_OMML}</m:oMathPara>", "后"),
+        para(f"<w:r><w:pict><v:group><v:textbox>{label}</v:textbox></v:group></w:pict></w:r>"),
+        para(f"<w:r><w:pict><v:shape><v:textbox>{text}</v:textbox></v:shape></w:pict></w:r>"),
+    )
+    assert text_of(docx(tmp_path / "paper.docx", *body)) == "前\n$\\frac{\\pi}{2}$\n后\n□\n框中有一段文字"
+
+
+_TEX = r"""
+\documentclass[addpoints]{exam}
+\newcommand{\R}{\mathbb{R}} \newcommand{\pair}[2]{(#1,#2)}
+\title{Mock exam 2024}
+\begin{document}\maketitle
+\begin{questions}
+\question[5] Let $f\colon\R\to\R$ with $f(x)=x^2$. % \question hidden
+  Which is right?
+  \begin{choices}\choice $\pair{1}{2}$ \CorrectChoice $\frac12$ \choice 3\end{choices}
+  \begin{solution}Since \(x>0\).\end{solution}
+\question Fill in \fillin[seven] and \underline{\hspace{2cm}}.
+  \begin{parts}\part[2] Show \[a=b.\] \part[3] \includegraphics{/etc/passwd}\end{parts}
+\question \begin{tabular}{|c|c|}\hline $x$ & 1\\ \hline y & 2\\ \hline\end{tabular}
+  \begin{verbatim}
+def f():
+    return 1
+\end{verbatim}
+  \input{/etc/passwd} \mystery
+\end{questions}
+\end{document}
+"""
+
+
+def test_the_class_exam(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(_TEX)
+    paper = ingested(tmp_path, tmp_path / "paper.tex")
+    first, second, third = paper.drafts
+    assert (paper.title, first.points, first.answer, first.solution) == ("Mock exam 2024", 5, ["B"], "Since $x>0$.")
+    assert first.question == r"Let $f\colon\mathbb{R}\to\mathbb{R}$ with $f(x)=x^2$. Which is right?"
+    assert [option.text for option in first.options] == ["$(1,2)$", r"$\frac12$", "3"]
+    assert second.question == "Fill in ____ and ____.\n(a) [2 points] Show $a=b.$\n(b) [3 points] □"
+    assert (second.answer, second.part_points) == (["seven"], [2.0, 3.0])
+    assert third.question.startswith("| $x$ | 1 |\n|---|---|\n| y | 2 |\n```\ndef f():\n    return 1\n```\n□")
+    assert any("were not read (□)" in doubt.text for doubt in third.doubts)
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        (r"\begin{question}[points=4] 设 $a$，则\paren[C]\begin{choices}\item 1\item 2\end{choices}\end{question}",
+         ["1. （4分） 设 $a$，则（  ）", "A. 1", "B. 2", "【答案】C"]),
+        (r"\begin{questions}\question [4] 解得\key{$1$}.\fourchoices{9}{8}{7}{6}\end{questions}",
+         ["1. （4分） 解得____.", "A. 9", "B. 8", "C. 7", "D. 6", "【答案】$1$"]),
+        (r"\begin{enumerate}\item One\begin{enumerate}[label=(\roman*)]\item Two\end{enumerate}\item[7)] 3",
+         ["1. One", "(i) Two", "7) 3"]),
+        (r"\section{选择题} H\textsubscript{2}O \ce{H2O} 5\% \textbf{粗} \emph{a~b} \'e ``q''",
+         ["一、选择题", "$H_{2}$O $\\ce{H2O}$ 5% 粗 a b e\u0301 “q”"]),
+    ],
+)  # fmt: skip
+def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    assert text_of(tmp_path / "paper.tex").split("\n") == texts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [r"\newcommand{\a}{\a\a}\begin{document}\a", r"\newcommand{\a}{\b\b}\newcommand{\b}{\a}\begin{document}$\a$",
+     "\\newcommand{\\a}[1]{#1#1#1#1}\\begin{document}" + "\\a{" * 40 + "x" + "}" * 40, "{" * 100_000,
+     r"\begin{a}" * 2_000, "$" * 99_999],
+)  # fmt: skip
+def test_latex_without_end_ends(tmp_path: Path, source: str) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    try:
+        assert len(text_of(tmp_path / "paper.tex")) < 10_000_000
+    except UserError as error:
+        assert str(error).startswith(str(tmp_path))
+
+
+_DATA = base64.b64encode(png()).decode()
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<ol start=3><li>Why?<ol type=A><li>x<sup>2</sup><li>y</ol></ol>", ["3. Why?", "A. $x^{2}$", "B. y"]),
+        ("<p>已知<math><mfrac><mi>a</mi><mn>2</mn></mfrac></math>，<u>&nbsp;</u></p>", ["已知$\\frac{a}{2}$，____"]),
+        (r"<p>\(x\) and \[y\]<script>alert(1)</script><script type='math/tex'>z_1</script>", ["$x$ and $y$$z_1$"]),
+        ("<math><semantics><mi>q</mi><annotation encoding='application/x-tex'>\\dot q</annotation></semantics></math>",
+         ["$\\dot q$"]),
+        (f"<p>a<img src='data:image/png;base64,{_DATA}'>b<img src='http://127.0.0.1/x.png'>", ["a\ufffcb□"]),
+        ("<p>1<span style='display:none'>secret</span><style>p{}</style>2<svg><text>t</text></svg>", ["12□"]),
+        ("<table><tr><th>a<th>b<tr><td>1<td>2</table>", ["a\tb", "1\t2"]),
+        ("<pre>if x:\n    y</pre>", ["```", "if x:", "    y", "```"]),
+    ],
+)  # fmt: skip
+def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
+    (tmp_path / "paper.html").write_text(source)
+    assert text_of(tmp_path / "paper.html").split("\n") == texts
+
+
+def test_markdown(tmp_path: Path) -> None:
+    lines = "# Quiz\n\n1. Is $a_1*b_2*c$ *even*, and is this\n   one sentence?\n\n   A. yes\n   B. no\n   C. $\\{1\\}$"
+    (tmp_path / "paper.md").write_text(f"{lines}\n\n2. Next")
+    first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
+    assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
+    assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+
+
+def test_a_korean_page_without_a_declared_encoding(tmp_path: Path) -> None:
+    (tmp_path / "paper.html").write_bytes("<p>1. 다음 중 옳은 것은?</p>".encode("cp949"))
+    assert text_of(tmp_path / "paper.html") == "1. 다음 중 옳은 것은?"
