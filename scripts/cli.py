@@ -182,6 +182,8 @@ def main() -> None:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         _stop()
+    except MemoryError:
+        _fail("memory ran out; what was finished is stored: free some, and run the same command again")
     except OSError as error:
         # Disk and name errors that no module foresaw (no right, no room, too long a name) are the user's to mend as
         # well.
