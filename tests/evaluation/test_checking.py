@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import random
@@ -234,6 +235,23 @@ def test_a_signature_holds_for_what_was_signed_and_by_whom(run: Path, key: Path,
     assert check_run(run, public).faults[0] == f"{run}/run.json: has changed since the run was signed"
     for name in ("key.pub", "nothing"):
         assert livek12_here("sign", str(run), "--key", str(tmp_path / name)).code == 2
+
+
+@pytest.mark.parametrize("step", ["remove_files", "note_whole"])
+def test_an_undo_that_a_fault_ended_is_sound_when_done_again(
+    run: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact(run)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EIO, "fault")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"livek12.core.compaction.{step}", fails)
+        with pytest.raises(UserError, match="nothing is lost"):
+            restore(run)
+    restore(run)
+    assert check_run(run).faults == []
 
 
 @pytest.fixture
