@@ -273,10 +273,10 @@ def _unpack(folder: Path, stem: str) -> int:
                 stack.callback(os.close, fds[name])
             _write_journals(packed, files, fds)
         for name, path in temporary.items():
-            note_whole(folder / name, source=path)
             path.replace(folder / name)
-        packed.unlink()  # until now readers ignore the journals
+            note_whole(folder / name)
         remove_files(folder, [sums_path(packed).name])
+        packed.unlink()  # until now readers ignore the journals
         _sync(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from livek12.core.errors import UserError, install
-from livek12.core.serving.addresses import Idlers, OwnNames, listen, shown_host
+from livek12.core.serving.addresses import Idlers, OwnNames, bounded, listen, shown_host
 from livek12.core.text import one_line
 from livek12.evaluation.verify import FIELDS, Judgement, Verifier
 from livek12.evaluation.workers import default_size
@@ -58,6 +58,9 @@ _RETRY: Final = {"retry-after": "2"}
 _SLICES: Final = 2
 """Slices of requests that are with the workers at once."""
 _QUICK_SECONDS: Final = 0.1
+REQUEST_SECONDS: Final = 600
+"""Seconds of workers for a request; each works on one row at a time."""
+MOST_CONNECTIONS: Final = 512
 IDLE_SECONDS = 30
 """After which a connection on which nothing is asked may be closed; it is after twice as long."""
 Json = dict[str, Any]
@@ -94,11 +97,13 @@ class Health(BaseModel):
 class Turns:
     """Queue for the workers: some rows at a time, from the request with the fewest judged rows.
 
-    Slices grow while they are quick. Judge models have their own queues.
+    Slices grow while they are quick. A request's first row goes to `quick`, a process of its own, if that is free.
+    Judge models have their own queues.
     """
 
-    def __init__(self, verifier: Verifier, health: Health) -> None:
+    def __init__(self, verifier: Verifier, quick: Verifier | None, health: Health) -> None:
         self._verifier, self._direct, self._least = verifier, bool(health.models), max(1, health.workers)
+        self._quick = quick
         self._free, self._number = _SLICES, 0
         self._queue: list[tuple[int, int, asyncio.Future[None]]] = []
 
@@ -111,17 +116,32 @@ class Turns:
         """Judgements of the rows of a request."""
         if self._direct:
             return await self._verifier.abatch(rows, quiet=True)
-        judged: list[Judgement] = []
+        spent = list[float]()
+        judged = await self._judge_first(rows, spent)
         size = self._least
         while len(judged) < len(rows):
+            if sum(spent) > REQUEST_SECONDS:
+                raise UserError(f"{len(judged)} of {len(rows)} rows took {REQUEST_SECONDS} s of workers: send fewer")
             await self._take(len(judged))
             try:
                 began = time.monotonic()
-                judged += await self._verifier.abatch(rows[len(judged) : len(judged) + size], quiet=True)
+                judged += await self._judged(self._verifier, rows[len(judged) : len(judged) + size], spent)
             finally:
                 self._pass_on()
             size = 2 * size if time.monotonic() - began < _QUICK_SECONDS else self._least
         return judged
+
+    async def _judge_first(self, rows: list[Any], spent: list[float]) -> list[Judgement]:
+        quick, self._quick = self._quick, None
+        if quick is None:
+            return []
+        try:
+            return await self._judged(quick, rows[:1], spent)
+        finally:
+            self._quick = quick
+
+    async def _judged(self, verifier: Verifier, rows: list[Any], spent: list[float]) -> list[Judgement]:
+        return await verifier.abatch(rows, quiet=True, spent=spent.append)
 
     async def _take(self, judged: int) -> None:
         if self._free:
@@ -152,17 +172,21 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     It is the last work of its process. `ready` gets the address and the judges' version.
     """
     listening = listen(host, port)
-    (first,) = verifier.batch([{"gold": "1", "response": "1"}])
+    quick = Verifier(1, verifier.undecided)
+    (first,), _ = (each.batch([{"gold": "1", "response": "1"}]) for each in (verifier, quick))
     workers = verifier.workers or default_size()
     health = Health(judge=first.judge, models=_models(verifier.judge), workers=workers)
     try:
         import uvicorn
 
-        app: Any = Gate(make_app(verifier, health), host)  # uvicorn's own types spell out every kind of message
+        # uvicorn's own types spell out every kind of message
+        app: Any = Gate(make_app(Turns(verifier, quick, health), health), host)
     except ImportError as error:
         raise UserError(f"serve-judge needs {error.name}: {install('serve')}") from None
     quiet: Any = {"log_level": "error", "access_log": False}  # a warning stands for each request that is no HTTP
     config = uvicorn.Config(app, lifespan="off", ws="none", timeout_notify=IDLE_SECONDS, **quiet)
+    config.load()
+    config.http_protocol_class = bounded(config.http_protocol_class, MOST_CONNECTIONS)
     config.timeout_graceful_shutdown = GRACE_SECONDS
     server = uvicorn.Server(config)
     config.callback_notify = Idlers(server.server_state.connections).close
@@ -186,7 +210,7 @@ def _models(judge: str | None) -> list[str]:
     return [one.model for one in panel.judges] if panel else []
 
 
-def make_app(verifier: Verifier, health: Health) -> FastAPI:
+def make_app(turns: Turns, health: Health) -> FastAPI:
     """Application, without its gate."""
     from fastapi import Body, FastAPI
 
@@ -194,7 +218,7 @@ def make_app(verifier: Verifier, health: Health) -> FastAPI:
     app = FastAPI(  # its pages of docs would be fetched from elsewhere
         title="livek12 judge", version=health.judge, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    sent, turns = Body(), Turns(verifier, health)
+    sent = Body()
     _add_errors(app)
 
     @app.post("/verify", responses=problems)

@@ -187,7 +187,7 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
                 system.pipe_file(f"{folder}/{name}", file)
             else:
                 system.put_file(str(file), f"{folder}/{name}")
-        system.pipe_file(f"{path}/{MANIFEST}", pushed.model_dump_json().encode())
+        _put_manifest(system, path, pushed.model_dump_json().encode())
         for name in there if pushed != before else ():  # no reader looks at them any more
             if before is None or name in before.files:
                 system.rm_file(there[name].path)
@@ -197,6 +197,14 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
     except Exception as error:
         raise failure(address, error) from None
     return Pushed(len(files), sum(map(_size, files.values())), shown(address))
+
+
+def _put_manifest(system: Any, path: str, content: bytes) -> None:
+    """The old one or the new one is there, also after a kill."""
+    whole = system.async_impl  # an object appears at once
+    system.pipe_file(f"{path}/{MANIFEST}" if whole else f"{path}/.{MANIFEST}", content)
+    if not whole:
+        system.mv(f"{path}/.{MANIFEST}", f"{path}/{MANIFEST}")
 
 
 def _to_hub(

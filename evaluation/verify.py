@@ -14,7 +14,7 @@ import logging
 import math
 import struct
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
 from livek12.core.question_types import kind_of
-from livek12.evaluation.workers import MarkPool, Reply, pair_pool
+from livek12.evaluation.workers import LINE_SECONDS, MarkPool, Reply, pair_pool
 
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import HeldModels
@@ -142,12 +142,20 @@ class Verifier:
         """
         return _warned(self._judged(_lines(rows)))
 
-    async def abatch(self, rows: Iterable[Row | tuple[Any, Any]], *, quiet: bool = False) -> list[Judgement]:
-        """As `batch`, while the event loop goes on; `quiet` without the warning."""
+    async def abatch(
+        self,
+        rows: Iterable[Row | tuple[Any, Any]],
+        *,
+        quiet: bool = False,
+        spent: Callable[[float], object] = lambda seconds: None,
+    ) -> list[Judgement]:
+        """As `batch`, while the event loop goes on; `quiet` without the warning; `spent` gets each row's seconds."""
         lines = _lines(rows)
         futures = self._rules.submit(lines)
         try:
             replies = [reply for future in futures for reply in await asyncio.wrap_future(future)]
+            for reply in replies:
+                spent(reply.get("seconds", LINE_SECONDS))  # one that broke a limit has none
             if self._models is not None:
                 futures = await asyncio.to_thread(self._models.submit, lines, replies)
                 replies = [reply for future in futures for reply in await asyncio.wrap_future(future)]

@@ -23,7 +23,8 @@ from livek12.core.process import MOST_KILLS, Closed, Ended, Link, NotStarted, Pr
 T = TypeVar("T")
 R = TypeVar("R")
 Reply = dict[str, Any]
-"""To a row: `row` (as a line of OUT of judge-pairs), `extracted` (the answers) and, if asked for, `verdict`."""
+"""To a row: `row` (as a line of OUT of judge-pairs), `extracted` (the answers), `seconds` of the worker by the clock
+and, if asked for, `verdict`."""
 MOST: Final = 32
 """Default limit of processes on machines with more cores."""
 LINE_SECONDS: Final = 4.0
@@ -183,7 +184,13 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
     from livek12.judges.cascade import decision_store, default_cascade
 
     cascade = default_cascade(decision_store() if cache else None)
-    judge_lines(link, seconds, lambda line: reply_to(line, folder, cascade, whole), cascade.flush)
+
+    def judge(line: bytes) -> Reply:
+        began = time.monotonic()
+        reply = reply_to(line, folder, cascade, whole)
+        return {**reply, "seconds": time.monotonic() - began}
+
+    judge_lines(link, seconds, judge, cascade.flush)
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:

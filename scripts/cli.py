@@ -6,6 +6,7 @@ failures; 0 for work done.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -106,14 +107,6 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from livek12.core.version import __version__
-
-        typer.echo(f"livek12 {__version__}")
-        raise typer.Exit
-
-
 def _be_quiet(wanted: bool) -> None:
     from livek12.core import progress
 
@@ -157,13 +150,18 @@ def _options_of_all() -> list[Any]:
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="With --version: also if commands are confined.")] = False,
     quiet: Quiet = False,
     include: Include = None,
 ) -> None:
     """Exam benchmarks for language and multimodal models."""
+    if version:
+        from livek12.core import guard
+        from livek12.core.version import __version__
+
+        typer.echo(f"livek12 {__version__}" + (f"\n{guard.state()}" if verbose else ""))
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
@@ -186,6 +184,8 @@ def main() -> None:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         _stop()
+    except MemoryError:
+        _fail("memory ran out; what was finished is stored: free some, and run the same command again")
     except OSError as error:
         # Disk and name errors that no module foresaw (no right, no room, too long a name) are the user's to mend as
         # well.
@@ -226,8 +226,11 @@ def _stop() -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
+    from livek12.core import guard
     from livek12.core.visible import visible
 
+    if guard.active and os.strerror(errno.EACCES) in message:
+        message += f" (this command is confined to its folders and data; {guard.OFF}=off lifts that)"
     print(f"error: {visible(' '.join(message.split()))}", file=sys.stderr)
     sys.exit(2)
 

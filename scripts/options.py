@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -16,6 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOptions, SamplingOptions
 
 _NUMBERS = ("int", "float")
+
+if TYPE_CHECKING:
+    from livek12.core.run.folder import RunFolder
 
 
 def place(text: str) -> Path | str:
@@ -48,6 +51,24 @@ def own_folder(context: typer.Context, named: Any) -> Any:
     from livek12.core.run.remote import own_folder as local
 
     return named if context.resilient_parsing else local(named)
+
+
+def confine(*writes: Path, reads: Iterable[Path] = (), data: Iterable[str] = (), network: bool = False) -> None:
+    """Leaves a command its folders, its data and, for a data set of the Hub, the network."""
+    from livek12.core import guard
+    from livek12.core.questions import is_on_hub
+
+    named = [place for place in data if place]
+    local = [Path(place) for place in named if not is_on_hub(place)]
+    guard.confine(writes, [*reads, *local], network or len(local) < len(named))
+
+
+def data_of(run: RunFolder, data: str = "") -> list[str]:
+    """Data sets of a run: `data`, or what its run.json names; of a run from elsewhere none but a built data set."""
+    places = {task.data for task in run.spec().tasks}
+    if data or run.made_here():
+        return [data] if data else sorted(places)
+    return [place for place in places if (Path(place) / "README.md").is_file() and any(Path(place).glob("*/*.parquet"))]
 
 
 def _option(model: type, field: str, name: str = "") -> Any:

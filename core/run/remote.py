@@ -187,7 +187,7 @@ def read_manifest(address: str, files: Any, path: str) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError, FileExistsError):  # below a file
         return None
     except ValidationError:
-        raise UserError(f"{shown(address)}: holds a {MANIFEST} that cannot be read; push the run again") from None
+        raise UserError(f"{shown(address)}: holds a {MANIFEST} that cannot be read; remove it and push again") from None
     except Exception as error:
         raise failure(address, error) from None
 

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import base64
 import datetime
-from collections.abc import Iterator
+import hashlib
+import os
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +35,11 @@ SIGNATURE = "signature.json"
 _PURPOSE = b"livek12 run 1\n"
 _MOST = 16 << 20
 _KIND = "ssh-ed25519"
+_SIGNED = 14
+_AGENT_REPLY = 1 + 4 + 4 + len(_KIND) + 4 + 64
+"""Bytes: lengths, the kind of reply, the kind of key, the signature."""
+_AGENT_SECONDS = 60.0
+"""In which people may have to touch a device."""
 
 
 class SignedRun(Record):
@@ -66,9 +76,10 @@ def check_library() -> None:
 
 
 def sign(run: RunFolder, key: Path) -> str:
-    """Signs a run with a key of OpenSSH or PEM; returns the public key."""
+    """Signs a run with a key of OpenSSH or PEM, or with that of ssh-agent to a public key; returns the public key."""
     check_library()
-    private, spec = _private_key(key), run.spec()
+    signer, signed_by = _signer(key)
+    spec = run.spec()
     signed = SignedRun(
         signed_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         run=spec.identity,
@@ -79,10 +90,11 @@ def sign(run: RunFolder, key: Path) -> str:
         judges=spec.judges,
         files=dict(_files(run)),
     )
-    signer = _public_text(private.public_key())
-    signature = base64.b64encode(private.sign(signed.message)).decode()
-    content = Signature(signed=signed, signer=signer, signature=signature).model_dump_json(indent=1) + "\n"
-    write_atomically(run.path / SIGNATURE, content)
+    signature = base64.b64encode(signed_by(signed.message)).decode()
+    statement = Signature(signed=signed, signer=signer, signature=signature)
+    if not _holds(statement):
+        raise UserError(f"{key}: the signature of ssh-agent does not hold; is it an agent of OpenSSH?")
+    write_atomically(run.path / SIGNATURE, statement.model_dump_json(indent=1) + "\n")
     return signer
 
 
@@ -115,6 +127,18 @@ def check_signature(run: RunFolder, signer: str = "") -> Iterator[str]:
         if files.get(name) != signature.signed.files.get(name):
             what = "is gone" if name not in files else "has changed" if name in signature.signed.files else "is new"
             yield f"{run.path / name}: {what} since the run was signed"
+
+
+def signer_of(run: RunFolder) -> dict[str, Any]:
+    """Fingerprint of the signer, as `ssh-keygen -l` prints it, and the faults; nothing of an unsigned run."""
+    try:
+        if (signature := read_signature(run.path)) is None:
+            return {}
+        blob = base64.b64decode(_key_of(signature.signer).partition(" ")[2], validate=True)
+        printed = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+        return {"by": f"SHA256:{printed}", "faults": sum(1 for _ in check_signature(run))}
+    except (UserError, ValueError):
+        return {"by": "", "faults": 1}
 
 
 def _files(run: RunFolder) -> Iterator[tuple[str, Sum]]:
@@ -161,6 +185,35 @@ def _loaded(key: str) -> Any:
         return load_ssh_public_key(key.encode())
     except ValueError as error:
         raise UserError(f"{key:.60}: is no public key ({why(error)})") from error
+
+
+def _signer(file: Path) -> tuple[str, Callable[[bytes], bytes]]:
+    """Public key, and the function that signs."""
+    if _content(file).startswith(_KIND.encode()):
+        public = read_public_key(str(file))
+        return public, partial(_signed_by_agent, base64.b64decode(public.split()[1]))
+    private = _private_key(file)
+    return _public_text(private.public_key()), private.sign
+
+
+def _signed_by_agent(key: bytes, message: bytes) -> bytes:
+    """Signature of ssh-agent (its protocol: draft-miller-ssh-agent)."""
+    place = os.environ.get("SSH_AUTH_SOCK", "")
+    request = b"\x0d" + b"".join(struct.pack(">I", len(part)) + part for part in (key, message)) + bytes(4)
+    try:
+        with socket.socket(socket.AF_UNIX) as agent:
+            agent.settimeout(_AGENT_SECONDS)
+            agent.connect(place)
+            agent.sendall(struct.pack(">I", len(request)) + request)
+            stream = agent.makefile("rb")
+            reply = stream.read(min(_AGENT_REPLY, *struct.unpack(">I", stream.read(4))))
+    except (OSError, struct.error) as error:
+        raise UserError(
+            f"{place or 'SSH_AUTH_SOCK'}: no ssh-agent answers; start one, or give the private key"
+        ) from error
+    if len(reply) < _AGENT_REPLY or reply[0] != _SIGNED:
+        raise UserError("ssh-agent did not sign: `ssh-add` the private key to this public one, or give its file")
+    return reply[-64:]
 
 
 def _private_key(file: Path) -> Ed25519PrivateKey:

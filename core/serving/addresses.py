@@ -79,3 +79,17 @@ class Idlers:
             if self._waiting.get(connection, self) is cycle:
                 connection.transport.close()
         self._waiting = waiting
+
+
+def bounded(protocol: Any, most: int) -> Any:
+    """Protocol class of uvicorn with so many connections: another one takes the place of an idle one, or is closed."""
+
+    class Bounded(protocol):  # type: ignore[misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            others = [connection for connection in self.connections if connection is not self]
+            if len(others) >= most:
+                idle = (each for each in others if each.cycle is None or each.cycle.response_complete)
+                next(idle, self).transport.close()
+
+    return Bounded

@@ -23,6 +23,7 @@ from livek12.core.records import UNMARKED, PartVerdict, Question
 from livek12.core.rights import Name, held_release, made_from
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
+from livek12.core.run.signing import SIGNATURE, signer_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of as scored_answers
 from livek12.core.scoring import Profile, Row
@@ -122,7 +123,8 @@ Cell = list[Any]
 
 def fingerprint(path: Path) -> list[Any]:
     """Files of a run folder with sizes and times, to detect changes."""
-    files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), path / "run.json", path / EXAMS])
+    further = (path / name for name in ("run.json", EXAMS, SIGNATURE))
+    files = sorted([*path.glob("*.jsonl"), *path.glob("*.parquet"), *further])
     return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
 
 
@@ -169,7 +171,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         for name, task in scores["article"]["tasks"].items()
     }
     return {
-        "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes)},
+        "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes), "signed": signer_of(folder)},
         "tasks": tasks,
         "budgets": _budgets(scores["article"]["budgets"]),
         "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),

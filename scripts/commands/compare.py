@@ -30,6 +30,7 @@ def compare(
 
     if as_json + csv + markdown > 1:
         raise UserError("--json, --csv and --md: give one of them")
+    options.confine(*runs)
     result = compare_runs(runs, where, profile_named(profile))
     labelled = {} if where else {name: marks for name, marks in _corrected(runs).items() if marks}
     if as_json:

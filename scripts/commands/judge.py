@@ -38,6 +38,8 @@ def judge(
     if {*placing} - {"ray"} or (placing and judges.panel is not None):
         raise UserError("--engine-args: rules take ray=… alone; those of judge models are --judge-engine-args")
     folder = RunFolder.open(run, warn)
+    if judges.panel is None and not placing:
+        options.confine(run, data=[answers, data])
     lost = marking.judge(folder, again=again, options=judges, workers=workers, ray=str(placing.get("ray", "")))
     counts = states(folder)
     if as_json:

@@ -45,6 +45,8 @@ def rejudge(
     formulas = profile_named(profile)
     judges = judging.judges()
     paths = {"question": question, "gold": gold, "response": response, "type": type, "options": choices, "score": score}
+    if judges.panel is None:
+        options.confine(out, reads=[log])
     folder = rejudging.rejudge(log, source, out, paths, task=task, model=model)
     lost = mark(folder, options=judges)
     written = finish(folder, formulas, exam=reload_task_data(folder), as_json=as_json).written

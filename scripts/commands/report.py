@@ -27,6 +27,7 @@ def report(
 
     formulas = profile_named(profile)
     folder = RunFolder.open(run, warn)
+    options.confine(run, data=options.data_of(folder, data))
     exam = task_data.reload_task_data(folder, data, trusts=False)
     if not finish(folder, formulas, exam=exam, as_json=as_json).written:
         raise typer.Exit(1)

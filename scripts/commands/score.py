@@ -16,4 +16,5 @@ def score(run: options.ScoredRun, profile: options.Profile = "article", as_json:
 
     formulas = profile_named(profile)
     folder = RunFolder.open(run, warn)
+    options.confine(run)
     show(score_run(folder, formulas), as_json)

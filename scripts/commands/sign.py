@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from livek12.scripts import options
 
 
 @options.command("livek12 sign runs/qwen3 --key ~/.ssh/id_ed25519")
 def sign(
     run: options.OwnRun,
-    key: Annotated[Path, typer.Option("--key", help="Private ed25519 key of OpenSSH or PEM, without a password.")],
+    key: Annotated[
+        Path,
+        options.Opt("Private ed25519 key without a password, or the public one of a key in ssh-agent."),
+    ],
 ) -> None:
     """Sign a finished run; `check --signer` tells whether it is still what you signed."""
     from livek12.core.progress import tell

@@ -28,6 +28,7 @@ def site(
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
+    from livek12.core.run.folder import RunFolder
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
 
@@ -42,6 +43,8 @@ def site(
         title=title,
         permits=repr(permissions),
     )
+    places = [place for run in runs for place in options.data_of(RunFolder.open(run))]
+    options.confine(*runs, out, data=places, network=bool(space) or ask_hub)
     made = make_site(runs, out, wishes)
     sent = send(out, space, title) if space else ""
     if as_json:

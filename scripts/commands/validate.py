@@ -17,6 +17,7 @@ def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], 
     from livek12.core.progress import Progress
     from livek12.dataset_builders import validate as check
 
+    options.confine(reads=[folder])
     with Progress("checking rows") as progress:
         problems = check(folder, progress.step)
     lines = problems or [f"{folder}: no problems"]

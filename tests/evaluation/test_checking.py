@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import errno
+import hashlib
 import json
 import random
 import re
-from collections.abc import Callable
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +26,7 @@ from livek12.core.run.journal import LineFile
 from livek12.core.run.sums import STRETCH, damage, read_sums
 from livek12.evaluation.checking import check_run
 from livek12.evaluation.task_data import reload_task_data
-from tests.evaluation.test_site import TASK, asked, simple
+from tests.evaluation.test_site import TASK, asked, made, read, simple
 from tests.scripts.command import livek12_here
 
 MUTATIONS = 160
@@ -227,6 +235,71 @@ def test_a_signature_holds_for_what_was_signed_and_by_whom(run: Path, key: Path,
     assert check_run(run, public).faults[0] == f"{run}/run.json: has changed since the run was signed"
     for name in ("key.pub", "nothing"):
         assert livek12_here("sign", str(run), "--key", str(tmp_path / name)).code == 2
+
+
+@pytest.mark.parametrize("step", ["remove_files", "note_whole"])
+def test_an_undo_that_a_fault_ended_is_sound_when_done_again(
+    run: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compact(run)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EIO, "fault")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"livek12.core.compaction.{step}", fails)
+        with pytest.raises(UserError, match="nothing is lost"):
+            restore(run)
+    restore(run)
+    assert check_run(run).faults == []
+
+
+@pytest.fixture
+def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The socket of an ssh-agent without keys."""
+    if not shutil.which("ssh-agent"):
+        pytest.skip("ssh-agent is not installed")
+    with tempfile.TemporaryDirectory() as short:
+        place = f"{short}/agent"
+        with subprocess.Popen(["ssh-agent", "-D", "-a", place], stdout=subprocess.DEVNULL) as process:
+            while not Path(place).exists() and process.poll() is None:
+                time.sleep(0.01)
+            monkeypatch.setenv("SSH_AUTH_SOCK", place)
+            yield place
+            process.terminate()
+
+
+def test_the_agent_signs_with_the_key_to_a_public_one(run: Path, key: Path, agent: str) -> None:
+    public = key.with_suffix(".pub")
+    ended = livek12_here("sign", str(run), "--key", str(public))
+    assert (ended.code, "ssh-agent did not sign" in ended.err) == (2, True), "it has no keys"
+    assert not (run / "signature.json").exists()
+    key.chmod(0o600)
+    subprocess.run(["ssh-add", "-q", str(key)], check=True)
+    assert livek12_here("sign", str(run), "--key", str(public)).code == 0
+    assert check_run(run, str(public)).faults == []
+
+
+def test_the_site_says_who_signed(run: Path, key: Path, tmp_path: Path) -> None:
+    def signed() -> dict[str, Any]:
+        return read(tmp_path / "site", "runs/qwen3")["facts"]["signed"]  # type: ignore[no-any-return]
+
+    def make() -> None:
+        made([run], tmp_path / "site")
+
+    make()
+    assert signed() == {}
+    assert livek12_here("sign", str(run), "--key", str(key)).code == 0
+    make()
+    printed = hashlib.sha256(base64.b64decode(key.with_suffix(".pub").read_text().split()[1])).digest()
+    fingerprint = "SHA256:" + base64.b64encode(printed).decode().rstrip("=")
+    assert signed() == {"by": fingerprint, "faults": 0}
+    file = run / "signature.json"
+    text = file.read_text()
+    for changed in (text.replace('"model": "qwen3"', '"model": "qwen4"'), "{"):
+        file.write_text(changed)
+        make()
+        assert signed()["faults"] == 1
 
 
 def test_a_signed_run_is_signed_where_it_was_pushed(run: Path, key: Path, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from tests.scripts.command import COMMAND
 from tests.test_docs import fences, printed
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
-from livek12 import Verifier
-from livek12.core.serving.addresses import Idlers
+from livek12 import UserError, Verifier
+from livek12.core.serving.addresses import Idlers, bounded
 from livek12.evaluation.judge_service import (
     DEEPEST,
     LARGEST_BODY,
@@ -417,15 +417,30 @@ class Slow:
     def __init__(self) -> None:
         self.slices: list[list[str]] = []
 
-    async def abatch(self, rows: list[str], quiet: bool) -> list[str]:
+    async def abatch(self, rows: list[str], quiet: bool, spent: Any) -> list[str]:
         self.slices.append(rows)
         await asyncio.sleep(0.12)
+        for _ in rows:
+            spent(1.0)
         return rows
 
 
+def slow_turns(verifier: Any, quick: Any) -> Turns:
+    return Turns(verifier, quick, Health(judge="rules", models=[], workers=2))
+
+
+def test_a_request_has_so_many_seconds_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("livek12.evaluation.judge_service.REQUEST_SECONDS", 3)
+    turns = slow_turns(Slow(), Slow())
+    assert len(asyncio.run(turns.judge(["a", "b", "c", "d", "e"]))) == 5, "one slice more ends it"
+    with pytest.raises(UserError, match=r"^5 of 6 rows took 3 s of workers: send fewer$"):
+        asyncio.run(turns.judge(["a"] * 6))
+    assert asyncio.run(turns.judge(["a"])) == ["a"], "and the next request has its own"
+
+
 def test_small_requests_overtake_large_ones() -> None:
-    verifier: Any = Slow()
-    turns = Turns(verifier, Health(judge="rules", models=[], workers=2))
+    verifier = Slow()
+    turns = slow_turns(verifier, None)
 
     async def ask() -> None:
         batches = [asyncio.ensure_future(turns.judge([f"{name}{n}" for n in range(9)])) for name in "abcd"]
@@ -480,3 +495,33 @@ def test_connections_on_which_nothing_is_asked_are_closed() -> None:
         return nothing, answer
 
     assert asyncio.run(run()) == (b"", b"HTTP/1.1 204 No Content\r\n")
+
+
+def test_so_many_connections_are_open_at_once() -> None:
+    uvicorn = pytest.importorskip("uvicorn")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def run() -> int:
+        config = uvicorn.Config(app, lifespan="off", log_level="error", ws="none")
+        config.load()
+        config.http_protocol_class = bounded(config.http_protocol_class, 4)
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            serving_all = asyncio.create_task(server.serve(sockets=[listening]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            silent = [await asyncio.open_connection(*listening.getsockname()) for _ in range(12)]
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b"204" in await reader.readline(), "who asks is answered, however many are silent"
+            most = len(server.server_state.connections)
+            for _, line in [*silent, (reader, writer)]:
+                line.close()
+            server.should_exit = True
+            await serving_all
+        return most
+
+    assert asyncio.run(run()) <= 4

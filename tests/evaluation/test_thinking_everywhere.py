@@ -92,9 +92,10 @@ def by_service(verifier: Verifier, data: Path, folder: Path) -> list[bool]:
     pytest.importorskip("fastapi", reason="the serve extra is not installed")
     from fastapi.testclient import TestClient
 
-    from livek12.evaluation.judge_service import Health, make_app
+    from livek12.evaluation.judge_service import Health, Turns, make_app
 
-    client = TestClient(make_app(verifier, Health(judge="rules", models=[], workers=1)))
+    health = Health(judge="rules", models=[], workers=1)
+    client = TestClient(make_app(Turns(verifier, None, health), health))
     said = client.post("/verify/batch", json={"rows": ROWS}).json()
     return [judgement["decision"] == "accept" for judgement in said["judgements"]]
 

@@ -61,7 +61,7 @@ def test_a_command_in_this_process_leaves_no_answer_to_a_signal_behind() -> None
     [
         (("runn",), "No such command 'runn'. Did you mean 'run'? See `livek12 --help`"),
         (("subsets", "propse"), "No such command 'propse'. Did you mean 'propose'? See `livek12 subsets --help`"),
-        (("--bogus",), "No such option: --bogus; see `livek12 --help`"),
+        (("--zzz",), "No such option: --zzz; see `livek12 --help`"),
         (("run",), "Missing option '--task'; see `livek12 run --help`"),
         (("subsets", "propose", "mini"), "see `livek12 subsets propose --help`"),
         (("subsets",), "Missing command; see `livek12 subsets --help`"),
