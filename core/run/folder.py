@@ -8,6 +8,7 @@
     verdicts-N.jsonl    one `Verdict` a line; of several on one answer one counts (`core.run.markings`)
     repeats-N.jsonl     one `Verdict` a line, of repeated judging; none of them makes a mark
     regrades.jsonl      marks set by people (`core.run.markings`)
+    criteria.jsonl      wordings of criteria that people mended (`core.run.markings`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     report.json, report.html
 

@@ -34,7 +34,7 @@ from livek12.core.text import one_line
 
 _JOURNALS: Final = "|".join(STEMS)
 RUN_FILE: Final = re.compile(
-    rf"(?:run|report|signature)\.json|(?:questions|regrades|harness|imported|label-plan)\.jsonl|labels-[\w.-]+\.jsonl"
+    rf"(?:run|report|signature)\.json|(?:questions|regrades|criteria|harness|imported|label-plan)\.jsonl|labels-[\w.-]+\.jsonl"
     rf"|(?:{_JOURNALS})-[\w.-]+\.jsonl|(?:{_JOURNALS})\.parquet",
     re.ASCII,
 )

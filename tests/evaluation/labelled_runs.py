@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from livek12.core.records import Key, Option, Question, Response, Sampling, Verdict
+from livek12.core.records import Key, Option, Question, Response, Sampling, Scheme, Verdict
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 
@@ -47,12 +47,16 @@ def make_run(
     text: str = "It is $2$, so **B**.",
     trials: int = 1,
     numbered: bool = False,
+    scheme: Scheme | None = None,
 ) -> RunFolder:
     """A run whose answers say `text`; its task's questions too where `text` is hostile. `numbered`: each its own."""
     shown = text if "<" in text else "What is $1+1$?"
     own = "«{}» " if numbered else ""
     questions = {
         TASKS[name]: [question(name, n, own.format(n) + shown) for n in range(1, each + 1)] for name in benchmarks
+    }
+    questions = {
+        task: [one.model_copy(update={"scheme": scheme or []}) for one in own] for task, own in questions.items()
     }
     tasks = [
         TaskSpec(
