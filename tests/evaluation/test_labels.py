@@ -51,10 +51,8 @@ def test_every_column_is_read(tmp_path: Path) -> None:
     assert label.criteria == {"1": 2.0, "2": 0.0}
     assert (label.response_sha256, label.at, label.place) == ("ab", whole["at"], "labels.jsonl:1")
     assert {*whole, "withdrawn"} == {*COLUMNS}
-    cells = [
-        ",".join(COLUMNS),
-        't,题,2,m,ann,false,2,4,yes,0,no,"{""1"": 2, ""2"": 0}",CIE,n,ab,2026-11-23T10:00:00+00:00,',
-    ]
+    criteria = '"{""1"": 2, ""2"": 0}"'
+    cells = [",".join(COLUMNS), f"t,题,2,m,ann,false,2,4,yes,0,no,{criteria},CIE,n,ab,2026-11-23T10:00:00+00:00,"]
     [typed] = read(tmp_path, *cells, name="labels.csv")
     assert typed.said == label.said
     assert typed.place == "labels.csv:2"
