@@ -138,6 +138,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "answer": draft.answer,
         "solution": draft.solution,
         "part_points": draft.part_points,
+        "scheme": [[criterion.model_dump(exclude_defaults=True) for criterion in own] for own in draft.scheme],
         "knowledge_points": draft.knowledge_points,
         "difficulty": draft.difficulty,
         "subset": draft.subsets,

@@ -1,8 +1,8 @@
 """Regrades: people's marks, set once for a group of equal answers to a question.
 
 Answers are equal where the same text was extracted (`PartVerdict.answer`) or, without extraction and with criteria,
-where their texts are equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only and locked while
-written, so that several servers may work. Groups are read anew where answers or verdicts have changed.
+where their texts are equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only, and locked
+only while written, so that several servers may work. Groups are read anew where answers or verdicts have changed.
 """
 
 from __future__ import annotations
