@@ -198,6 +198,7 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
         "parts": [_part_view(verdict, index, row.question) for index in range(len(verdict.parts))] if verdict else [],
         "several_parts": verdict is not None and len(verdict.parts) > 1,
         "by_scheme": verdict is not None and is_by_scheme(row.question, verdict.parts),
+        "unreviewed": row.question.review.state == "unreviewed",
         "reason": render_answer(regraded_sentence(row) or sentence(_own_reason(verdict) if verdict else row.why)),
         "process": _process_view(process) if process else None,
         "process_ungraded": verdict.process_ungraded if verdict else None,
