@@ -337,12 +337,21 @@ class RunUsage(TypedDict):
     watt_hours_per_mark: list[float] | None
 
 
+class KindMarks(TypedDict):
+    """Marks for criteria of one kind: their number, the points earned, with open ones at worst and at best, and all."""
+
+    criteria: int
+    low: float
+    high: float
+    of: float
+
+
 class Comparison(TypedDict):
     """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
     RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run. `usage` has the runs with
-    sessions whose questions are all compared.
+    sessions whose questions are all compared, `kinds` the marks by kind of criterion, of questions that all runs have.
     """
 
     formulas: int
@@ -354,3 +363,4 @@ class Comparison(TypedDict):
     variants: NotRequired[list[Delta]]
     regraded: NotRequired[dict[str, dict[str, Any]]]
     usage: NotRequired[dict[str, RunUsage]]
+    kinds: NotRequired[dict[str, dict[str, KindMarks]]]
