@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
 
+from livek12.core.patterns import late
 from livek12.core.records import CriterionKind, PartVerdict, PointsFor, Question, Scheme, SchemeCriterion
 from livek12.core.text import one_line
 
@@ -66,6 +68,29 @@ def is_by_scheme(question: Question, parts: Sequence[PartVerdict]) -> bool:
 def printed_points(question: Question, parts: Sequence[PartVerdict]) -> list[float]:
     """The points of each part or criterion; empty where none are printed."""
     return [c.points for c in criteria_of(question)] if is_by_scheme(question, parts) else question.part_points
+
+
+_SPACES = r"\\(?:left|right|q?quad|displaystyle)(?![a-zA-Z])|\\[,;:! ()\[\]]|[\s$*&~]|\\\\"
+_SPACING = late(_SPACES)
+PLAIN = late(r"\\(?:mathrm|text|mathbf|boldsymbol|operatorname)\s*\{([^{}]*)\}|\{([A-Za-z0-9])\}")
+"""Upright words of a formula, and a single sign in braces."""
+_GAP = rf"(?:{_SPACES}|[{{}}]|\\(?:mathrm|text|mathbf|boldsymbol|operatorname)(?=\s*\{{))*+"
+_LONGEST_QUOTE = 2000
+
+
+def folded(text: str) -> str:
+    """Text without spaces, LaTeX spacing and signs of formatting."""
+    text = _SPACING.sub("", unicodedata.normalize("NFKC", text))
+    return PLAIN.sub(lambda match: match[1] or match[2] or "", text).replace("\\dfrac", "\\frac").strip(".,;")
+
+
+def quoted_span(text: str, quote: str) -> tuple[int, int] | None:
+    """The place of a quotation in a text whose spacing and formatting may differ."""
+    if (start := text.find(quote)) >= 0:
+        return start, start + len(quote)
+    signs = re.sub(r"[{}]", "", folded(quote))[:_LONGEST_QUOTE]
+    match = re.search(_GAP.join(map(re.escape, signs)), text) if signs else None
+    return match.span() if match else None
 
 
 def read_scheme(value: Any, points: float | None = None) -> Scheme:

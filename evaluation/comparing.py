@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -13,11 +13,12 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import RegradeCounts, in_words
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import read_answers
-from livek12.core.scoring import Comparison, Profile
+from livek12.core.schemes import is_by_scheme
+from livek12.core.scoring import Comparison, Profile, Row
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import Outcomes, Slim
-from livek12.core.scoring.schema import Delta, SittingCurve, parameters_of
+from livek12.core.scoring.schema import Delta, KindMarks, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
 from livek12.evaluation.exams import run_exams
 from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
@@ -60,11 +61,45 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
             comparison["exams"] = sat
     if regraded := {name: summary for name, counts in changes.items() if (summary := counts.summary())}:
         comparison["regraded"] = regraded
+    if kinds := _by_kind(run_names(runs), Where(where)):
+        comparison["kinds"] = kinds
     if not where:  # the energy is that of all questions
         usage = {name: run_usage(path, outcomes[name]) for name, path in run_names(runs).items()}
         if measured := {name: each for name, each in usage.items() if each is not None}:
             comparison["usage"] = measured
     return comparison
+
+
+def _by_kind(runs: Mapping[str, Path], where: Where) -> dict[str, dict[str, KindMarks]]:
+    """Marks by kind of criterion; empty without questions with a scheme that all runs have."""
+    folders = {name: RunFolder(path) for name, path in runs.items()}
+    with_scheme = (
+        {(task, question.id) for task, question in run.each_question() if question.scheme and where.takes(question)}
+        for run in folders.values()
+    )
+    shared = set.intersection(*with_scheme)
+    return {name: _kinds(run.rows(questions=shared)) for name, run in folders.items()} if shared else {}
+
+
+def _kinds(rows: Iterable[Row]) -> dict[str, KindMarks]:
+    kinds: dict[str, KindMarks] = {}
+    for row in rows:
+        parts = row.verdict.parts if row.verdict else []
+        if is_by_scheme(row.question, parts):
+            scores = {part.name: part.score for part in parts}
+            # The alternative that earns most is the one that counts.
+            best = max(row.question.scheme, key=lambda own: sum(c.points * (scores[c.id] or 0.0) for c in own))
+            for criterion in best:
+                score, marks = scores[criterion.id], kinds.setdefault(criterion.kind or "other", _no_marks())
+                marks["criteria"] += 1
+                marks["of"] += criterion.points
+                marks["low"] += criterion.points * (score or 0.0)
+                marks["high"] += criterion.points * (1.0 if score is None else score)
+    return dict(sorted(kinds.items()))
+
+
+def _no_marks() -> KindMarks:
+    return {"criteria": 0, "low": 0.0, "high": 0.0, "of": 0.0}
 
 
 class _Shown(Watch):

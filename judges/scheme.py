@@ -7,12 +7,11 @@ both ways). Sentences that speak of marks, or doubt what they say, earn nothing.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from livek12.core.patterns import late
 from livek12.core.records import PartVerdict, Question, SchemeCriterion, Verdict
-from livek12.core.schemes import criteria_of, is_by_scheme
+from livek12.core.schemes import PLAIN, criteria_of, folded, is_by_scheme
 from livek12.judges.base import AnswerComparison, Decision, undecided
 from livek12.judges.cascade import Cascade
 from livek12.judges.rules.pool import one_response
@@ -162,8 +161,6 @@ _DOUBTED = late(
     r"|错|假设|不是|不等|不成立|若是|아니|틀",
     re.IGNORECASE,
 )
-_SPACING = late(r"\\(?:left|right|q?quad|displaystyle)(?![a-zA-Z])|\\[,;:! ()\[\]]|[\s$*&~]|\\\\")
-_PLAIN = late(r"\\(?:mathrm|text|mathbf|boldsymbol|operatorname)\s*\{([^{}]*)\}|\{([A-Za-z0-9])\}")
 _BODY = "(.{1,1000}?)"
 _MATH = late(
     rf"\$\${_BODY}\$\$|\${_BODY}\$|\\\[{_BODY}\\\]|\\\({_BODY}\\\)"
@@ -174,12 +171,6 @@ _APART = late(r"\\\\|\\q?quad|\\(?:Rightarrow|implies|Longrightarrow|therefore)(
 _RELATION = late(r"(?<![<>!:\\])=|\\approx(?![a-z])|\\simeq(?![a-z])|≈")
 _NAME = late(r"\\[a-zA-Z]+|[A-Za-z]")
 _LAYOUT = frozenset(r"\frac \dfrac \tfrac \cdot \times \left \right \mathrm \text \sqrt \approx \simeq \quad".split())
-
-
-def folded(text: str) -> str:
-    """Text without spaces, LaTeX spacing and signs of formatting."""
-    text = _SPACING.sub("", unicodedata.normalize("NFKC", text))
-    return _PLAIN.sub(lambda match: match[1] or match[2] or "", text).replace("\\dfrac", "\\frac").strip(".,;")
 
 
 def own_words(response: str, doubted: bool = False) -> str:
@@ -208,5 +199,5 @@ def _sides(equation: str) -> tuple[str, str]:
 
 
 def _symbols(text: str) -> frozenset[str]:
-    plain = _PLAIN.sub(lambda match: " " + (match[1] or match[2] or ""), text)
+    plain = PLAIN.sub(lambda match: " " + (match[1] or match[2] or ""), text)
     return frozenset(_NAME.findall(plain)) - _LAYOUT

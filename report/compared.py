@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from livek12.core.scoring.schema import (
         Counts,
         Estimate,
+        KindMarks,
         PairMetric,
         RunUsage,
         SittingCurve,
@@ -68,6 +69,7 @@ OPEN = (
     " the lower end of the interval at worst to the upper end at best."
 )
 USAGE = "What asking took"
+KINDS = "Points by kind of criterion, per cent"
 MANY_PAIRS = 15
 """Beyond these only the pairs with the first run are printed."""
 _LEAST_NAME = 12
@@ -143,6 +145,19 @@ def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column
     return [Column(*column) for column in usage_columns(usage, names)]
 
 
+def of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
+    """Share of the points earned for criteria of each kind, and their number in the answers of a run."""
+    names = list(dict.fromkeys(kind for run in kinds.values() for kind in run))
+    return [Column(kind, [_share_of(run.get(kind)) for run in kinds.values()]) for kind in names]
+
+
+def _share_of(marks: KindMarks | None) -> str:
+    if marks is None:
+        return ""
+    low, high = (f"{100 * marks[end] / marks['of']:.1f}" for end in ("low", "high"))
+    return f"{low if low == high else f'{low}–{high}'} ({marks['criteria']:,})"
+
+
 def pairs_heading(ranked: Ranking) -> str:
     """The heading of paired tests."""
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
@@ -168,10 +183,10 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
     for curve in result.get("sittings", ()):
         out.print(f"\n{clean(curve_heading(curve))}", style="bold", markup=False, highlight=False)
         out.print(_table(curve_columns(curve)))
-    if usage := result.get("usage"):
-        out.print(f"\n{USAGE}", style="bold", highlight=False)
+    for title, columns in _run_tables(result):
+        out.print(f"\n{title}", style="bold", highlight=False)
         names = [_cut_to(clean(name), max(_LEAST_NAME, out.width - 50)) for name in result["runs"]]
-        out.print(_table([Column("run", names, right=False), *of_usage(usage, result["runs"])]))
+        out.print(_table([Column("run", names, right=False), *columns]))
     out.print()
     for remark in remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)
@@ -305,13 +320,15 @@ def as_markdown(result: Comparison) -> str:
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
     variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
     exams = [block for exam in compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
-    usage = list(_usage(result))
     curves = [
         text
         for curve in result.get("sittings", ())
         for text in (f"## {_escaped(curve_heading(curve))}", _markdown_table(curve_columns(curve)))
     ]
-    return "\n\n".join([*blocks, *exams, *variants, *curves, *usage, *remarks(result)])
+    tables = []
+    for title, columns in _run_tables(result):
+        tables += [f"## {title}", _markdown_table([Column("run", result["runs"], right=False), *columns])]
+    return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *remarks(result)])
 
 
 def _markdown_exam(exam: ExamView) -> Iterator[str]:
@@ -345,10 +362,12 @@ def as_html(markdown: str) -> str:
     return str(MarkdownIt("js-default", {"linkify": False}).render(markdown))
 
 
-def _usage(result: Comparison) -> Iterator[str]:
+def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
+    """Titles and columns of the tables with a row a run, of all tasks together."""
+    if kinds := result.get("kinds"):
+        yield KINDS, of_kinds(kinds)
     if usage := result.get("usage"):
-        yield f"## {USAGE}"
-        yield _markdown_table([Column("run", result["runs"], right=False), *of_usage(usage, result["runs"])])
+        yield USAGE, of_usage(usage, result["runs"])
 
 
 def markdown_delta(delta: ShownDelta) -> Iterator[str]:

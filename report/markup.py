@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
 from livek12.core.records import IMAGE_MARK
+from livek12.core.schemes import quoted_span
 from livek12.core.visible import visible
 from livek12.report.latex import to_mathml
 
@@ -279,10 +280,15 @@ MAX_NESTING = 20
 LONG_FORMULA, WIDE_FORMULA = 16, 60
 """Signs from which a formula may be wider than a phone's page, and than any."""
 # Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
-INLINE, BLOCK, END = "\ue000", "\ue001", "\ue002"
+INLINE, BLOCK, END, OPENS, CLOSES = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
 PLACE = re.compile(f"[{INLINE}{BLOCK}](\\d+){END}")
 ALONE = re.compile(f"(?:<br>\\s*)*({BLOCK}\\d+{END})(?:\\s*<br>)*")
-OURS = re.compile(f"[{INLINE}{BLOCK}{END}]")
+OURS = re.compile(f"[{INLINE}{BLOCK}{END}{OPENS}{CLOSES}]")
+PIECES = re.compile(f"(<[^>]*>|[{OPENS}{CLOSES}]\\d+{END})")
+QUOTED = re.compile(r'<mark class="quoted [^>]*>|</mark>|<sup class="quoted-by [^>]*>[^<]*</sup>')
+LINE_SIGNS = re.compile(r"(?:(?<![^\n])(?:[ \t]|[-+>#]+(?=[ \t]|$)|\d+[.)](?=[ \t]))*)?[\s*`>|]*")
+"""Signs that make a line a heading, a list, a quotation or a row, or a text bold."""
+MARKDOWN_SIGNS = " \t\n*`|"
 # "\frac" and "\right" read by a careless JSON reader begin with a form feed and a carriage return.
 DAMAGED = re.compile(
     "\x0c|\x08|\r(?=ight|ho|angle|ceil|floor|brace|m )|\t(?=heta|imes|ilde|ext|au|frac|herefore|riangle|an|o )"
@@ -314,18 +320,72 @@ def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
     return Markup("").join(render_blocks(text, pictures))
 
 
-def render_blocks(text: str, pictures: Sequence[Markup] = ()) -> list[Markup]:
-    """`render`, one piece a paragraph, list or table."""
+class Highlight(NamedTuple):
+    """A quotation of a text, the kind of its mark, and a name that is put behind it."""
+
+    quote: str
+    kind: str
+    name: str
+
+
+def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequence[Highlight] = ()) -> list[Markup]:
+    """`render`, one piece a paragraph, list or table.
+
+    A highlight that the text does not have, or that would change how it is laid out, is left out.
+    """
+    plain = _blocks(text, pictures, ())
+
+    def blocks_with(chosen: Sequence[Highlight]) -> list[Markup]:
+        blocks = _blocks(text, pictures, chosen) if chosen else []
+        return blocks if _without_marks(blocks) == "".join(plain) else []
+
+    return blocks_with(highlights) or blocks_with([own for own in highlights if blocks_with([own])]) or plain
+
+
+def _without_marks(blocks: Sequence[Markup]) -> str:
+    return QUOTED.sub("", "".join(blocks))
+
+
+def _blocks(text: str, pictures: Sequence[Markup], highlights: Sequence[Highlight]) -> list[Markup]:
     shown, cut = text[:MAX_CHARACTERS], len(text) - MAX_CHARACTERS
     page = _Places()
     marked = page.keep_pictures(clean(shown), pictures)
-    source = _tabulars(page.keep_formulas(marked))
-    blocks = [page.put_back(block) for block in _markdown_blocks(source, page)]
+    source = _tabulars(page.keep_formulas(marked, places=list(_places_of(marked, highlights))))
+    blocks = [page.put_back(block) for block in _highlighted(_markdown_blocks(source, page), highlights)]
     if page.left_over:
         blocks.append(Markup('<p class="figures">{}</p>').format(Markup("").join(page.left_over)))
     if cut > 0:
         blocks.append(Markup(f'<p class="cut">… {cut:,} more characters are in the run folder.</p>'))
     return blocks
+
+
+def _places_of(text: str, highlights: Sequence[Highlight]) -> Iterator[tuple[int, int, int]]:
+    """Beginning, end and number of each highlight."""
+    for number, highlight in enumerate(highlights):
+        if (quote := clean(highlight.quote).strip()) and (span := quoted_span(text, quote)):
+            start, end = span[0], span[0] + len(text[slice(*span)].rstrip(MARKDOWN_SIGNS))
+            if (signs := LINE_SIGNS.match(text, start)) and signs.end() < end:
+                start = signs.end()
+            yield start, end, number
+
+
+def _highlighted(blocks: Sequence[str], highlights: Sequence[Highlight]) -> Iterator[str]:
+    """Blocks with each text between the signs of a highlight in a mark of its own, since marks may not hold blocks."""
+    whole, current = "".join(blocks), list[int]()
+    for block in blocks:
+        pieces = list[str]()
+        for piece in PIECES.split(ALONE.sub(r"\1", block)) if highlights else [block]:
+            if piece[:1] == OPENS:
+                current += [int(piece[1:-1])] if CLOSES + piece[1:] in whole else []
+            elif piece[:1] == CLOSES:
+                number = int(piece[1:-1])
+                current = [other for other in current if other != number]
+                pieces.append(Markup('<sup class="quoted-by {}">{}</sup>').format(*highlights[number][1:]))
+            elif current and piece.strip() and piece[:1] != "<":
+                pieces.append(f'<mark class="quoted {html.escape(highlights[current[-1]].kind)}">{piece}</mark>')
+            else:
+                pieces.append(piece)
+        yield "".join(pieces)
 
 
 @lru_cache(512)  # keys, and reasons that judges word alike, come again with every trial
@@ -383,13 +443,15 @@ class _Places:
         marks += [IMAGE_MARK] * (len(pieces) - 1 - len(marks))
         return "".join(a + b for a, b in zip(pieces, [*marks, ""], strict=True))
 
-    def keep_formulas(self, text: str, display: bool = True) -> str:
-        pieces, position = [], 0
-        for number, span in enumerate(find_spans(text)):
-            pieces.append(_plain_latex(text[position : span.start]))
+    def keep_formulas(self, text: str, display: bool = True, places: Sequence[tuple[int, int, int]] = ()) -> str:
+        """The text with a place for each formula, and signs where highlights begin and end."""
+        spans, pieces, position = find_spans(text), list[str](), 0
+        edges = sorted(_edges(text, places, spans))
+        for number, span in enumerate(spans):
+            pieces.append(_with_edges(text, position, span.start, edges))
             pieces.append(self._formula(text, span, display, number))
             position = span.end
-        return "".join([*pieces, _plain_latex(text[position:])])
+        return "".join([*pieces, _with_edges(text, position, len(text), edges)])
 
     def _formula(self, text: str, span: TextSpan, display: bool, number: int) -> str:
         source = text[span.start : span.end]
@@ -421,6 +483,25 @@ class _Places:
 
     def restore(self, text: str) -> str:
         return PLACE.sub(lambda place: self.sources[int(place[1])], text)
+
+
+def _edges(text: str, places: Sequence[tuple[int, int, int]], spans: Sequence[TextSpan]) -> Iterator[tuple[int, str]]:
+    """Place and sign of both ends of the highlights: around formulas that they cut; none in a block of code."""
+    for start, end, number in places:
+        cut = [span for span in spans if span.start < start < span.end or span.start < end < span.end]
+        if not any(text.startswith("```", span.start) for span in cut):
+            yield min([start, *(span.start for span in cut)]), f"{OPENS}{number}{END}"
+            yield max([end, *(span.end for span in cut)]), f"{CLOSES}{number}{END}"
+
+
+def _with_edges(text: str, start: int, end: int, edges: list[tuple[int, str]]) -> str:
+    """The plain text from start to end with the edges in it, which are taken out of the list."""
+    pieces, position = list[str](), start
+    while edges and edges[0][0] <= end:
+        place, sign = edges.pop(0)
+        pieces += [_plain_latex(text[position:place]), sign]
+        position = place
+    return "".join([*pieces, _plain_latex(text[position:end])])
 
 
 def _plain_latex(text: str) -> str:

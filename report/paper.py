@@ -14,7 +14,7 @@ from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
 from livek12.core.records import IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict, canonical_json
-from livek12.core.schemes import printed_points
+from livek12.core.schemes import is_by_scheme, printed_points
 from livek12.core.scoring import Row
 from livek12.report.marks import (
     UNDECIDED,
@@ -26,7 +26,7 @@ from livek12.report.marks import (
     regraded_sentence,
     sentence,
 )
-from livek12.report.markup import clean, excerpt, render, render_answer, render_blocks
+from livek12.report.markup import Highlight, clean, excerpt, render, render_answer, render_blocks
 from livek12.report.pictures import PAGE_WIDTH, PictureFiles
 
 Pages = Mapping[tuple[str, int], Image]
@@ -193,23 +193,34 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
         "state": row.state,
         "mark": mark,
         **EMPTY,
-        **(_response_view(response) if response else {}),
+        **(_response_view(response, highlights(row)) if response else {}),
         "facts": _facts(response),
         "parts": [_part_view(verdict, index, row.question) for index in range(len(verdict.parts))] if verdict else [],
         "several_parts": verdict is not None and len(verdict.parts) > 1,
+        "by_scheme": verdict is not None and is_by_scheme(row.question, verdict.parts),
+        "unreviewed": row.question.review.state == "unreviewed",
         "reason": render_answer(regraded_sentence(row) or sentence(_own_reason(verdict) if verdict else row.why)),
         "process": _process_view(process) if process else None,
         "process_ungraded": verdict.process_ungraded if verdict else None,
     }
 
 
-def _response_view(response: Response) -> dict[str, Any]:
-    blocks = render_blocks(response.text)
+def highlights(row: Row) -> list[Highlight]:
+    """The quotations that decide the criteria of an answer."""
+    parts = row.verdict.parts if row.verdict else []
+    signs = {"full": "✓", "part": "½", "wrong": "✗", "open": "?"}
+    marked = [(part, kind_of(part)) for part in parts if is_by_scheme(row.question, parts)]
+    return [Highlight(part.answer or "", kind, f"{signs[kind]} {part.name}") for part, kind in marked]
+
+
+def _response_view(response: Response, highlights: Sequence[Highlight]) -> dict[str, Any]:
+    blocks = render_blocks(response.text, highlights=highlights)
     folded = blocks[: _ending(blocks)] if len(response.text) > FOLDED_FROM else []
     thinking = response.reasoning or ""
     return {
         "folded": folded,
         "blocks": blocks[len(folded) :],
+        "quoted_in_fold": any('<mark class="quoted' in block for block in folded),
         "characters": len(response.text),
         "thinking": clean(thinking[:MAX_THINKING]),
         "thinking_characters": len(thinking),

@@ -12,14 +12,16 @@ from itertools import pairwise
 from typing import Any
 
 from livek12.core.records import PageBox, Question
+from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Row
 from livek12.report.marks import Kind, ShownMark, mark_of, points, span
-from livek12.report.markup import excerpt, render_answer
-from livek12.report.paper import Pages, PaperEntry, anchor_of
+from livek12.report.markup import Highlight, excerpt, render_answer
+from livek12.report.paper import Pages, PaperEntry, anchor_of, highlights
 from livek12.report.pictures import PAGE_WIDTH, Encoded, encode
 
 MOST_PAGES = 60
 LONGEST_ANSWER = 140
+LONGEST_QUOTE = 40
 SHORT_ANSWER = 6
 LINE = 14
 """Characters of a line of a note, an East Asian one counting double."""
@@ -206,7 +208,7 @@ def _mean(marks: Sequence[ShownMark]) -> str:
 def _note(entry: PaperEntry, pen: Pen) -> dict[str, Any]:
     answers, key = [_said(row) for row in entry.rows[:4]], "; ".join(_key(entry.question))
     more = max(0, len(entry.rows) - 4)
-    lines = sum(_lines(answer["length"]) for answer in answers) + (more > 0)
+    lines = sum(_lines(answer["length"], whole=bool(answer["criteria"])) for answer in answers) + (more > 0)
     lines += _lines(len(key)) if pen.kind != "full" and key else 0
     return {
         "lines": lines + (0.5 if _is_short(answers) else 1.5),
@@ -228,9 +230,22 @@ def _key(question: Question) -> list[str]:
 
 def _said(row: Row) -> dict[str, Any]:
     parts = row.verdict.parts if row.verdict else []
+    if is_by_scheme(row.question, parts):
+        return _by_criteria(row)
     excerpts = [excerpt(part.answer, LONGEST_ANSWER) for part in parts if part.answer]
     answers = [render_answer(text) for text in excerpts]
-    return {"said": answers, "length": len("; ".join(excerpts)), "state": row.state, "word": mark_of(row).word}
+    length = len("; ".join(excerpts))
+    return {"said": answers, "criteria": [], "length": length, "state": row.state, "word": mark_of(row).word}
+
+
+def _by_criteria(row: Row) -> dict[str, Any]:
+    """The criteria of an answer, each with its sign and what was quoted for it."""
+    signed = [Highlight(excerpt(quote, LONGEST_QUOTE), kind, name) for quote, kind, name in highlights(row)]
+    length = sum(len(name) + 1 + len(quote) for quote, _, name in signed)
+    return {
+        "criteria": [(name, kind, render_answer(quote) if quote else "") for quote, kind, name in signed],
+        **{"said": [], "length": length, "state": row.state, "word": mark_of(row).word},
+    }
 
 
 def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
@@ -238,6 +253,6 @@ def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
     return len(answers) == 1 and 0 < answers[0]["length"] <= SHORT_ANSWER
 
 
-def _lines(characters: int) -> int:
-    """Lines of a note's text: at most three, where the page cuts it."""
-    return min(3, 1 + characters // LINE)
+def _lines(characters: int, whole: bool = False) -> int:
+    """Lines of a note's text: at most three, where the page cuts it unless it shows the whole."""
+    return 1 + characters // LINE if whole else min(3, 1 + characters // LINE)

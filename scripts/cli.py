@@ -58,6 +58,7 @@ GROUPS = {
         "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
         "dedup": "Find duplicate questions, within a source and against earlier releases.",
         "tag": "Propose knowledge points, difficulty and answer variables.",
+        "scheme": "Propose marking schemes for review.",
         "translate": "Translate questions, with checks that nothing is lost.",
         "vary": "Make variants of questions: other pictures, other words, another type.",
         "subsets": "Propose members of a subset for review.",

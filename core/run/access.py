@@ -32,8 +32,8 @@ _LEFT = (
 """What a command that was killed may leave in a folder that has no run.json yet."""
 _OWNED = (
     *_LEFT,
-    *("run.json", "earlier-*.jsonl", "regrades.jsonl", "harness.jsonl", "label-plan.jsonl", "labels-*.jsonl"),
-    *("signature.json", "exams.json", "keys.jsonl"),
+    *("run.json", "earlier-*.jsonl", "regrades.jsonl", "criteria.jsonl", "harness.jsonl"),
+    *("label-plan.jsonl", "labels-*.jsonl", "signature.json", "exams.json", "keys.jsonl"),
     *("*.parquet", ".*.parquet.new", ".*.unpacked", "report", "report.*", ".report.*"),
 )
 """What we read or write in a run folder."""

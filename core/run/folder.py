@@ -9,6 +9,7 @@
     repeats-N.jsonl     one `Verdict` a line, of repeated judging; none of them makes a mark
     regrades.jsonl      marks set by people (`core.run.markings`)
     keys.jsonl          keys that came or changed since the run began (`core.key_versions`)
+    criteria.jsonl      wordings of criteria that people mended (`core.run.markings`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
     exams.json          the exams of its questions (`core.exams`), with the scales that people have
     report.json, report.html

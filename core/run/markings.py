@@ -10,7 +10,8 @@ A judge's version is `rules-CODE+SETTINGS`, a space, the same for each method of
 its keys; CODE is a hash.
 
 A row of `regrades.jsonl` is one person's mark of equal answers to one question. The last row on a response counts, and
-a withdrawn one restores the judges' verdict.
+a withdrawn one restores the judges' verdict. A row of `criteria.jsonl` is one person's wording of a criterion of a
+marking scheme; people's marks of that question from before it are to be looked at again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,6 +32,8 @@ from livek12.core.rows import Row
 
 REGRADES = "regrades.jsonl"
 """The file of a run folder in which the marks stand that people set (`core.run.markings`)."""
+WORDINGS = "criteria.jsonl"
+"""The file of a run folder with the wordings of criteria that people mended."""
 PERSON = "person "
 """Stands before the name of a person who set a mark in place of the judges (`core.run.markings`)."""
 KEYS = " keys+"
@@ -147,6 +151,27 @@ def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> di
             if not regrade.withdrawn:
                 marks[key] = regrade
     return marks
+
+
+class Wording(Record):
+    """Line of criteria.jsonl: a criterion's text as a person mended it; `at` is ISO 8601."""
+
+    task: str
+    question_id: str
+    criterion: str
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_REASON)]
+    by: Annotated[str, StringConstraints(pattern=PERSON_NAME)]
+    at: str
+
+
+def read_wordings(folder: Path) -> dict[tuple[str, str], dict[str, Wording]]:
+    """The last wording of each mended criterion, by task and question; lines that are none are passed over."""
+    wordings: dict[tuple[str, str], dict[str, Wording]] = {}
+    for _, line in _lines(folder / WORDINGS):
+        with suppress(ValueError):
+            wording = Wording.model_validate_json(line)
+            wordings.setdefault((wording.task, wording.question_id), {})[wording.criterion] = wording
+    return wordings
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:

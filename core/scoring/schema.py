@@ -358,12 +358,22 @@ class SittingCurve(TypedDict):
     positions: list[SheetPosition]
 
 
+class KindMarks(TypedDict):
+    """Marks for criteria of one kind: their number, the points earned, with open ones at worst and at best, and all."""
+
+    criteria: int
+    low: float
+    high: float
+    of: float
+
+
 class Comparison(TypedDict):
     """Content of `livek12 compare --json`: metric by run, then pair by pair.
 
     `variants` has each pair of runs axis by axis, and tasks against bases in another run; `task` and `base` are
     RUN/TASK. It is empty above `MOST_PAIRS` pairs. `regraded` counts people's marks by run. `usage` has the runs with
-    sessions, and `exams` (`core.scoring.exam_marks`) those that sat one, where all questions are compared.
+    sessions, `exams` (`core.scoring.exam_marks`) those that sat one, where all questions are compared; `kinds` the
+    marks by kind of criterion, of questions that all runs have.
     """
 
     formulas: int
@@ -377,3 +387,4 @@ class Comparison(TypedDict):
     regraded: NotRequired[dict[str, dict[str, Any]]]
     usage: NotRequired[dict[str, RunUsage]]
     exams: NotRequired[dict[str, list[Any]]]
+    kinds: NotRequired[dict[str, dict[str, KindMarks]]]

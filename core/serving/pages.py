@@ -70,7 +70,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 4_000_000
 """Bytes of a request."""
-_CHANGING = frozenset({"/review/act", "/review/regrade"})
+_CHANGING = frozenset({"/review/act", "/review/regrade", "/review/points", "/review/wording", "/review/try"})
 """Addresses that change something."""
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

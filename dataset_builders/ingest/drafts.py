@@ -20,6 +20,7 @@ from livek12.core.records import (
     Language,
     Option,
     Record,
+    Scheme,
     Variable,
 )
 from livek12.dataset_builders.ingest.pages.blocks import Box
@@ -88,6 +89,7 @@ class Draft(Record):
     solution: str | None = None
     points: float | None = None
     part_points: list[float] = []
+    scheme: Scheme = []
     variables: list[Variable] = []
     reasoning_flow: list[FlowStep] = []
     knowledge_points: list[str] = []

@@ -24,6 +24,10 @@ from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 
 STATE = ".ingest"
 ROWS = "questions.jsonl"
+PROPOSED = "proposed"
+"""Prefix of doubts on proposals, recognised when proposing again."""
+UNREVIEWED = "used unreviewed"
+"""In the doubt on a proposed scheme: it is part of the rows before anybody reviewed it."""
 _OWNED = (ROWS, "report.*", "README.md", ".*")
 
 
@@ -121,8 +125,15 @@ class Folder:
 
 def rows(paper: IngestedPaper) -> Iterator[dict[str, Any]]:
     """The rows of a paper for the livek12 reader, without empty fields."""
-    for draft in paper.drafts:
+    for draft in map(_without_proposed_scheme, paper.drafts):
         yield {key: value for key, value in row(paper, draft).items() if value not in (None, "", [])}
+
+
+def _without_proposed_scheme(draft: Draft) -> Draft:
+    """The draft without a scheme that a model proposed and nobody reviewed, unless it may be used so."""
+    proposed = [doubt.text for doubt in draft.doubts if doubt.text.startswith(f"{PROPOSED} scheme: ")]
+    allowed = all(UNREVIEWED in text.rpartition(" (")[2] for text in proposed)
+    return draft if allowed else draft.model_copy(update={"scheme": []})
 
 
 def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -140,6 +151,7 @@ def row(paper: IngestedPaper, draft: Draft, review: Mapping[str, Any] | None = N
         "answer": draft.answer,
         "solution": draft.solution,
         "part_points": draft.part_points,
+        "scheme": [[criterion.model_dump(exclude_defaults=True) for criterion in own] for own in draft.scheme],
         "knowledge_points": draft.knowledge_points,
         "difficulty": draft.difficulty,
         "subset": draft.subsets,

@@ -17,10 +17,11 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError
 from livek12.core.question_types import CHOICE_TYPES, type_names
-from livek12.core.records import IMAGE_MARK, Option, Record, canonical_json
+from livek12.core.records import IMAGE_MARK, Option, Record, canonical_json, check_scheme
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.reading.marks import take_inline
+from livek12.dataset_builders.review.schemes import SchemeForm, form_of, joined, scheme_of
 
 LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
@@ -43,6 +44,7 @@ class QuestionForm(Record):
     subject: str = ""
     knowledge_points: str = ""
     difficulty: str = ""
+    scheme: SchemeForm = []
 
 
 class Copy(Record):
@@ -55,7 +57,10 @@ class Copy(Record):
     @cached_property
     def digest(self) -> str:
         """Hash of the content."""
-        return hashlib.sha256(canonical_json(self.model_dump(mode="json")).encode()).hexdigest()[:20]
+        content = self.model_dump(mode="json")
+        if not self.form.scheme:  # as before there were schemes
+            del content["form"]["scheme"]
+        return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:20]
 
     @property
     def marks(self) -> int:
@@ -79,6 +84,7 @@ def copy_of(draft: Draft) -> Copy:
             subject=draft.subject,
             knowledge_points="; ".join(draft.knowledge_points),
             difficulty=draft.difficulty or "",
+            scheme=form_of(draft.scheme),
         ),
         boxes=draft.boxes,
         figures=draft.figures,
@@ -120,6 +126,11 @@ def problems_of(copy: Copy) -> dict[str, str]:
     for name, text in (("question", form.question), *(("options", option.text) for option in form.options)):
         if take_inline(text, [])[1]:
             problems[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
+    try:
+        if scheme := scheme_of(form.scheme):
+            check_scheme(scheme, _number(form.points), [])
+    except ValueError as error:
+        problems["scheme"] = str(error).removeprefix("scheme: ")
     if copy.marks != len(copy.figures):
         problems["figures"] = f"{copy.marks} {IMAGE_MARK} in the texts for {len(copy.figures)} figures"
     return problems
@@ -134,16 +145,21 @@ def to_draft(base: Draft, copy: Copy) -> Draft:
 
 
 def as_draft(base: Draft, copy: Copy) -> Draft:
-    """The draft of a copy; an invalid type falls back to the base's."""
+    """The draft of a copy; an invalid type falls back to the base's, and a scheme that cannot be read is refused."""
     form, points = copy.form, _number(copy.form.points)
     is_valid_type = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
+    try:
+        scheme = scheme_of(form.scheme)
+    except ValueError as error:
+        raise UserError(f"{base.id}: {error}") from None
     return base.model_copy(
         update={
             "number": form.number.strip(),
             "question_type": form.question_type if is_valid_type else base.question_type,
             "points": points,
             "part_points": parts,
+            "scheme": scheme,
             "question": form.question.strip(),
             "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
             "answer": [entry.strip() for entry in form.answer if entry.strip()],
@@ -181,8 +197,8 @@ def _same_figure(a: Figure, b: Figure) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return " ".join(value.split())
-    if isinstance(value, Option):
-        return [_plain(value.label), _plain(value.text)]
+    if isinstance(value, Record):
+        return [_plain(item) for _, item in value]
     return [_plain(item) for item in value]
 
 
@@ -232,6 +248,7 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
             "solution": None,
             "points": None,
             "part_points": [],
+            "scheme": [],
             "variables": [],
             "reasoning_flow": [],
             "doubts": [doubt],
@@ -258,6 +275,7 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
             "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
             "points": sum(points) if points else None,
             "part_points": [],
+            "scheme": joined(first.scheme, second.scheme),
             "knowledge_points": list(dict.fromkeys([*first.knowledge_points, *second.knowledge_points])),
             "markdown": "\n".join(text for text in (first.markdown, second.markdown) if text),
             "doubts": [*first.doubts, *second.doubts],

@@ -25,11 +25,11 @@ from livek12.core.records import IMAGE_MARK, Record
 from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review import pictures
 from livek12.dataset_builders.review.board import Board, Entry
-from livek12.dataset_builders.review.forms import Copy, difference, problems_of
+from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, problems_of
 from livek12.dataset_builders.review.pictures import is_cut_anew
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
 
@@ -99,6 +99,10 @@ class Rendering:
 
     text: Callable[[str, Sequence[Markup]], Markup]
     answer: Callable[[str], Markup]
+
+
+Trial = Callable[[Draft, str], dict[str, Any]]
+"""Marks a response to a question by its scheme: `low`, `high`, `max_points`, and `criteria` {id, points, reason, …}."""
 
 
 def row(board: Board, id: str, by: str) -> list[dict[str, Any]]:
@@ -221,6 +225,10 @@ def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict
         "options": options,
         "answer": [rendering.answer(entry_) for entry_ in copy.form.answer],
         "solution": rendering.text(copy.form.solution, []) if copy.form.solution.strip() else "",
+        "scheme": [
+            [{"id": typed.id, "points": typed.points, "html": rendering.answer(typed.text)} for typed in criteria]
+            for criteria in copy.form.scheme
+        ],
     }
 
 
@@ -256,21 +264,27 @@ def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering)
 
 
 def serve(
-    store: ReviewStore, rendering: Rendering, reviewer: str, host: str, port: int, ready: Callable[[str], None]
+    store: ReviewStore,
+    rendering: Rendering,
+    reviewer: str,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    trial: Trial | None = None,
 ) -> None:
     """Serves the page until interrupted.
 
     `reviewer` is the default name. Every user of the machine can reach 127.0.0.1; `ready` receives the address with the
     token that requests need.
     """
-    serve_page(lambda: make_app(store, rendering, reviewer), host, port, ready)
+    serve_page(lambda: make_app(store, rendering, reviewer, trial), host, port, ready)
 
 
-def make_app(store: ReviewStore, rendering: Rendering, reviewer: str) -> FastAPI:
+def make_app(store: ReviewStore, rendering: Rendering, reviewer: str, trial: Trial | None = None) -> FastAPI:
     """The application, without its guard."""
-    app = page_app(STATIC, ("review.js", "parts.js", "review.css"))
+    app = page_app(STATIC, ("review.js", "parts.js", "scheme.js", "review.css"))
     _add_pictures(app, store)
-    _add_data(app, store, rendering, reviewer)
+    _add_data(app, store, rendering, reviewer, trial)
     return app
 
 
@@ -312,7 +326,7 @@ def _add_pictures(app: FastAPI, store: ReviewStore) -> None:
         return answer(lambda: pictures.crop(store.root, paper(paper_id), place))
 
 
-def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: str) -> None:
+def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: str, trial: Trial | None) -> None:
     from fastapi import Body
     from fastapi.responses import JSONResponse
 
@@ -350,6 +364,18 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: 
     @app.get("/review/question/{id}")
     def get_question(id: str, by: str = "") -> Any:
         return answer(lambda: question(store.root, store.refresh(), id, by or reviewer, rendering))
+
+    @app.post("/review/try")
+    def post_try(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            entry = store.refresh().entry(str(body.get("draft") or ""))
+            copy = entry.copy(str(body.get("by") or reviewer))
+            draft = as_draft(entry.draft, copy)
+            if (problem := problems_of(copy).get("scheme")) or not draft.scheme or trial is None:
+                raise UserError(problem or "there is no scheme to mark by")
+            return trial(draft, str(body.get("response") or "")[:LONGEST])
+
+        return answer(made)
 
     @app.post("/review/act")
     def post_act(body: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way

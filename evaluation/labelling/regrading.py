@@ -1,14 +1,13 @@
 """Regrades: people's marks, set once for a group of equal answers to a question.
 
-Answers are equal where the same text was extracted (`PartVerdict.answer`) or, without extraction, where their texts are
-equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only and locked only while written, so
-that several servers may work. Groups are read anew where answers or verdicts have changed.
+Answers are equal where the same text was extracted (`PartVerdict.answer`) or, without extraction and with criteria,
+where their texts are equal. `put` returns once the row is on the disk; RUN/regrades.jsonl is append-only, and locked
+only while written, so that several servers may work. Groups are read anew where answers or verdicts have changed.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,17 +21,13 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, PartVerdict, Verdict, canonical_json
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import LONGEST_REASON, REGRADES, Key, Regrade, read_regrades, with_mark
+from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Row
-from livek12.evaluation.labelling.store import LabelNotStored, checked_name
+from livek12.evaluation.labelling.store import append_row, checked_name
 from livek12.judges.grade import GradingConfig, total
 from livek12.report.marks import mark_of, points
 from livek12.report.markup import render_answer
-
-_PATIENCE = 5.0
-"""Seconds that another server may take to write a row."""
-
 
 Group = tuple[str, str, bytes]
 
@@ -150,32 +145,12 @@ class Regrading:
             regrade = Regrade.model_validate(row_of_file)
         except ValidationError:
             raise UserError("the mark says nothing that can be read") from None
-        self._append(regrade)
+        with self._lock:
+            append_row(self._folder / REGRADES, regrade)
         return len(members)
-
-    def _append(self, regrade: Regrade) -> None:
-        path = self._folder / REGRADES
-        try:
-            with self._lock, _held(path) as file:
-                file.write_line(regrade.model_dump_json(exclude_unset=True))
-                file.sync()
-        except (UserError, OSError) as error:
-            reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
-            raise LabelNotStored(f"{path.name}: does not take the mark ({reason})") from None
 
     def _said(self) -> dict[Key, Regrade]:
         return read_regrades(self._folder)
-
-
-def _held(path: Path) -> LineFile:
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return LineFile(path, summed=True)
-        except UserError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.02)
 
 
 def _verdict(row: Row) -> Verdict:
@@ -189,7 +164,8 @@ def _key(row: Row) -> Key:
 
 
 def _group(row: Row) -> Group:
-    texts = [" ".join((part.answer or "").split()) for part in row.verdict.parts] if row.verdict else []
+    parts = row.verdict.parts if row.verdict and not is_by_scheme(row.question, row.verdict.parts) else []
+    texts = [" ".join((part.answer or "").split()) for part in parts]
     text = row.response.text.strip() if row.response else ""
     own = canonical_json(texts if any(texts) else text)
     return row.task, row.question.id, sha256(own.encode("utf-8", "replace")).digest()

@@ -21,6 +21,7 @@ from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
 from livek12.core.scoring import Row
 from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
+from livek12.evaluation.labelling.criteria import criteria_view, mark_by_criteria
 from livek12.evaluation.labelling.regrading import Regrading
 from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
 from livek12.evaluation.studies.human import decided_by
@@ -83,6 +84,7 @@ def said_view(label: Label, full: float | None) -> dict[str, Any]:
         "correct": label.correct,
         "score": score,
         **{str(kind): present for kind, present in label.errors.items()},
+        "criteria": label.criteria or None,
         "error_type": label.error_type,
         "note": label.note,
     }
@@ -116,7 +118,7 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
     from fastapi import Body, HTTPException
     from fastapi.responses import JSONResponse
 
-    app = page_app(STATIC, ("label.js", "label.css", "regrade.js"))
+    app = page_app(STATIC, ("label.js", "label.css", "regrade.js", "criteria.js"))
     answers, regrading = store.answers, shown.regrading
 
     def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
@@ -133,9 +135,9 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
     def queue(by: str = "") -> Any:
         def made() -> dict[str, Any]:
             name = by or rater
-            labels = store.labels(name)
+            done = store.labels(name).keys() - store.outdated(name)
             rows = [
-                {"task": row.task, "id": row.question.id, "trial": row.trial + 1, "done": place in labels}
+                {"task": row.task, "id": row.question.id, "trial": row.trial + 1, "done": place in done}
                 for place, row in enumerate(store.answers)
             ]
             return {"rater": name, "run": shown.run, "unseen": IN_JAVASCRIPT, "queue": rows}
@@ -153,7 +155,33 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
             image_only = shown.modalities.get(row.task) == "image_only"
             marked = regrading.marked(row) if shown.verdict else row
             view = answer_view(marked, image_only, shown.pages, shown.audited, shown.verdict)
-            return {**view, "place": place, "said": said and said_view(said, row.question.points)}
+            mended = store.wordings().get((row.task, row.question.id), {})
+            return {
+                **view,
+                "place": place,
+                "criteria": criteria_view(row.question, mended),
+                "outdated": place in store.outdated(by or rater),
+                "said": said and said_view(said, row.question.points),
+            }
+
+        return answer(made)
+
+    @app.post("/review/points")
+    def add_points(request: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            place, marks = _what(request, len(answers))
+            verdict = mark_by_criteria(answers[place].question, marks)
+            return {"low": verdict.low, "high": verdict.high, "of": verdict.max_points}
+
+        return answer(made)
+
+    @app.post("/review/wording")
+    def mend(request: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
+        def made() -> dict[str, Any]:
+            place, fields = _what(request, len(answers))
+            by = str(request.get("by") or rater)
+            store.mend(by, place, str(fields.get("criterion")), str(fields.get("text") or ""))
+            return {"done": True}
 
         return answer(made)
 
@@ -177,8 +205,8 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
         def made() -> dict[str, Any]:
             place, said = _what(told, len(answers))
             by = str(told.get("by") or rater)
-            store.put(by, place, said)
-            return {"done": place in store.labels(by)}
+            places = store.put(by, place, said)
+            return {"done": place in store.labels(by), "places": places}
 
         return answer(made)
 

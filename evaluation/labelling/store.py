@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,15 +17,19 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import remove_files
-from livek12.core.records import ERROR_TYPES
+from livek12.core.records import ERROR_TYPES, Record
 from livek12.core.run.journal import LineFile
-from livek12.core.run.markings import PERSON_NAME
+from livek12.core.run.markings import PERSON_NAME, WORDINGS, Wording, read_wordings
+from livek12.core.schemes import criteria_of
 from livek12.core.scoring import Row
+from livek12.evaluation.labelling.criteria import points_by_criteria
 from livek12.evaluation.studies.labels import Label, check_kind, fit_labels, label_of, read_labels
 
 LONGEST_NOTE = 4000
+_PATIENCE = 5.0
+"""Seconds that another server may take to write a row."""
 _NAME = re.compile(PERSON_NAME)
-_SAID = ("correct", "score", *ERROR_TYPES, "error_type", "note", "withdrawn")
+_SAID = ("correct", "score", "criteria", *ERROR_TYPES, "error_type", "note", "withdrawn")
 
 
 class LabelNotStored(UserError):
@@ -67,31 +72,70 @@ class LabelStore:
                 self._open(rater)
             return dict(self._labels[rater])
 
-    def put(self, rater: str, place: int, label_fields: Mapping[str, Any]) -> None:
-        """Stores a label in place of an earlier one.
+    def put(self, rater: str, place: int, label_fields: Mapping[str, Any]) -> list[int]:
+        """Stores a label in place of an earlier one, by criteria for all equal responses; returns their places.
 
         Raises:
             LabelNotStored: the disk does not take it.
             UserError: it makes no sense.
         """
         with self._lock:
-            self.labels(rater)
+            labels = self.labels(rater)
             row = self._row(rater, place, label_fields)
+            by_criteria = "criteria" in row or (place in labels and labels[place].criteria)
+            places = self._equal(place) if by_criteria else [place]
+            rows = [row if equal == place else {**row, **self._read(equal)} for equal in places]
             try:
-                label = label_of(row)
+                new = [label_of(row) for row in rows]
             except ValueError as error:
                 raise UserError(str(error)) from None
-            check_kind(label, self.answers[place])
-            try:
-                self._files[rater].write_line(json.dumps(row, ensure_ascii=False))
-                self._files[rater].sync()
-            except (UserError, OSError) as error:
-                reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
-                raise LabelNotStored(f"{self._files[rater].path.name}: does not take the label ({reason})") from None
-            if label.withdrawn:
-                self._labels[rater].pop(place, None)
-            else:
-                self._labels[rater][place] = label
+            check_kind(new[0], self.answers[place])
+            write_rows(self._files[rater], [json.dumps(own, ensure_ascii=False) for own in rows], "label")
+            for equal, label in zip(places, new, strict=True):
+                self._labels[rater].pop(equal, None)
+                if not label.withdrawn:
+                    self._labels[rater][equal] = label
+            return places
+
+    def _equal(self, place: int) -> list[int]:
+        """The places of answers to the same question with the same response."""
+        own = self.answers[place]
+        text = own.response.text if own.response else None
+        near = ((n, row) for n, row in enumerate(self.answers) if row.question.id == own.question.id)
+        same = (n for n, row in near if row.task == own.task and row.response and row.response.text == text)
+        return list(same) if own.response else [place]
+
+    def wordings(self) -> Mapping[tuple[str, str], Mapping[str, Wording]]:
+        """The mended wordings of criteria, by task and question."""
+        return read_wordings(self.folder)
+
+    def mend(self, by: str, place: int, criterion: str, text: str) -> None:
+        """Stores the wording of a criterion.
+
+        Raises:
+            LabelNotStored: the disk does not take it.
+            UserError: there is no such criterion, or no such text.
+        """
+        answer = self.answers[place]
+        if criterion not in {own.id for own in criteria_of(answer.question)}:
+            raise UserError(f"{answer.question.id}: its scheme has no criterion {criterion[:40]!r}")
+        try:
+            fields = {"task": answer.task, "question_id": answer.question.id, "criterion": criterion, "text": text}
+            wording = Wording.model_validate({**fields, "by": checked_name(by), "at": _now()})
+            text.encode()
+        except ValueError:
+            raise UserError("a criterion is a text of 1 to 4,000 whole characters") from None
+        append_row(self.folder / WORDINGS, wording)
+
+    def outdated(self, rater: str) -> set[int]:
+        """Places of a rater's marks by criteria that are older than the wording of one."""
+        wordings = self.wordings()
+        last = {question: max(wording.at for wording in own.values()) for question, own in wordings.items()}
+        return {
+            place
+            for place, label in self.labels(rater).items()
+            if label.criteria and label.at < last.get((self.answers[place].task, label.question_id), "")
+        }
 
     def _row(self, rater: str, place: int, fields: Mapping[str, Any]) -> dict[str, Any]:
         if not 0 <= place < len(self.answers):
@@ -104,19 +148,18 @@ class LabelStore:
             json.dumps(stated, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise UserError("the note holds half a character (a lone surrogate): delete it") from None
-        full = {"max_score": answer.question.points or 1} if "score" in stated else {}
+        if "criteria" in stated:
+            stated |= points_by_criteria(answer.question, stated["criteria"])
+        elif "score" in stated:
+            stated["max_score"] = answer.question.points or 1
+        about = {"task": answer.task, "question_id": answer.question.id}
+        return {**about, "model": self._model, "rater": rater, **stated, **self._read(place), "at": _now()}
+
+    def _read(self, place: int) -> dict[str, Any]:
+        """The trial of an answer, and the response that is read."""
+        answer = self.answers[place]
         read = {"response_sha256": answer.response.sha256} if answer.response else {}
-        return {
-            "task": answer.task,
-            "question_id": answer.question.id,
-            "trial": answer.trial,
-            "model": self._model,
-            "rater": rater,
-            **stated,
-            **full,
-            **read,
-            "at": datetime.now(UTC).isoformat(timespec="microseconds"),
-        }
+        return {"trial": answer.trial, **read}
 
     def _open(self, rater: str) -> None:
         file = LineFile(self.folder / label_file(rater), summed=True)
@@ -128,6 +171,35 @@ class LabelStore:
             raise
         self._files[rater] = file
         self._labels[rater] = {self._places[row.task, row.question.id, row.trial]: label for label, row in pairs}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def append_row(path: Path, row: Record) -> None:
+    """Appends a row to a file of several servers; LabelNotStored where the disk does not take it."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            file = LineFile(path, summed=True)
+            break
+        except UserError as error:
+            if time.monotonic() > end:
+                raise LabelNotStored(f"{path.name}: does not take the mark ({error})") from None
+            time.sleep(0.02)
+    with file:
+        write_rows(file, [row.model_dump_json(exclude_unset=True)], "mark")
+
+
+def write_rows(file: LineFile, rows: Sequence[str], what: str) -> None:
+    """Writes rows and syncs them; LabelNotStored where the disk does not take them."""
+    try:
+        file.write_lines(rows)
+        file.sync()
+    except (UserError, OSError) as error:
+        reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
+        raise LabelNotStored(f"{file.path.name}: does not take the {what} ({reason})") from None
 
 
 def label_file(rater: str) -> str:

@@ -11,6 +11,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,7 +28,7 @@ UNNAMED = "(unnamed)"
 COLUMNS = (
     *("task", "question_id", "trial", "model", "rater", "correct", "score", "max_score"),
     *ERROR_TYPES,
-    *("error_type", "note", "response_sha256", "at", "withdrawn"),
+    *("criteria", "error_type", "note", "response_sha256", "at", "withdrawn"),
 )
 """The labelling page writes `response_sha256` (the response that was read), `at` (so that a rater's later label
 replaces the earlier one) and `withdrawn`."""
@@ -44,8 +45,8 @@ class Label:
     """One person's label of one answer.
 
     `correct` None: only errors are stated; `share`: marks over full marks; `task` None: the id is enough; `errors`:
-    presence of error types (LiveK12Bench, section 2.3); `error_type`: the one kind, by its name in `core.error_types`;
-    `response_sha256`: of the response that was read; `at`: ISO 8601; `place`: file and line.
+    presence of error types (LiveK12Bench, section 2.3); `criteria`: points by criterion; `error_type`: the one kind, by
+    its name in `core.error_types`; `response_sha256`: of the response; `at`: ISO 8601; `place`: file and line.
     """
 
     question_id: str
@@ -55,6 +56,7 @@ class Label:
     trial: int
     rater: str
     errors: Mapping[ErrorType, bool] = field(default_factory=dict)
+    criteria: Mapping[str, float] = field(default_factory=dict)
     error_type: str | None = None
     note: str = ""
     model: str | None = None
@@ -66,7 +68,8 @@ class Label:
     @property
     def said(self) -> tuple[object, ...]:
         """Its content, without rater, time and place."""
-        return self.correct, self.share, tuple(sorted(self.errors.items())), self.error_type, self.withdrawn
+        by_name = tuple(sorted(self.errors.items())), tuple(sorted(self.criteria.items()))
+        return self.correct, self.share, *by_name, self.error_type, self.withdrawn
 
 
 Stranger = tuple[Label, str]
@@ -164,6 +167,7 @@ def label_of(given: Mapping[str, Any], place: str = "") -> Label:
         _trial(row),
         _text(row, "rater") or UNNAMED,
         errors,
+        _criteria(row),
         _text(row, "error_type"),
         _text(row, "note") or "",
         _text(row, "model"),
@@ -211,6 +215,18 @@ def _share(row: Mapping[str, Any]) -> float | None:
         given = f"score {str(row['score'])[:40]!r} of {str(row.get('max_score', 1))[:40]!r}"
         raise ValueError(f"{row['question_id']}: {given} is no mark")
     return score / full
+
+
+def _criteria(row: Mapping[str, Any]) -> dict[str, float]:
+    """Points by criterion, from an object or (CSV) its JSON."""
+    value = row.get("criteria", {})
+    with suppress(ValueError, RecursionError):
+        value = json.loads(value) if isinstance(value, str) else value
+    marks = value if isinstance(value, dict) else {"": None}
+    points = {str(id): mark for id, mark in marks.items() if isinstance(mark, int | float) and 0 <= mark < math.inf}
+    if len(points) < len(marks):
+        raise ValueError(f"{row['question_id']}: criteria is no object of points by criterion")
+    return points
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:

@@ -24,7 +24,8 @@ from livek12.core.replies import (
     object_schema,
     parse_object,
 )
-from livek12.judges.scheme import folded, marks_of
+from livek12.core.schemes import folded
+from livek12.judges.scheme import marks_of
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from livek12.scripts import options
 from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
+    from livek12.dataset_builders.ingest.drafts import Draft
     from livek12.dataset_builders.review.export import Exported
 
 
@@ -73,7 +75,13 @@ def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> No
         else:
             tell(f"reviewing {store.root} as {reviewer}: open {address} (Ctrl+C ends it; all is stored as you go)")
 
-    serve(store, Rendering(render, render_answer), reviewer, host, port, ready)
+    def trial(draft: Draft, response: str) -> dict[str, Any]:
+        from livek12.evaluation.verify import verify
+
+        scheme = [[criterion.model_dump() for criterion in criteria] for criteria in draft.scheme]
+        return asdict(verify(draft.answer or None, response, draft.question, scheme=scheme))
+
+    serve(store, Rendering(render, render_answer), reviewer, host, port, ready, trial)
 
 
 def _label(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
+from livek12.core.schemes import read_scheme
 from livek12.core.serving.pages import Guard
 from livek12.evaluation.labelling.server import make_app, open_labels, progress
 from livek12.evaluation.labelling.store import LabelStore
@@ -167,6 +168,110 @@ def test_a_label_of_another_response_is_not_taken_for_one_of_this(tmp_path: Path
         assert store.labels("ann") == {}
         store.put("ann", 0, {"correct": False})
         assert store.labels("ann")[0].correct is False
+
+
+# --- by criteria ----------------------------------------------------------------------------------------------------
+
+SCHEME = read_scheme(
+    [
+        {"points": 1, "text": f"names $F$ {HOSTILE}"},
+        {"points": 3, "text": "finds $a$", "partial": [{"points": 1, "text": "a wrong sign"}], "needs": ["1"]},
+    ]
+)
+
+
+def by_criteria(path: Path, trials: int = 2) -> Path:
+    return make_run(path, each=2, trials=trials, scheme=SCHEME).path
+
+
+def test_criteria_add_up_and_equal_responses_are_marked_at_once(tmp_path: Path) -> None:
+    run = by_criteria(tmp_path / "run")
+    with opened(run) as store:
+        assert store.put("ann", 0, {"criteria": {"1": 1, "2": 1}}) == [0, 1]
+        assert store.put("ann", 2, {"criteria": {"1": 0, "2": 3}, "note": "n"}) == [2, 3]
+    rows = [json.loads(line) for line in (run / "labels-ann.jsonl").read_text().splitlines()]
+    assert [(row["trial"], row["score"], row["max_score"], row["correct"]) for row in rows] == [
+        *((trial, 2.0, 4.0, False) for trial in (0, 1)),
+        *((trial, 0.0, 4.0, False) for trial in (0, 1)),
+    ]
+    with opened(run) as store:
+        assert {place: dict(label.criteria) for place, label in store.labels("ann").items()} == {
+            **{place: {"1": 1.0, "2": 1.0} for place in (0, 1)},
+            **{place: {"1": 0.0, "2": 3.0} for place in (2, 3)},
+        }
+        assert store.put("ann", 3, {"withdrawn": True}) == [2, 3]
+        assert sorted(store.labels("ann")) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({}, "mark criterion 1, 2: 0 to 4 points"),
+        ({"1": 1}, "mark criterion 2: 1 to 4 points"),
+        ({"1": 1, "2": 4}, "criterion 2 gives 3, 1, 0 points, not 4"),
+        ({"1": 1, "2": -1}, "criterion 2 gives"),
+        ({"1": 1, "2": float("nan")}, "criterion 2 gives"),
+        ({"1": 1, "2": 3, "9": 1}, "has no criterion '9'"),
+        ({"1": True, "2": 3}, "are points by criterion"),
+        ([1, 3], "are points by criterion"),
+    ],
+)
+def test_marks_that_no_criterion_gives_are_not_stored(tmp_path: Path, given: object, line: str) -> None:
+    with opened(by_criteria(tmp_path / "run")) as store:
+        with pytest.raises(UserError, match=line):
+            store.put("ann", 0, {"criteria": given})
+        assert store.labels("ann") == {}
+
+
+def test_a_mended_wording_shows_the_affected_marks_again(tmp_path: Path) -> None:
+    run = by_criteria(tmp_path / "run")
+    with opened(run) as store:
+        for place in (0, 2):
+            store.put("ann", place, {"criteria": {"1": 1, "2": 3}})
+        store.mend("bob", 0, "2", " finds $a = g$ ")
+        assert store.outdated("ann") == {0, 1}
+        store.put("ann", 0, {"criteria": {"1": 1, "2": 1}})
+        assert store.outdated("ann") == set()
+        for criterion, text in (("3", "x"), ("2", " "), ("2", "\ud83d")):
+            with pytest.raises(UserError, match=r"no criterion|1 to 4,000"):
+                store.mend("bob", 0, criterion, text)
+        [mended] = store.wordings()["livek12_text_only", "livek12-q1"].values()
+        assert (mended.text, mended.by) == ("finds $a = g$", "bob")
+
+
+def test_two_raters_have_a_kappa_for_each_criterion(tmp_path: Path) -> None:
+    from livek12.evaluation.studies.human import criteria_agreement, sentences
+
+    run = make_run(tmp_path / "run", each=4, scheme=SCHEME).path
+    with opened(run) as store:
+        for place, (ann, bob) in enumerate(((3, 3), (1, 1), (0, 0), (3, 0))):
+            store.put("ann", place, {"criteria": {"1": 1, "2": ann}})
+            store.put("bob", place, {"criteria": {"1": 1, "2": bob}})
+    labels = read_labels(sorted(run.glob("labels-*.jsonl")), "m", lambda line: None)
+    agreement = criteria_agreement(labels)
+    both = agreement["ann / bob"]
+    assert (both["answers"], both["criteria"], both["same"]) == (4, 8, 7)
+    assert both["mean_absolute_difference"] == pytest.approx(3 / 16)
+    assert both["each"]["livek12-q4 2"] == {"criteria": 1, "same": 0, "kappa": 0.0}
+    lines = list(sentences({"run": {"raters": {}, "criteria": agreement}}))
+    assert lines and "7 of 8 marks of 4 answers" in lines[0]
+
+
+def test_criteria_are_shown_as_text_and_added_up_over_http(tmp_path: Path) -> None:
+    with serving(by_criteria(tmp_path / "run")) as port:
+        _, view = ask(port, "/review/answer/0")
+        assert [one["marks"] for one in view["criteria"]] == [[1, 0], [3, 1, 0]]
+        assert "&lt;script&gt;" in view["criteria"][0]["html"] and "<script" not in view["criteria"][0]["html"]
+        assert ask(port, "/review/points", {"place": 0, "said": {"1": 0}})[1] == {"low": 0, "high": 0, "of": 4}
+        assert ask(port, "/review/points", {"place": 0, "said": {"1": "x"}})[0] == 409
+        body = {"place": 0, "said": {"criteria": {"1": 1, "2": 3}}}
+        assert ask(port, "/review/act", body)[1] == {"done": True, "places": [0, 1]}
+        mended = {"place": 1, "by": "bob", "said": {"criterion": "1", "text": "<b>names it</b>"}}
+        assert ask(port, "/review/wording", mended)[0] == 200
+        assert [one["done"] for one in ask(port, "/review/queue")[1]["queue"]] == [False] * 4
+        _, view = ask(port, "/review/answer/0")
+        assert (view["outdated"], view["said"]["criteria"]) == (True, {"1": 1, "2": 3})
+        assert view["criteria"][0]["html"] == "&lt;b&gt;names it&lt;/b&gt;" and view["criteria"][0]["mended"] == "bob"
 
 
 # --- over HTTP ------------------------------------------------------------------------------------------------------

@@ -41,15 +41,18 @@ def test_every_column_is_read(tmp_path: Path) -> None:
     whole = {
         "task": "t", "question_id": "题", "trial": 2, "model": "m", "rater": "ann", "score": 2, "max_score": 4,
         "correct": False, "CIE": True, "LAE": 0, "DRE": "no", "error_type": "CIE", "note": "n",
+        "criteria": '{"1": 2, "2": 0}',
         "response_sha256": "ab", "at": "2026-11-23T10:00:00+00:00",
     }  # fmt: skip
     [label] = read(tmp_path, whole)
     assert (label.task, label.question_id, label.trial, label.model, label.rater) == ("t", "题", 2, "m", "ann")
     assert (label.correct, label.share, label.error_type, label.note) == (False, 0.5, "CIE", "n")
     assert label.errors == {"CIE": True, "LAE": False, "DRE": False}
+    assert label.criteria == {"1": 2.0, "2": 0.0}
     assert (label.response_sha256, label.at, label.place) == ("ab", whole["at"], "labels.jsonl:1")
     assert {*whole, "withdrawn"} == {*COLUMNS}
-    cells = [",".join(COLUMNS), "t,题,2,m,ann,false,2,4,yes,0,no,CIE,n,ab,2026-11-23T10:00:00+00:00,"]
+    criteria = '"{""1"": 2, ""2"": 0}"'
+    cells = [",".join(COLUMNS), f"t,题,2,m,ann,false,2,4,yes,0,no,{criteria},CIE,n,ab,2026-11-23T10:00:00+00:00,"]
     [typed] = read(tmp_path, *cells, name="labels.csv")
     assert typed.said == label.said
     assert typed.place == "labels.csv:2"
@@ -85,6 +88,8 @@ def test_what_a_row_may_say(
         ({"question_id": "q", "correct": "perhaps"}, "q: correct is 'perhaps': write true or false"),
         ({"question_id": "q", "correct": [1]}, "q: correct is '[1]'"),
         ({"question_id": "q", "CIE": 2}, "q: CIE is '2': write true or false"),
+        ({"question_id": "q", "correct": True, "criteria": {"1": -1}}, "q: criteria is no object of points"),
+        ({"question_id": "q", "correct": True, "criteria": "[1]"}, "q: criteria is no object of points"),
         ({"question_id": "q", "score": 5, "max_score": 4}, "q: score '5' of '4' is no mark"),
         ({"question_id": "q", "score": "many"}, "q: score 'many' of '1' is no mark"),
         ({"question_id": "q", "score": "nan"}, "is no mark"),

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from livek12.report.markup import MAX_CHARACTERS, clean, excerpt, find_spans, render, render_answer
+from livek12.report.markup import (
+    MAX_CHARACTERS,
+    Highlight,
+    clean,
+    excerpt,
+    find_spans,
+    render,
+    render_answer,
+    render_blocks,
+)
 
 ELEMENTS = {"p", "br", "span", "strong", "ol", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
 ELEMENTS |= {"hr", "blockquote", "math"}
@@ -230,3 +239,41 @@ def test_excerpts_end_beside_formulas(text: str, most: int, expected: str) -> No
 def test_excerpts_are_beginnings_and_bounded(text: str, most: int) -> None:
     shown = excerpt(text, most).removesuffix(" …")
     assert text.startswith(shown) and (shown == text or len(shown) <= 4 * most)
+
+
+# --- highlights -----------------------------------------------------------------------------------------------------
+
+ANSWER = (
+    "The ball loses height.\nSo **energy is kept**, and $$v = \\sqrt{2 g h}$$ follows.\n\n- It is `14` m/s.\n"
+    "1. <script>alert(1)</script>\n\n```\nx = 1\n```\n\n| a | b |\n|---|---|\n| c d | $e$ |\n"
+)
+QUOTES = {
+    "energy is kept": ["energy is kept"],
+    "**energy is kept**": ["energy is kept"],
+    "The  ball\nloses": ["The ball loses"],
+    "v=\\sqrt{2gh}": ["v=2gh"],
+    "- It is": ["It is"],
+    "<script>alert(1)</script>": ["<script>alert(1)</script>"],
+    "| c d | $e$ |": ["c d", "e"],
+    "kept**, and $$v": ["kept", ", and v=2gh"],
+    "x = 1": [],
+    "is not there": [],
+    "": [],
+}
+
+
+@pytest.mark.parametrize("quote", QUOTES)
+def test_a_quotation_is_highlighted_in_its_place(quote: str) -> None:
+    html = "".join(render_blocks(ANSWER, highlights=[Highlight(quote, "full", "✓ <b>1</b>")]))
+    marks = re.findall(r'<mark class="quoted full">(.*?)</mark>', html, re.S)
+    assert [Markup(mark).striptags().replace("\u2062", "") for mark in marks] == QUOTES[quote]
+    assert html.count("✓ &lt;b&gt;1") == (len(marks) > 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(ANSWER)), st.integers(1, 60)), min_size=1, max_size=4))
+def test_highlights_change_nothing_but_the_marks(places: list[tuple[int, int]]) -> None:
+    highlights = [Highlight(ANSWER[start : start + size], "part", "½ 1") for start, size in places]
+    html = "".join(render_blocks(ANSWER, highlights=highlights))
+    assert re.sub(r'</?mark[^>]*>|<sup class="quoted-by[^>]*>[^<]*</sup>', "", html) == "".join(render_blocks(ANSWER))
+    assert not set(html) & set("\ue000\ue001\ue002\ue003\ue004")

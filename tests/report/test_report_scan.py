@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PageBox, PartVerdict, Question, Verdict
 from livek12.core.run.folder import RunFolder
+from livek12.core.schemes import read_scheme
 from livek12.core.scoring import Row
 from livek12.evaluation.reporting import score_run
 from livek12.evaluation.task_data import reload_task_data
 from livek12.report import pdf
+from livek12.report.html import environment
 from livek12.report.paper import PaperEntry, anchor_of
 from livek12.report.scan import GradedSheet, sheets
 
@@ -110,6 +113,21 @@ def test_repeats_are_averaged() -> None:
 
 def test_a_page_without_a_picture_and_a_question_without_a_place_are_left_to_the_questions_below() -> None:
     assert drawn(entry(1, [box(2, 0.1, 0.2)], 4.0), entry(2, [], 4.0), numbers=(1,)) == []
+
+
+def test_the_criteria_of_a_scheme_are_listed_with_their_quotations() -> None:
+    scheme = read_scheme([{"points": 3, "text": "a"}, {"points": 1, "text": "b"}])
+    base = entry(1, [box(1, 0.1, 0.5)], 3.0, scheme=scheme)
+    right = PartVerdict(name="1", answer="<b>so</b>", gold="", decision="accept", score=1.0, decided_by="llm")
+    parts = [right, PartVerdict(name="2", answer=None, gold="", decision="reject", score=0.0, decided_by="llm")]
+    (row,) = base.rows
+    assert row.verdict is not None
+    marked = replace(row, verdict=row.verdict.model_copy(update={"parts": parts}))
+    (sheet,) = drawn(replace(base, rows=[marked]))
+    (answer,) = sheet.notes[0]["answers"]
+    assert answer["criteria"] == [("✓ 1", "full", "&lt;b&gt;so&lt;/b&gt;"), ("✗ 2", "wrong", "")]
+    shown = str(environment().get_template("scan.html.j2").module.scans([sheet], 0, False))  # type: ignore[attr-defined]
+    assert '<mark class="quoted full">&lt;b&gt;so&lt;/b&gt;</mark>' in shown
 
 
 def test_a_box_off_the_page_is_no_box() -> None:

@@ -47,6 +47,7 @@ LINES = {
         "--measure --labels {in}",
         "{in} --variables",
     ],
+    "scheme": ["propose {in} --model m"],
     "translate": [
         "{in} --model m --out {new}",
         "data --model m --terms {in} --out {new}",

@@ -18,6 +18,10 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import JournalWriter
 from livek12.core.run.sessions import STEM, Session
 from livek12.core.run.spec import RunSpec, TaskSpec
+from livek12.core.schemes import read_scheme
+from livek12.evaluation.comparing import compare_runs
+from livek12.report.compared import as_markdown
+from tests.evaluation.labelled_runs import make_run
 from tests.scripts.command import livek12_here
 
 TASK = "livek12_text_only"
@@ -293,3 +297,23 @@ def test_a_report_says_what_asking_and_judging_took(two: tuple[Path, Path]) -> N
     assert all(line in " ".join(report.out.split()) for line in lines), report.out
     assert all(f"{line}." in (b / "report.html").read_text() for line in lines)
     assert "energy" not in livek12_here("report", a).out, "no engine of ours"
+
+
+def test_runs_are_compared_by_kind_of_criterion(tmp_path: Path) -> None:
+    method = {"id": "1", "points": 1, "text": "a", "kind": "method"}
+    ways = [[method, {"id": "2", "points": 3, "text": "b"}], [{"id": "3", "points": 4, "text": "c", "kind": "answer"}]]
+    scheme = read_scheme(ways)
+    runs = [
+        make_run(tmp_path / name, each=3, scheme=scheme, scores=scores).path
+        for name, scores in (("a", (1.0, None, 0.0)), ("b", (1.0, 0.5, 1.0)))
+    ]
+    compared = compare_runs(runs)
+    assert compared["kinds"] == {
+        "a": {
+            "method": {"criteria": 3, "low": 3.0, "high": 3.0, "of": 3.0},
+            "other": {"criteria": 3, "low": 0.0, "high": 9.0, "of": 9.0},
+        },
+        "b": {"answer": {"criteria": 3, "low": 12.0, "high": 12.0, "of": 12.0}},
+    }
+    assert "| 100.0 (3) | 0.0–100.0 (3) |" in as_markdown(compared)
+    assert "kinds" not in compare_runs([make_run(tmp_path / name).path for name in "cd"])

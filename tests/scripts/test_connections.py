@@ -155,6 +155,7 @@ def test_commands_of_data(ingested: Path, data: Path, oracle: str, tmp_path: Pat
         (("tasks", "--data", tmp_path / "data"), (0,), HUB),
         (("dedup", ingested, "--against", data, "--out", tmp_path / "pairs.csv"), (0,), HUB),
         (("translate", ingested, "--model", "oracle", *at, "--retries", 0, "--out", tmp_path / "en"), (0, 1), HUB),
+        (("scheme", "propose", ingested, "--model", "oracle", *at), (0, 1), HUB),
         (("vary", data, "--config", "full", "--share", 1, *vary, "--out", tmp_path / "varied"), (0, 1), HUB),
         (("subsets", "propose", "complex_layout", "--data", data, *sheet), (0,), HUB),
         (("metrics", "--out", tmp_path / "spaces"), (0,), HUB),

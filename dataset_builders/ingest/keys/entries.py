@@ -9,12 +9,14 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
 from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
+from livek12.core.records import Scheme
+from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_title
@@ -30,8 +32,9 @@ _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
     "题号 序号 编号 번호 문항 문항번호 문제번호",
-    "answer": "answer answers key correct correct_answer standard_answer 答案 参考答案 正确答案 标准答案 정답 답",
-    "points": "points point score marks point_value 分值 分数 배점 점수",
+    "answer": "answer answers scheme key correct correct_answer standard_answer "
+    "答案 参考答案 正确答案 标准答案 정답 답",
+    "points": "points point score mark marks point_value 分值 分数 배점 점수",
     "solution": "solution explanation analysis 解析 解答 详解 해설 풀이",
     "elective": "elective part form section_name 选考 选修 部分 卷别 선택과목 과목 영역 형",
 }
@@ -66,6 +69,65 @@ class Entry:
     by_ocr: bool = False
     listed: bool = False
     unread: bool = False
+    scheme: Scheme = field(default_factory=list, hash=False)
+
+
+_PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
+_CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
+_CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
+_UNREAD = "□"
+
+
+def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
+    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1), and the other items.
+
+    A row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
+    total, without which no scheme is made.
+    """
+    rows: list[tuple[str, str, str]] = []
+    rest: list[Item] = []
+    for item in items:
+        table = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+        names = [column_of(name) for name in table[0]] if table else []
+        if names[:1] == ["number"] and [names.count(name) for name in ("number", "answer", "points")] == [1, 1, 1]:
+            answer, points = names.index("answer"), names.index("points")
+            own = [(row[0], row[answer], row[points]) for row in table[1:] if len(row) == len(names)]
+            if any(_CODES.fullmatch(mark) for _, _, mark in own):
+                rows += own
+                continue
+        rest.append(item)
+    by_number: dict[int, list[tuple[str, str, str]]] = {}
+    number = part = ""
+    for cell, text, mark in rows:
+        if match := _PART_CELL.fullmatch(cell):
+            number, part = match[1] or number, squeezed(match[2]) or ("" if match[1] else part)
+        if match and number:
+            by_number.setdefault(int(number), []).append((part, text, mark))
+    return [_by_marks(number, own, where) for number, own in by_number.items()], rest
+
+
+def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> Entry:
+    """The entry of the rows of one question; its scheme is empty unless each row is understood."""
+    sentences: list[str] = []
+    whole, since, total = True, 0, 0
+    for part, text, mark in rows:
+        codes = list(re.finditer(_CODE, mark)) if _CODES.fullmatch(mark) else []
+        if codes and text:
+            for code in codes:
+                dependent, follows = "d" if code["needs"] else "", " ft" if code["follows"] else ""
+                sentences.append(" ".join(filter(None, (f"{dependent}{code['code']}{follows}", part, text))))
+                since += int(code["code"][1])
+        elif not text and re.fullmatch(r"\[?\d{1,2}\]?", mark):
+            worth = int(mark.strip("[]"))
+            whole, since, total = whole and worth == since, 0, total + worth
+        elif text and not mark and sentences:
+            sentences[-1] += f"\n{text}"
+        else:
+            whole = False
+    whole = whole and not since and total > 0 and _UNREAD not in "".join(sentences)
+    prose = "\n".join("  ".join(filter(None, row)) for row in rows)
+    scheme = read_scheme(sentences) if whole else []
+    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=_UNREAD in prose)
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -73,7 +135,7 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
 
     A table with a column for each form gives the form as `elective`; nothing else of that key is read.
     """
-    entries: list[Entry] = []
+    entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for item in items:
         rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
@@ -199,9 +261,10 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
-    entries: list[Entry] = []
+    marked, others = of_mark_schemes(stream.items, name)
+    entries = _weighed(marked, stream.items)
     for page in pages:
-        items = [item for item in stream.items if item.box.page == page.number]
+        items = [item for item in others if item.box.page == page.number]
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
         tables = _table_entries(items, f"{name}, page {page.number}")
         entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
@@ -240,7 +303,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
         own = [(text, line) for text, line in lines if beginning in text]
         named = [line for text, line in own if str(entry.number) in text] or [line for _, line in own]
         sure = min((line.confidence for line in named), default=0.0) if by_ocr else entry.confidence
-        unread = len(entry.answer) > _LABEL and any(line.unread for line in named)
+        unread = entry.unread or (len(entry.answer) > _LABEL and any(line.unread for line in named))
         done.append(replace(entry, confidence=sure, by_ocr=by_ocr, unread=unread))
     return done
 

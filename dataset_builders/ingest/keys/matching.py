@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import count, takewhile
 
 from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
@@ -134,11 +135,14 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     if entry.points is not None and draft.points is None:
         changes["points"] = entry.points
     with_key = draft.model_copy(update=changes)
+    scheme = entry.scheme or marks_in_solution(with_key.solution or "", with_key.points)
+    if scheme and sum(criterion.points for criterion in scheme[0]) == with_key.points:
+        with_key = with_key.model_copy(update={"scheme": scheme})
     if problem:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
-    if entry.by_ocr and answer and not problem and (unsure := _misread(with_key, entry)):
+    if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
-    if entry.unread and answer:
+    if entry.unread and (answer or entry.scheme):
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not answer and not entry.solution:
         with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)

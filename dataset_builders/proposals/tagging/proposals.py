@@ -24,7 +24,7 @@ from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, IngestedPaper
-from livek12.dataset_builders.ingest.folder import STATE, Folder
+from livek12.dataset_builders.ingest.folder import PROPOSED, STATE, Folder
 from livek12.dataset_builders.proposals.tagging.classifier import (
     Difficulty,
     Level,
@@ -64,14 +64,13 @@ UNMEASURED = 0.9
 SUBJECT_MARGIN = 1.5
 """Lead over the next subject's words that a proposal needs."""
 TAGS = ("knowledge_points", "difficulty", "subject")
-PROPOSED = "proposed"
-"""Prefix of doubts on proposals, recognised when proposing again."""
 _FIELDS: dict[str, Any] = {
     "knowledge_points": [],
     "difficulty": None,
     "subject": "",
     "variables": [],
     "reasoning_flow": [],
+    "scheme": [],
 }
 """Proposable fields and their empty values."""
 TASK = "tags/structure"
@@ -293,6 +292,8 @@ def _said(field: str, value: Any) -> str:
 
 
 def _shown(entry: Any) -> str:
+    if isinstance(entry, list):
+        return ", ".join(f"{criterion.points:g} for {criterion.text}" for criterion in entry)
     if isinstance(entry, Variable):
         return f"{entry.name} = {entry.value} [{entry.type}]"
     return f"{entry.step} → {entry.answer}" if isinstance(entry, FlowStep) else str(entry)

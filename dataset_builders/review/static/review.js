@@ -3,6 +3,7 @@
    `send`, is kept in the browser until the server has stored it, and shows as done only then. A field that cannot be
    stored stays as it was typed, says why, and keeps nothing else from being stored. */
 import { DECIDED, KEYS, MARK, REASONS, SIDES, clamp, counted, h, isBroken, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
+import { schemeField, schemeRead } from "./scheme.js";
 
 let by = "", info = null, queue = [], q = null, id = "";
 let filter = { paper: "", state: "todo", doubt: "", order: "unsure" };
@@ -227,6 +228,7 @@ function showRead() {
     h("div", { class: "part" }, h("h4", {}, "Answer ", q.answer_from && h("small", {}, `from ${q.answer_from}`)),
       h("div", { class: "keys" }, html.answer.some(Boolean) ? html.answer.map(one => { const key = h("span", { class: "key" }); key.innerHTML = one; return key; }) : h("span", { class: "none" }, "no key"))),
     html.solution ? h("div", { class: "part" }, h("h4", {}, "Solution"), raw(html.solution, { class: "text" })) : null,
+    schemeRead(html.scheme),
     h("div", { class: "tags" }, [form.subject, form.difficulty, ...form.knowledge_points.split(/[;；,，\n]/)].map(tag => tag.trim()).filter(Boolean).map(tag => h("span", { class: "chip" }, tag))),
     q.versions.length ? showVersions() : null,
     q.comments.length ? h("div", { class: "part" }, h("h4", {}, "Comments"), h("ul", { class: "comments" }, q.comments.map(one => h("li", {}, h("b", {}, one.by), " ", one.text, " ", h("time", {}, one.at.slice(0, 16).replace("T", " ")))))) : null);
@@ -284,11 +286,18 @@ function showForm() {
     h("div", { class: "legend", "data-of": "figures" }, h("span", {}, "Figures ", h("em", {})), h("button", { class: "mini", onclick: () => draw("figure") }, "+ draw ", h("kbd", {}, "F"))), h("div", { class: "thumbs" }),
     listField("options", "Options", true), listField("answer", "Answer, one entry a blank or part", false),
     field("Solution", "solution", bound("solution", "textarea", { rows: 2 })),
+    schemeField(q.form.scheme, { set: scheme => edit({ scheme }), again: showForm, attempt, toast }),
     field("Knowledge points", "knowledge_points", bound("knowledge_points")),
     h("div", { class: "row three" }, field("Subject", "subject", bound("subject")), field("Difficulty", "difficulty", bound("difficulty")), field("Section", "section", bound("section"))),
     q.markdown && h("details", {}, h("summary", {}, "as extracted"), h("pre", {}, q.markdown)));
   showThumbs(); showProblems();
   document.querySelectorAll(".form textarea").forEach(fit);
+}
+
+/* The marks of an answer by the scheme as it is stored. */
+async function attempt(response) {
+  for (let n = 0; waiting.length && n < 50; n += 1) await new Promise(done => setTimeout(done, 100));
+  return ask("try", { by, draft: id, response });
 }
 
 function showThumbs() {

@@ -2,9 +2,10 @@
    Contract: texts are set as text; the only HTML set is the server's, which escapes. A label shows as stored only once the
    server has it on its disk; until then what was said stays in the form. */
 import { h, isBroken, raw, showing } from "./page.js";
+import { marking } from "./criteria.js";
 import { regrade } from "./regrade.js";
 
-const KEYS = [["R", "right"], ["W", "wrong"], ["M", "marks"], ["C  L  D", "an error of this type is there, or not"], ["X", "no error in the reasoning"], ["1 … 5", "kind of error"], ["N", "note"],
+const KEYS = [["R", "right"], ["W", "wrong"], ["M", "marks"], ["C  L  D", "an error of this type is there, or not"], ["X", "no error in the reasoning"], ["1 … 5", "kind of error"], ["1 … 9", "marks of a criterion, one after the other"], ["T", "the next nine criteria"], ["E", "mend the wording of the criterion marked last"], ["N", "note"],
   ["Enter", "store, on to the next"], ["J  K", "next, previous"], ["G", "go to a number"], ["U", "take the label back"], ["O", "override the mark of this answer and its equals; shows what the run decided"], ["Esc", "leave a field"], ["?", "this list"]];
 const PROCESS = ["CIE", "LAE", "DRE"];
 
@@ -50,6 +51,7 @@ async function open(place) {
   at = place;
   said = Object.fromEntries(Object.entries(shown.said || {}).filter(([, value]) => value !== null && value !== ""));
   changed = false;
+  scheme.use(shown, said.criteria);
   document.activeElement?.blur();
   showQueue(); showAnswer(); showForm();
   document.querySelectorAll(".question, .response").forEach(node => { node.scrollTop = 0; });
@@ -92,8 +94,10 @@ function say(more) {
   changed = true;
   showForm();
 }
-const right = () => say({ correct: true, score: "score" in said ? String(shown.full) : "", error_type: "" });
-const wrong = () => say({ correct: false, score: Number(said.score) === shown.full ? "" : said.score });
+const byCriteria = () => shown.criteria.length > 0;
+const scheme = marking({ ask, dialog: (...all) => dialog(...all), toast, trouble: error_ => trouble(error_), by: () => by, say: criteria => say({ criteria }), redraw: () => showForm(), again: () => again() });
+const right = () => byCriteria() ? scheme.every(one => one.marks[0]) : say({ correct: true, score: "score" in said ? String(shown.full) : "", error_type: "" });
+const wrong = () => byCriteria() ? scheme.every(() => 0) : say({ correct: false, score: Number(said.score) === shown.full ? "" : said.score });
 /* One type is said with the others: those that are not pressed are not there. */
 const none = () => Object.fromEntries(PROCESS.map(kind => [kind, false]));
 const error = kind => say({ ...none(), ...Object.fromEntries(PROCESS.map(one => [one, said[one] === true])), [kind]: said[kind] !== true });
@@ -109,21 +113,22 @@ const badMarks = () => "score" in said && !(String(said.score).trim() !== "" && 
 
 function showForm() {
   const button = (text, key, pressed, go, more = {}) => h("button", { class: "act" + (pressed ? " pressed" : ""), "aria-pressed": String(!!pressed), onclick: () => { go(); document.activeElement?.blur(); }, ...more }, text, key && h("kbd", {}, key));
-  const a = shown, judged = PROCESS.every(kind => kind in said);
+  const a = shown, top = $(".criteria ol")?.scrollTop, judged = PROCESS.every(kind => kind in said);
   const focused = typing() ? document.activeElement.name : "";
-  put($(".answers"),
-    h("div", { class: "group" }, button("Right", "R", said.correct === true, right, { "data-say": "right" }), button("Wrong", "W", said.correct === false, wrong, { "data-say": "wrong" }),
-      a.full ? h("label", { class: "marks" }, h("input", { name: "score", inputmode: "decimal", value: said.score ?? "", class: badMarks() ? "bad" : "", "aria-label": "marks", onchange: event => marks(event.target.value) }), ` / ${a.full} `, h("kbd", {}, "M")) : ""),
+  put($(".answers"), a.outdated && h("p", { class: "verdict" }, "The wording of a criterion was mended since you marked this answer: look again."), scheme.panel(),
+    h("div", { class: "group" }, button(byCriteria() ? "All" : "Right", "R", !byCriteria() && said.correct === true, right, { "data-say": "right" }), button(byCriteria() ? "None" : "Wrong", "W", !byCriteria() && said.correct === false, wrong, { "data-say": "wrong" }),
+      a.full && !byCriteria() ? h("label", { class: "marks" }, h("input", { name: "score", inputmode: "decimal", value: said.score ?? "", class: badMarks() ? "bad" : "", "aria-label": "marks", onchange: event => marks(event.target.value) }), ` / ${a.full} `, h("kbd", {}, "M")) : ""),
     a.process_errors.length ? h("div", { class: "group", role: "group", "aria-label": "errors in the reasoning" }, a.process_errors.map(kind => button(`${kind.name} ${kind.title}`, kind.name[0], said[kind.name], () => error(kind.name), { title: kind.meaning, "data-say": kind.name })),
       button("no error", "X", judged && !PROCESS.some(kind => said[kind]), () => say(none()), { "data-say": "none" })) : "",
     a.error_types.length ? h("div", { class: "group", role: "group", "aria-label": "kind of error" }, a.error_types.map((kind, n) => button(kind.title, String(n + 1), said.error_type === kind.name, () => kindOf(kind.name), { title: kind.meaning, "data-say": kind.name }))) : "",
     h("div", { class: "group last" }, h("input", { name: "note", placeholder: "note", "aria-label": "note", maxlength: 4000, value: said.note ?? "", oninput: event => { said.note = event.target.value; changed = true; showSaved(); } }), h("kbd", {}, "N")));
+  if (top) $(".criteria ol").scrollTop = top;
   if (focused) $(`[name=${focused}]`)?.focus();
   showSaved();
 }
 
 function showSaved() {
-  const stored = info.queue[at]?.done;
+  const stored = info.queue[at]?.done || !!shown.said;
   $(".saved").textContent = changed ? "not stored yet" : stored ? "stored" : "";
   $("[data-act=back]").disabled = !stored;
 }
@@ -135,12 +140,14 @@ async function store(withdrawn) {
   if (busy) return;
   if (!withdrawn && badMarks()) return toast(`marks are a number from 0 to ${shown.full}`, true);
   if (!withdrawn && isBroken(said.note || "")) return toast("the note holds half a character: delete it", true);
-  if (!withdrawn && !("correct" in said) && !PROCESS.some(kind => kind in said)) return toast("say whether it is right or wrong", true);
+  if (!withdrawn && !byCriteria() && !("correct" in said) && !PROCESS.some(kind => kind in said)) return toast("say whether it is right or wrong", true);
   busy = true;
   const place = at;
   try {
-    const told = await ask("act", { by, place, said: withdrawn ? { withdrawn: true } : said });
-    info.queue[place].done = told.done;
+    const { correct, score, ...rest } = said;
+    const told = await ask("act", { by, place, said: withdrawn ? { withdrawn: true } : byCriteria() ? { ...rest, criteria: said.criteria || {} } : said });
+    told.places.forEach(equal => { info.queue[equal].done = told.done; });
+    if (told.places.length > 1) toast(`${withdrawn ? "taken back" : "stored"} for ${told.places.length} equal responses`);
     changed = false;
     if (withdrawn) { busy = false; return await open(place); }
     onwards();
@@ -157,6 +164,16 @@ function dialog(title, ...children) {
 const help = () => dialog("Keys", h("dl", { class: "keyslist" }, KEYS.flatMap(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)])));
 function entry(title, value, then) {
   const veil = dialog(title, h("input", { value, "aria-label": title, onkeydown: event => { if (event.key === "Enter") { event.stopPropagation(); const text = event.target.value.trim(); veil.remove(); if (text) then(text); } } }));
+}
+/* A wording was mended: the queue has the answers that are to be looked at again; what was said of this one stays. */
+async function again() {
+  try {
+    await reload();
+    const { said: _, ...anew } = await ask(`answer/${at}?by=${encodeURIComponent(by)}`);
+    shown = { ...shown, ...anew };
+    scheme.use(shown, said.criteria);
+    showQueue(); showForm();
+  } catch (error_) { trouble(error_); }
 }
 /* What was said of the answer stays in the form; only what the run decided is shown anew. */
 const override = () => regrade({ ask, dialog, toast, trouble, place: at, by, then: async () => { if (shown.verdict) { shown = { ...shown, verdict: (await ask(`answer/${at}?by=${encodeURIComponent(by)}`)).verdict }; showAnswer(); } } });
@@ -176,6 +193,7 @@ function pressed(event) {
   const actions = { r: right, w: wrong, m: () => $("[name=score]")?.select(), n: () => $("[name=note]").focus(), j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), u: () => store(true), o: override, g: go, "?": help };
   if (shown.process_errors.length) Object.assign(actions, { c: () => error("CIE"), l: () => error("LAE"), d: () => error("DRE"), x: () => say(none()) });
   shown.error_types.forEach((kind, n) => { actions[n + 1] = () => kindOf(kind.name); });
+  Object.assign(actions, scheme.keys());
   const found = actions[key] || actions[key.toLowerCase()];
   if (found) { event.preventDefault(); found(); }
 }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from tests.dataset_builders.ingest.papers import by_number, page, read
@@ -184,3 +186,46 @@ def test_keys_behind_the_last_question_tell_of_questions_that_were_not_found(tmp
     ]
     apart = csv(tmp_path, "number,answer\n1,A\n2,B\n3,7\n4,C\n9,D\n")  # nothing between: perhaps another's
     assert not [line for line in read(page(*QUESTIONS), key=apart).errors if "not found" in line]
+
+
+# --- mark schemes ---------------------------------------------------------------------------------------------------
+
+HEAD = "Question\tAnswer\tMarks\tGuidance"
+MARKED = {
+    "codes": (["1(a)\tUses $v$\tM1\t", "\t$v = 2$\tA1 ft\toe", "(b)\tsays so\tB1\t", "\t\t3\t"], [1, 1, 1]),
+    "starred and dependent": (["1\ta\t*M1\t", "\tb\tDM1\t", "\tc\tA1 FT\t", "\t\t[3]\t"], [1, 1, 1]),
+    "two marks in a cell": (["1\ta\tM1 A1\t", "\t\t2\t"], [1, 1]),
+    "another total": (["1\ta\tM1\t", "\t\t2\t"], []),
+    "no total": (["1\ta\tM1\t", "\tb\tA1\t"], []),
+    "another way of its own marks": (["1\ta\tM1\t", "\tAlternative method\t\t", "\tb\tM1\t", "\t\t1\t"], []),
+    "a mark for nothing": (["1\t\tM1\t", "\t\t1\t"], []),
+    "a sign that has no letter": (["1\t$□$\tM1\t", "\t\t1\t"], []),
+}
+
+
+def mark_scheme(*rows: str) -> PageBlocks:
+    made = page(HEAD, *rows)
+    lines = [line for block in made.blocks for line in block.lines]
+    return replace(made, blocks=[replace(made.blocks[0], kind="table", lines=lines)])
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_mark_schemes_in_tables(name: str) -> None:
+    rows, points = MARKED[name]
+    (entry,) = entries_of_pages([mark_scheme(*rows)], "key")
+    assert [criterion.points for criteria in entry.scheme for criterion in criteria] == points
+    assert entry.answer == "" and rows[0].split("\t")[1] in (entry.solution or "")
+
+
+def test_a_question_gets_the_scheme_of_its_points() -> None:
+    paper = [page("1. Find how fast the ball falls from rest. [3]", "2. Show that it falls at last. [4]")]
+    rows = ["1\tUses $v$\tM1\t", "\t$v=2$\tA1\t", "\tm/s\tB1\t", "\t\t3\t", "2\tso\tB1\t", "\t\t1\t"]
+    key = AnswerKey(entries=entries_of_pages([mark_scheme(*rows)], "key"), name="key")
+    drafts = by_number(read(*paper, key=key))
+    first, second = (drafts[number].scheme for number in "12")
+    assert [(c.points, c.kind, c.text, c.needs) for c in first[0]] == [
+        (1, "method", "Uses $v$", []),
+        (1, "accuracy", "$v=2$", ["1"]),
+        (1, "independent", "m/s", []),
+    ]
+    assert second == [] and any("the key 1" in doubt.text for doubt in drafts["2"].doubts)

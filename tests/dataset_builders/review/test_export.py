@@ -26,6 +26,11 @@ def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
         store.act(
             "ann", "edit", "alpha-q1", {"fields": {"points": "7", "answer": [" C "], "knowledge_points": "sums; 数列"}}
         )
+        typed = [
+            {"id": "1", "points": "3", "text": WILD, "partial": "1: half"},
+            {"id": "2", "points": "4", "text": "x"},
+        ]
+        store.act("ann", "edit", "alpha-q1", {"fields": {"scheme": [typed]}})
         figure = {"name": "alpha-q2-1.png", "box": RED, "caption": ""}
         store.act("ann", "edit", "alpha-q2", {"figures": [figure]})
         for draft in ("alpha-q1", "alpha-q2"):
@@ -48,6 +53,7 @@ def test_only_what_was_accepted_is_exported_and_builds(tmp_path: Path) -> None:
     build("livek12", str(tmp_path / "out"), tmp_path / "data")
     first, second = load_questions(tmp_path / "data", ["default"], "livek12")
     assert (first.question, first.points, first.answer) == (WILD, 7.0, ["C"])
+    assert [(c.id, c.points, c.text, len(c.partial)) for c in first.scheme[0]] == [("1", 3, WILD, 1), ("2", 4, "x", 0)]
     assert (first.review.state, first.review.by, first.knowledge_points) == ("accepted", "ann", ["sums", "数列"])
     assert second.images[0].bytes == cut.read_bytes()
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from livek12.core.serving.pages import Guard
+from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.review.page import Rendering, make_app
 from livek12.dataset_builders.review.store import ReviewStore
 from livek12.report.markup import render, render_answer
@@ -236,6 +237,27 @@ def test_hostile_text_comes_out_as_text(ports: tuple[int, int]) -> None:
     for said in ([], "x", 7, None):
         assert ask(ports[0], "/review/act", PAGE, {"draft": "alpha-q1", "kind": "comment", "said": said})[0] == 409
     assert ask(ports[0], "/review/act", PAGE, ["x"])[0] == 422
+
+
+def test_a_scheme_is_shown_as_text_and_tried(folder: Path) -> None:
+    def trial(draft: Draft, response: str) -> dict[str, Any]:
+        return {"points": sum(criterion.points for criterion in draft.scheme[0]), "response": response}
+
+    scheme = [[{"id": "<b>", "points": "5", "text": HOSTILE}]]
+    body = {"draft": "beta-q4", "kind": "edit", "said": {"fields": {"scheme": scheme}}}
+    with (
+        ReviewStore(folder) as store,
+        serving(make_app(store, Rendering(render, render_answer), "ann", trial), "127.0.0.1") as port,
+    ):
+        tried = {"draft": "beta-q4", "response": "so"}
+        assert ask(port, "/review/try", PAGE, tried)[0] == 409, "no scheme yet"
+        shown = json.loads(ask(port, "/review/act", PAGE, body)[2])["question"]["html"]["scheme"][0][0]
+        assert "&lt;script&gt;" in shown["html"] and "<script" not in shown["html"]
+        assert json.loads(ask(port, "/review/try", PAGE, tried)[2]) == {"points": 5.0, "response": "so"}
+        body["said"] = {"fields": {"scheme": [[{"id": "1", "points": "4", "text": "x"}]]}}
+        ask(port, "/review/act", PAGE, body)
+        assert "add up to 4 points and the question has 5" in ask(port, "/review/try", PAGE, tried)[2].decode()
+        assert ask(port, "/review/try", {**PAGE, "Origin": "http://evil.test"}, tried)[0] == 403
 
 
 def test_every_action_is_in_the_journal_when_it_is_answered(ports: tuple[int, int], folder: Path) -> None:

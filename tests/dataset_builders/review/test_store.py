@@ -271,6 +271,13 @@ def test_what_makes_no_sense_is_refused_in_one_line_and_not_stored(
         ({"question": "and <image>"}, "for 0 figures"),
         ({"question": "see ![](http://elsewhere.test/x.png)"}, "written into the text"),
         ({"options": [{"label": "A", "text": "x"}, {"label": "A", "text": "y"}]}, "label of its own"),
+        ({"scheme": [[{"id": "1", "points": "2", "text": "x"}]]}, "add up to 2 points and the question has 5"),
+        ({"scheme": [[{"id": "1", "points": "", "text": "x"}]]}, "criterion 1: points"),
+        ({"scheme": [[{"id": "1", "points": "-5", "text": "x"}]]}, "criterion 1: points"),
+        ({"scheme": [[{"id": "1", "points": "5", "text": " "}]]}, "criterion 1 says nothing"),
+        ({"scheme": [[{"id": "1", "points": "5", "text": "x", "needs": "1"}]]}, "need each other"),
+        ({"scheme": [[{"id": "1", "points": "5", "text": "x", "partial": "half"}]]}, "no line like 0.5"),
+        ({"scheme": [[{"id": "1", "points": "5", "text": "x", "kind": "magic"}]]}, "criterion 1: kind"),
     ],
 )
 def test_what_cannot_be_a_question_is_kept_as_typed_but_not_accepted(
@@ -281,6 +288,37 @@ def test_what_cannot_be_a_question_is_kept_as_typed_but_not_accepted(
         store.act("ann", "accept", "alpha-q1", {})
     store.act("ann", "reject", "alpha-q1", {"text": "beyond repair"})
     assert store.board.entry("alpha-q1").state() == "rejected"
+
+
+FIRST = {"id": "1", "points": "2", "text": "names $F$"}
+SECOND = {"id": "2", "points": "3", "text": "finds $a$", "needs": "1", "partial": "1: a wrong sign", "kind": "accuracy"}
+
+
+def test_a_scheme_is_edited_put_in_order_and_kept_through_merges(store: ReviewStore) -> None:
+    plain = store.board.entry("alpha-q1").copy("ann").digest
+    assert plain == "bc81bd6315c0dcffd52a", "decisions on questions without a scheme hold"
+    store.act("ann", "edit", "alpha-q1", {"fields": {"scheme": [[FIRST, SECOND]]}})
+    store.act("ann", "accept", "alpha-q1", {})
+    store.act("bob", "edit", "alpha-q1", {"fields": {"scheme": [[SECOND, FIRST]]}})
+    store.act("bob", "accept", "alpha-q1", {})
+    assert store.board.entry("alpha-q1").differences() == ["scheme"]
+    for number in ("1", "3"):
+        store.act(
+            "ann",
+            "edit",
+            f"alpha-q{number}",
+            {"fields": {"scheme": [[FIRST, SECOND], [{**FIRST, "id": "B", "points": "5"}]]}},
+        )
+    store.act("ann", "merge", "alpha-q1", {"with": "next"})
+    store.act("ann", "merge", "alpha-q1", {"with": "next"})
+    merged = store.board.entry("alpha-q1").draft
+    assert [[criterion.id for criterion in criteria] for criteria in merged.scheme] == [
+        ["A1", "A2", "A3", "A4"],
+        ["B1", "B2", "B3"],
+        ["C1", "C2", "C3"],
+        ["D1", "D2"],
+    ]
+    assert [criterion.needs for criterion in merged.scheme[0]] == [[], ["A1"], [], ["A3"]]
 
 
 def test_an_action_sent_twice_is_stored_once(store: ReviewStore) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from livek12.core.records import Question
-from livek12.core.schemes import marks_in_solution, read_scheme
-from livek12.judges.scheme import equations_of, folded, marks_of, own_words
+from livek12.core.schemes import folded, marks_in_solution, read_scheme
+from livek12.judges.scheme import equations_of, marks_of, own_words
 from tests.engines.scripted_server import Reply, serving
 from tests.judges.helpers import question
 from tests.judges.llm.helpers import marked, panel_scorer
