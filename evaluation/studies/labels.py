@@ -11,6 +11,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,7 +28,7 @@ UNNAMED = "(unnamed)"
 COLUMNS = (
     *("task", "question_id", "trial", "model", "rater", "correct", "score", "max_score"),
     *ERROR_TYPES,
-    *("error_type", "note", "response_sha256", "at", "withdrawn"),
+    *("criteria", "error_type", "note", "response_sha256", "at", "withdrawn"),
 )
 """The labelling page writes `response_sha256` (the response that was read), `at` (so that a rater's later label
 replaces the earlier one) and `withdrawn`."""
@@ -44,8 +45,9 @@ class Label:
     """One person's label of one answer.
 
     `correct` None: only errors are stated; `share`: marks over full marks; `task` None: the id is enough; `errors`:
-    presence of error types (LiveK12Bench, section 2.3); `error_type`: the one kind, by its name in `core.error_types`;
-    `response_sha256`: of the response that was read; `at`: ISO 8601; `place`: file and line.
+    presence of error types (LiveK12Bench, section 2.3); `criteria`: points by criterion of the scheme; `error_type`:
+    the one kind, by its name in `core.error_types`; `response_sha256`: of the response that was read; `at`: ISO 8601;
+    `place`: file and line.
     """
 
     question_id: str
@@ -55,6 +57,7 @@ class Label:
     trial: int
     rater: str
     errors: Mapping[ErrorType, bool] = field(default_factory=dict)
+    criteria: Mapping[str, float] = field(default_factory=dict)
     error_type: str | None = None
     note: str = ""
     model: str | None = None
@@ -66,7 +69,8 @@ class Label:
     @property
     def said(self) -> tuple[object, ...]:
         """Its content, without rater, time and place."""
-        return self.correct, self.share, tuple(sorted(self.errors.items())), self.error_type, self.withdrawn
+        by_name = tuple(sorted(self.errors.items())), tuple(sorted(self.criteria.items()))
+        return self.correct, self.share, *by_name, self.error_type, self.withdrawn
 
 
 Stranger = tuple[Label, str]
@@ -80,13 +84,13 @@ def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[
     """
     files = [files] if isinstance(files, Path) else files
     labels = [label for file in files for label in _of_file(file, warn)]
-    return _of_model(_last_words(labels), model, files)
+    return of_model(_last_words(labels), model, files)
 
 
 def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     labels, bad, unread = list[Label](), 0, set[str]()
     try:
-        for line, row in _rows(file):
+        for line, row in read_rows(file):
             place = f"{file.name}:{line}"
             try:
                 if row is None:
@@ -108,7 +112,8 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     return labels
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+def read_rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+    """The rows of a file by line; None for a line that is no JSON object."""
     refuse_pointer(file)
     with file.open(encoding="utf-8-sig", newline="") as lines:
         if file.suffix.lower() == ".csv":
@@ -154,7 +159,7 @@ def label_of(given: Mapping[str, Any], place: str = "") -> Label:
         raise ValueError(f"{id}: correct is {row['correct']!r}, but score is {row['score']} of {row.get('max_score')}")
     errors = {kind: present for kind in ERROR_TYPES if (present := _yes_no(row, kind)) is not None}
     withdrawn = bool(_yes_no(row, "withdrawn"))
-    if correct is None and share is None and not (errors or row.get("error_type") or withdrawn):
+    if correct is None and share is None and not (errors or row.keys() & {"error_type", "criteria"} or withdrawn):
         raise ValueError(f"{id}: says nothing: neither correct, nor score and max_score, nor an error")
     return Label(
         id,
@@ -164,6 +169,7 @@ def label_of(given: Mapping[str, Any], place: str = "") -> Label:
         _trial(row),
         _text(row, "rater") or UNNAMED,
         errors,
+        _criteria(row),
         _text(row, "error_type"),
         _text(row, "note") or "",
         _text(row, "model"),
@@ -213,6 +219,17 @@ def _share(row: Mapping[str, Any]) -> float | None:
     return score / full
 
 
+def _criteria(row: Mapping[str, Any]) -> dict[str, float]:
+    """Points by criterion, from an object or (CSV) its JSON."""
+    value = row.get("criteria", {})
+    with suppress(ValueError, RecursionError):
+        value = json.loads(value) if isinstance(value, str) else value
+    marks: dict[Any, Any] = value if isinstance(value, dict) else {"": None}
+    if not all(isinstance(mark, int | float) and 0 <= mark < math.inf for mark in marks.values()):
+        raise ValueError(f"{row['question_id']}: criteria is no object of points by criterion")
+    return {str(name): mark for name, mark in marks.items()}
+
+
 def _last_words(labels: Iterable[Label]) -> list[Label]:
     """One label for each rater and answer: the latest where rows have times; without withdrawn ones."""
     latest: dict[tuple[object, ...], Label] = {}
@@ -229,7 +246,7 @@ def _last_words(labels: Iterable[Label]) -> list[Label]:
     return [label for label in latest.values() if not label.withdrawn]
 
 
-def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
+def of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
     """All labels if they are about one model, under whatever name; else those of the run's model."""
     named = {label.model for label in labels if label.model}
     chosen = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]

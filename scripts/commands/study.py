@@ -516,3 +516,12 @@ def completion(
                 ]
     result = {name: completion_study(each) for name, each in ones.items()}
     tell(STUDY, result, as_json, html)
+
+
+@options.subcommand(study, "livek12 study scheme runs/qwen3 --labels ann.jsonl --labels bob.jsonl")
+def scheme(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Measure how far marks in points are from people's: error, QWK, bias, criteria; and people from each other."""
+    from livek12.evaluation.studies.schemes import STUDY, scheme_marks
+
+    result = {name: scheme_marks(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
+    tell(STUDY, result, as_json)

@@ -40,7 +40,7 @@ def row(id: str, benchmark: str = "livek12", task: str = "t", trial: int = 0, te
 def test_every_column_is_read(tmp_path: Path) -> None:
     whole = {
         "task": "t", "question_id": "题", "trial": 2, "model": "m", "rater": "ann", "score": 2, "max_score": 4,
-        "correct": False, "CIE": True, "LAE": 0, "DRE": "no", "error_type": "CIE", "note": "n",
+        "correct": False, "criteria": {"1": 2}, "CIE": True, "LAE": 0, "DRE": "no", "error_type": "CIE", "note": "n",
         "response_sha256": "ab", "at": "2026-11-23T10:00:00+00:00",
     }  # fmt: skip
     [label] = read(tmp_path, whole)
@@ -49,7 +49,7 @@ def test_every_column_is_read(tmp_path: Path) -> None:
     assert label.errors == {"CIE": True, "LAE": False, "DRE": False}
     assert (label.response_sha256, label.at, label.place) == ("ab", whole["at"], "labels.jsonl:1")
     assert {*whole, "withdrawn"} == {*COLUMNS}
-    cells = [",".join(COLUMNS), "t,题,2,m,ann,false,2,4,yes,0,no,CIE,n,ab,2026-11-23T10:00:00+00:00,"]
+    cells = [",".join(COLUMNS), 't,题,2,m,ann,false,2,4,yes,0,no,"{""1"": 2}",CIE,n,ab,2026-11-23T10:00:00+00:00,']
     [typed] = read(tmp_path, *cells, name="labels.csv")
     assert typed.said == label.said
     assert typed.place == "labels.csv:2"
