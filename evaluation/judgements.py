@@ -46,6 +46,8 @@ COLUMNS = ("task", "question_id", "trial", "model", "response_sha256", "prompt")
 SAYING = ("score", "criteria", "verdict", "reply")
 """Columns with a judgement, of which a row has one at least."""
 JUDGE_NAME = r"\w[\w.\-/:+ ]{0,79}"
+RECORDED: Final = " recorded-"
+"""In a judge's version, before the hash of its files."""
 CONFIG: Final = GradingConfig()
 _Json = Mapping[str, Any]
 
@@ -74,7 +76,7 @@ def import_judgements(run: RunFolder, files: Sequence[Path], judge: str, warn: C
         raise UserError(f"--judge {one_line(judge, 40)!r}: give a name of letters, digits and . - / : +")
     answers = _by_answer(run, files, warn)
     spec, digest = run.spec(), hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
-    version = f"{judge_version(CONFIG)} recorded-{digest}+{judge.replace(' ', '_')}"
+    version = f"{judge_version(CONFIG)}{RECORDED}{digest}+{judge.replace(' ', '_')}"
     prompts = {judgement.prompt for _, own in answers for judgement in own}
     counts = Counter[str]()
     with run.writer("verdicts") as writer:
