@@ -29,6 +29,7 @@ from livek12.evaluation.studies.labels import Label, fit_labels, of_model, read_
 from livek12.judges.grade import GradingConfig, judge_version, total
 from livek12.judges.llm.forms import Invalid
 from livek12.judges.recorded import (
+    RECORDED,
     Award,
     outcome_of,
     points_by_name,
@@ -46,15 +47,13 @@ COLUMNS = ("task", "question_id", "trial", "model", "response_sha256", "prompt")
 SAYING = ("score", "criteria", "verdict", "reply")
 """Columns with a judgement, of which a row has one at least."""
 JUDGE_NAME = r"\w[\w.\-/:+ ]{0,79}"
-RECORDED: Final = " recorded-"
-"""In a judge's version, before the hash of its files."""
 CONFIG: Final = GradingConfig()
 _Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class RecordedMark:
-    """One recorded judgement of one answer: an award, or the problem that leaves it open."""
+    """One judgement of one answer: an award, or why there is none."""
 
     place: str
     prompt: str
@@ -66,12 +65,12 @@ class RecordedMark:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """The content that a second judgement by the same prompt may repeat."""
+        """The repeatable content."""
         return self.award, self.problem
 
 
 def import_judgements(run: RunFolder, files: Sequence[Path], judge: str, warn: Callable[[str], None]) -> Counter[str]:
-    """Writes recorded judgements into a run as a marking of its own; returns counts of answers."""
+    """Writes judgements into a run as a marking of its own; returns counts of answers."""
     if not re.fullmatch(JUDGE_NAME, judge):
         raise UserError(f"--judge {one_line(judge, 40)!r}: give a name of letters, digits and . - / : +")
     answers = _by_answer(run, files, warn)
@@ -165,7 +164,7 @@ def _label(place: str, row: _Json) -> Label:
 
 
 def _judgement(place: str, row: _Json, answer: Row) -> RecordedMark:
-    """The judgement of a row; ValueError for a mark that there cannot be."""
+    """The judgement of a row; ValueError for an impossible mark."""
     criteria, prompt = criteria_of(answer.question), str(row.get("prompt") or "")
     full, reply = _maximum(row, answer.question), row.get("reply")
     reason = str(row.get("rationale") or "")

@@ -26,12 +26,12 @@ class SchemeJudgeConfig(vf.JudgeConfig):  # type: ignore[misc]
     """Options of the judge.
 
     Attributes:
-        path: a file of criteria as `RubricJudge` takes it, or of a marking scheme; else the task's `scheme` counts.
-        weights: points of criteria by name, in place of the file's.
-        models: who decides what the rules leave open, as `livek12 judge --judge` takes them; "" for the rules alone.
-        question_field: field of the task with the question; "" for its prompt.
-        answer_field: field of the task with the final answer; "" for none.
-        undecided: reward of open answers, or "low" for what is earned so far; None makes them an error.
+        path: criteria as `RubricJudge` takes them, or a marking scheme; default: the task's `scheme`.
+        weights: points of criteria by name.
+        models: for what the rules leave open, as `livek12 judge --judge`.
+        question_field: of the task; default its prompt.
+        answer_field: of the task, with the final answer.
+        undecided: reward of open answers, or "low"; None makes them an error.
     """
 
     path: Path | None = None

@@ -18,6 +18,8 @@ from livek12.core.schemes import ALMOST_SHARE, PARTIAL_SHARE
 from livek12.judges.base import Outcome
 from livek12.judges.llm.forms import Earned, Earnings, Invalid
 
+RECORDED = " recorded-"
+"""In the version of a judge whose judgements were recorded, before the hash of its files."""
 WORDS: Mapping[str, float] = {"correct": 1.0, "almost": ALMOST_SHARE, "partial": PARTIAL_SHARE, "incorrect": 0.0}
 """Shares of the points of a verdict without a number, as IMO-GradingBench gives them."""
 FULL_OF_WORDS = 7
@@ -45,24 +47,14 @@ _WORD = re.compile(
 
 @dataclass(frozen=True)
 class Award:
-    """A share of the points, or a decision on each criterion of the scheme."""
+    """A share of the points, or a decision on each criterion."""
 
     share: float | None
     criteria: tuple[Earned | Invalid, ...] = ()
 
 
 def read_reply(text: str, criteria: Sequence[SchemeCriterion], full: float | None, words: str) -> Award:
-    """The award of a reply.
-
-    Args:
-        text: the reply.
-        criteria: the scheme's; none without one.
-        full: full marks, for numbers without their maximum; None if unknown.
-        words: the response, in which quotations of our own form have to be.
-
-    Raises:
-        Unreadable: it concludes in none of the forms, or contradicts itself.
-    """
+    """The award of a reply; `full` marks count for numbers without a maximum, `words` are those of the response."""
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
     if (fields := _object(text)) is not None:
@@ -89,7 +81,7 @@ def outcome_of(share: float | None) -> Outcome:
 
 
 def share_of(points: Any, full: Any) -> float:
-    """The share of the points; `Unreadable` for no mark, or one above the maximum."""
+    """The share of the points; `Unreadable` for no mark."""
     if full is None:
         raise Unreadable(f"awards {_shown(points)} points and says no maximum")
     try:
@@ -102,7 +94,7 @@ def share_of(points: Any, full: Any) -> float:
 
 
 def share_of_word(word: str, full: float | None) -> float:
-    """The share of a verdict of `WORDS`; of other maxima than theirs only full marks and none."""
+    """The share of one of `WORDS`; of other maxima only full marks and none."""
     share = WORDS.get(word.strip().lower())
     if share is None or (0 < share < 1 and full not in (None, FULL_OF_WORDS)):
         raise Unreadable(f"says {glimpse(word)}, which tells no points of {'any' if full is None else f'{full:g}'}")
@@ -110,14 +102,14 @@ def share_of_word(word: str, full: float | None) -> float:
 
 
 def points_by_place(points: Sequence[Any], criteria: Sequence[SchemeCriterion]) -> Award:
-    """The award of one number a criterion, in the order of the scheme."""
+    """One number a criterion, in their order."""
     if len(points) != len(criteria):
         raise Unreadable(f"decides {len(points)} criteria, where the scheme has {len(criteria)}")
     return points_by_name({c.id: mark for c, mark in zip(criteria, points, strict=True)}, criteria)
 
 
 def points_by_name(points: Mapping[str, Any], criteria: Sequence[SchemeCriterion]) -> Award:
-    """The award of numbers by the ids of criteria, all of them and no others."""
+    """One number for the id of each criterion."""
     ids = [criterion.id for criterion in criteria]
     if invented := [name for name in points if name not in ids]:
         raise Unreadable(f"decides criterion {glimpse(invented[0])}, which the scheme lacks")

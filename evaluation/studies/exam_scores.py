@@ -19,11 +19,11 @@ from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.text import one_line
-from livek12.evaluation.judgements import RECORDED
 from livek12.evaluation.pairs import JudgedPair, rule_verdict
 from livek12.evaluation.studies.study import Share, Study, mean_share
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig
+from livek12.judges.recorded import RECORDED
 from livek12.judges.scheme import bounds, by_rules, hold_needs
 from livek12.report.marks import points
 from livek12.tasks.extraction.regions import spoken

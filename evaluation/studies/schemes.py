@@ -37,10 +37,7 @@ CriterionMarks = tuple[tuple[str, str], str, float, float, float]
 
 @dataclass(frozen=True)
 class MarkPair:
-    """Two marks of one answer: `given` and the bounds of the other, in points of `full`.
-
-    `criteria`: of those that both decided, the name, kind, points of each, and full points.
-    """
+    """Two marks of one answer, `given` and the bounds of the other, and of the criteria that both decided."""
 
     given: float
     low: float
@@ -125,7 +122,7 @@ def figures(marks: Sequence[MarkPair]) -> dict[str, Any]:
 
 
 def _bands(decided: Sequence[MarkPair]) -> dict[str, Any]:
-    """By the band of the given mark: its number, the bias and the error, in shares."""
+    """Bias and error by the band of the given mark, in shares."""
     bands: dict[str, list[float]] = {band: [] for band in BANDS}
     for mark in decided:
         bands[_band(mark.given / mark.full)].append((mark.low - mark.given) / mark.full)
@@ -141,7 +138,7 @@ def _band(share: float) -> str:
 
 
 def _criteria(marks: Sequence[MarkPair]) -> dict[str, Any]:
-    """Agreement on criteria: all of them, by kind, and each; and answers with all of them the same."""
+    """Agreement on all criteria, by kind, and on each."""
     by_kind: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
     each: defaultdict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
     for mark in marks:
@@ -168,7 +165,7 @@ def _criteria(marks: Sequence[MarkPair]) -> dict[str, Any]:
 
 
 def _alike(points: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
-    """Agreement on the points of criteria, and on whether they are earned whole."""
+    """Agreement on points, and on full ones."""
     earned = [[mark >= full - _SAME for mark in own] for *own, full in points]
     whole = binary_agreement([a for a, _ in earned], [b for _, b in earned])
     lost = binary_agreement([not a for a, _ in earned], [not b for _, b in earned])
