@@ -220,19 +220,10 @@ def _verdict(row: Row, judgements: Sequence[RecordedMark], judge: str) -> Verdic
     key, quorum = row.response.key, len(judgements) // 2 + 1
     awards = [judgement.award for judgement in judgements if judgement.award]
     by_criterion = bool(awards) and all(award.criteria for award in awards)
-    criteria: list[SchemeCriterion | None] = [*criteria_of(row.question)] if by_criterion else [None]
-    votes = [[_vote(j, criterion, place, judge) for j in judgements] for place, criterion in enumerate(criteria)]
-    gold = "; ".join(row.question.answer)
-    parts = [_part(c, gold, own, quorum) for c, own in zip(criteria, votes, strict=True)]
+    votes = _votes(row.question, judgements, judge, by_criterion)
+    parts = [_part(row.question, criterion, own, quorum) for criterion, own in votes]
     verdict = total(row.question, key, parts, CONFIG)
-    if by_criterion:
-        alone = (
-            [_part(c, gold, [own[n]], 1) for c, own in zip(criteria, votes, strict=True)] for n in range(len(votes[0]))
-        )
-        marks = [total(row.question, key, own, CONFIG).points for own in alone]
-        shares = [points / verdict.max_points for points in marks if points is not None]
-    else:
-        shares = [award.share for award in awards if award.share is not None]
+    shares = [share for share in (_share(row, judgement, judge) for judgement in judgements) if share is not None]
     if len(shares) >= quorum:  # the median of the marks, which that of each criterion need not add up to
         share = median(shares)
         points = round(share * verdict.max_points, 9)
@@ -250,6 +241,27 @@ def _verdict(row: Row, judgements: Sequence[RecordedMark], judge: str) -> Verdic
         scaled = {name: getattr(verdict, name) for name in ("points", "low", "high", "max_points")}
         verdict = verdict.model_copy(update={n: None if v is None else round(v * full, 9) for n, v in scaled.items()})
     return stamped(verdict, row.response)
+
+
+def _share(row: Row, judgement: RecordedMark, judge: str) -> float | None:
+    """The share of the points that one judgement gives; None while criteria of it are open."""
+    assert row.response is not None
+    if judgement.award is None or not judgement.award.criteria:
+        return judgement.award.share if judgement.award else None
+    votes = _votes(row.question, [judgement], judge, by_criterion=True)
+    verdict = total(row.question, row.response.key, [_part(row.question, c, own, 1) for c, own in votes], CONFIG)
+    return None if verdict.points is None else verdict.points / verdict.max_points
+
+
+_Votes = list[tuple[Vote, str | None]]
+
+
+def _votes(
+    question: Question, judgements: Sequence[RecordedMark], judge: str, by_criterion: bool
+) -> list[tuple[SchemeCriterion | None, _Votes]]:
+    """The votes on each criterion, or on the whole (None)."""
+    criteria: list[SchemeCriterion | None] = [*criteria_of(question)] if by_criterion else [None]
+    return [(c, [_vote(own, c, place, judge) for own in judgements]) for place, c in enumerate(criteria)]
 
 
 def _vote(
@@ -271,16 +283,14 @@ def _vote(
     return Vote(judge=name, decision=outcome_of(share), score=share, reason=reason, raw=raw), quote
 
 
-def _part(
-    criterion: SchemeCriterion | None, gold: str, votes: Sequence[tuple[Vote, str | None]], quorum: int
-) -> PartVerdict:
+def _part(question: Question, criterion: SchemeCriterion | None, votes: _Votes, quorum: int) -> PartVerdict:
     shares = [vote.score for vote, _ in votes if vote.score is not None]
     score = median(shares) if len(shares) >= quorum else None
     reasons = dict.fromkeys(vote.reason for vote, _ in votes if (vote.score is None) == (score is None))
     return PartVerdict(
         name=criterion.id if criterion else None,
         answer=next((quote for _, quote in votes if quote), None),
-        gold=criterion.text if criterion else gold,
+        gold=criterion.text if criterion else "; ".join(question.answer),
         decision=outcome_of(score),
         score=score,
         decided_by="panel" if len(votes) > 1 else "llm",

@@ -29,20 +29,21 @@ MARKS = ("points", "score", "awarded", "points_awarded", "earned", "mark", "grad
 FULL = ("max_points", "max_score", "out_of", "maximum", "full_marks")
 VERDICTS = ("verdict", "label", "grade", "prediction", "response", "assessment")
 _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
-_POINTS = r"\s*(?:points?|pts?|marks?|分)?\s*"
-_SHARE = rf"(?P<points>{_NUMBER})(?:{_POINTS}(?:/|out of|of)\s*(?P<full>{_NUMBER}))?{_POINTS}"
-_FENCED = re.compile(r"```json\s*\n(?P<fence>[^`]+)```|<json>(?P<tag>[^<]+(?:<(?!/json>)[^<]*)*)</json>", re.IGNORECASE)
-_VECTOR = re.compile(rf"\{{\s*(?P<values>{_NUMBER}(?:\s*,\s*{_NUMBER}){{0,99}}),?\s*\}}")
-_TAGGED = re.compile(rf"<(?P<tag>points?|score|grade|mark)>\s*{_SHARE}</(?P=tag)>", re.IGNORECASE)
-_BOXED = re.compile(rf"\\boxed\{{\s*{_SHARE}\}}")
+_GAP = r"\s{0,9}"
+_POINTS = rf"{_GAP}(?:(?:points?|pts?|marks?|分){_GAP})?"
+_SHARE = rf"(?P<points>{_NUMBER}){_POINTS}(?:(?:/|out of|of){_GAP}(?P<full>{_NUMBER}){_POINTS})?"
+_VECTOR = re.compile(rf"\{{{_GAP}(?P<values>{_NUMBER}(?:{_GAP},{_GAP}{_NUMBER}){{0,99}}){_GAP},?{_GAP}\}}")
+_TAGGED = re.compile(rf"<(?P<tag>points?|score|grade|mark)>{_GAP}{_SHARE}</(?P=tag)>", re.IGNORECASE)
+_BOXED = re.compile(rf"\\boxed\{{{_GAP}{_SHARE}\}}")
 _SAID = re.compile(
-    rf"(?:(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分)\s*(?:is|=|:|：)?\s*)?{_SHARE}\.?",
+    rf"(?:(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分){_GAP}(?:(?:is|=|:|：){_GAP})?)?{_SHARE}\.?",
     re.IGNORECASE,
 )
 _WORD = re.compile(
-    rf"(?:(?:final )?(?:verdict|grade|label|assessment|judge?ment)\s*[:：]\s*)?(?P<word>{'|'.join(WORDS)})\.?",
+    rf"(?:(?:final )?(?:verdict|grade|label|assessment|judge?ment){_GAP}[:：]{_GAP})?(?P<word>{'|'.join(WORDS)})\.?",
     re.IGNORECASE,
 )
+_FENCES = (("```json", "```"), ("<json>", "</json>"))
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,11 @@ def _of_object(text: str, fields: Json, criteria: Sequence[SchemeCriterion], ful
 
 
 def _last_fence(text: str) -> str:
-    fences = [match["fence"] or match["tag"] for match in _FENCED.finditer(text)]
-    return fences[-1] if fences else ""
+    for begin, end in _FENCES:
+        start, stop = text.rfind(begin), text.rfind(end)
+        if 0 <= start < stop:
+            return text[start + len(begin) : stop]
+    return ""
 
 
 def _mark(fields: Json) -> tuple[float | None, float | None]:

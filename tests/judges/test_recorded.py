@@ -78,3 +78,13 @@ def test_marks(reply: str, full: float | None, share: float) -> None:
 def test_no_mark(reply: str, full: float | None, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason.replace("'", ".")):
         read_reply(reply, CRITERIA, full, RESPONSE)
+
+
+SPACES = " " * 190_000
+LONG = ["<json>" * 30_000, "{1," * 60_000, f"1 {SPACES}x", f"<score>1{SPACES}", "```json{" * 20_000]
+
+
+@pytest.mark.parametrize("reply", LONG)
+def test_long_replies_cost_no_time(reply: str) -> None:
+    with pytest.raises(Unreadable):
+        read_reply(reply, CRITERIA, 4, RESPONSE)
