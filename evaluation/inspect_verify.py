@@ -1,7 +1,7 @@
 """The entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
 
-Contract: the scorer uses the question, the choices and, in the sample's metadata, `question_type`, `unit` and
-`subject`; several targets are alternatives. An undecided sample is NaN, never 0: `accuracy` counts it as wrong,
+Contract: the scorer uses the question, the choices and, in the sample's metadata, `question_type`, `unit`, `subject`
+and `scheme`; several targets are alternatives. An undecided sample is NaN, never 0: `accuracy` counts it as wrong,
 `accuracy_high` as right.
 """
 
@@ -73,6 +73,8 @@ def _row(state: TaskState, target: Target) -> dict[str, Any]:
     choices = [choice.value for choice in state.choices] if state.choices else []
     fields = {name: state.metadata[name] for name in _KNOWN if isinstance((state.metadata or {}).get(name), str)}
     golds = [text for text in target.target if text.strip()]
+    if scheme := (state.metadata or {}).get("scheme"):
+        fields["scheme"] = scheme
     return {
         **fields,
         "gold": ANY_OF.join(golds) if golds else "",
@@ -86,5 +88,7 @@ def _row(state: TaskState, target: Target) -> dict[str, Any]:
 
 def _told(judged: Judgement) -> dict[str, Any]:
     fields = {name: getattr(judged, name) for name in ("decision", "score", "decided_by", "judge", "extracted")}
+    if judged.criteria:
+        fields |= {name: getattr(judged, name) for name in ("points", "low", "high", "max_points", "criteria")}
     plain: dict[str, Any] = json.loads(json.dumps(fields))
     return plain

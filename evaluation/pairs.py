@@ -260,8 +260,9 @@ def _scheme(row: Json) -> Scheme:
     if row.get("scheme") in (None, "", []):
         return []
     try:
-        scheme = read_scheme(row["scheme"])
-        check_scheme(scheme, None, _points(row))
+        points = _points(row)
+        scheme = read_scheme(row["scheme"], sum(points) or None)
+        check_scheme(scheme, None, points)
     except ValueError as error:
         raise BadPair(one_line(error, 300)) from None
     return scheme

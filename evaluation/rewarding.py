@@ -29,7 +29,9 @@ KEYS = ("gold", "ground_truth", "answer", "solution")
 """Columns of keys; the first that says something holds the key of a row."""
 QUESTIONS = ("question", "problem")
 OPTIONS = ("options", "choices")
-PASSED = ("question_type", "unit", "variables", "language", "part_points")
+PASSED = ("question_type", "unit", "variables", "language", "part_points", "scheme")
+LOW = "low"
+"""In place of a value for undecided rows: the share of the points that is earned whatever is open."""
 _TURN = re.compile(
     r"<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user|<｜User｜>|\[INST\]"
     r"|^[ \t#*]{0,9}(?:Question|Problem|User|Human|Instruction|Q|问题|题目|用户|질문|문제)[*]{0,2}[ \t]?\d{0,4}[:：]",
@@ -74,16 +76,24 @@ def _share() -> int | None:
     return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
 
 
-def rewards_of(judgements: Sequence[Judgement], undecided: float | None) -> list[float | None]:
-    """Share of the points of each; `undecided` for open ones."""
+def rewards_of(judgements: Sequence[Judgement], undecided: float | str | None) -> list[float | None]:
+    """Share of the points of each; `undecided` for open ones, or their least share with `LOW`."""
+    if isinstance(undecided, str):
+        if undecided != LOW:
+            raise UserError(f"undecided {undecided!r:.40}: give a number, None or {LOW!r}")
+        return [_least(judgement) if judgement.score is None else judgement.score for judgement in judgements]
     return [undecided if judgement.score is None else judgement.score for judgement in judgements]
+
+
+def _least(judgement: Judgement) -> float:
+    return judgement.low / judgement.max_points if judgement.low and judgement.max_points else 0.0
 
 
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
     """Rows of a call of TRL; UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
-    if not any(name in there for name in (*KEYS, "variables")):
+    if not any(name in there for name in (*KEYS, "variables", "scheme")):
         raise UserError(f"the data set has no column of keys: name one of them {', '.join(KEYS)}")
     for name, values in there.items():
         if len(values) != len(completions):
@@ -127,7 +137,7 @@ def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any
     return rows
 
 
-def verl_scores(judgements: Sequence[Judgement], undecided: float) -> list[Row]:
+def verl_scores(judgements: Sequence[Judgement], undecided: float | str) -> list[Row]:
     """Scores for verl, with fields that it logs."""
     return [
         {
@@ -155,7 +165,7 @@ def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequen
     return rows
 
 
-def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float) -> dict[str, Any]:
+def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float | str) -> dict[str, Any]:
     """Values for OpenRLHF."""
     try:
         import torch

@@ -28,10 +28,11 @@ _log = logging.getLogger(__name__)
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
-    """Question as `verifiers` carries it; `row` is the judge's, without the response."""
+    """Question as `verifiers` carries it; `row` is the judge's, without the response, `scheme` for `SchemeJudge`."""
 
     row: dict[str, Any] = {}
     key: str = ""
+    scheme: list[Any] = []
 
 
 class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
@@ -118,7 +119,9 @@ def _why_not(document: Document, releases: set[str]) -> bool:
 def _data(document: Document) -> ExamData:
     question = document.question
     parts = [part.text or "" for message in document.request.messages for part in message.content]
-    return ExamData(id=question.id, name=question.id, prompt="\n".join(parts), row=_row(question), key=document.target)
+    scheme = [[criterion.model_dump(exclude_defaults=True) for criterion in criteria] for criteria in question.scheme]
+    about = {"row": _row(question), "key": document.target, "scheme": scheme}
+    return ExamData(id=question.id, name=question.id, prompt="\n".join(parts), **about)
 
 
 def _row(question: Question) -> dict[str, Any]:

@@ -45,6 +45,7 @@ GROUPS = {
     },
     "Judging": {
         "judge": "Mark the responses of a run folder.",
+        "import-judgements": "Mark a run by the recorded marks, or replies, of a judge.",
         "judge-pairs": "Judge responses beside their reference answers, without a run folder.",
         "serve-judge": "Judge over HTTP, for trainers and other programs.",
         "label-plan": "Choose the answers of a run that people should label.",

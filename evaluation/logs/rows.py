@@ -25,6 +25,8 @@ ANY_OF: Final = " ## "
 """Between keys of which any one is right (`judges.grade`)."""
 MOST_TRIALS: Final = 10_000
 NO_ANSWER: Final = "the log has no answer"
+_OF_PAIRS: Final = ("scheme", "part_points", "solution")
+"""Fields of `judge-pairs` that plain JSON lines may have."""
 _thinking = Thinking()
 
 
@@ -51,6 +53,7 @@ def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -
         "options": options,
         "response": next((answer["response"] for answer in given if answer), ""),
     }
+    row |= {name: entry.raw[name] for name in _OF_PAIRS if parts and entry.raw.get(name)}
     question = _read(row)
     if entry.trial + len(given) > MOST_TRIALS:
         raise BadPair(f"is of a later trial than a run may have ({MOST_TRIALS:,})")
@@ -58,7 +61,8 @@ def asked(entry: LogEntry, fields: Fields, task: str, model: str, parts: bool) -
         _outcome(Key(task=task, question_id=entry.id, trial=entry.trial + count), answer, model)
         for count, answer in enumerate(given or ({},))
     )
-    return LoggedQuestion(question, outcomes, _scores(entry, fields), any(key.strip() for key in question.answer))
+    has_key = bool(question.scheme) or any(key.strip() for key in question.answer)
+    return LoggedQuestion(question, outcomes, _scores(entry, fields), has_key)
 
 
 def _read(row: dict[str, Any]) -> Question:

@@ -83,13 +83,13 @@ def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[
     """
     files = [files] if isinstance(files, Path) else files
     labels = [label for file in files for label in _of_file(file, warn)]
-    return _of_model(_last_words(labels), model, files)
+    return of_model(_last_words(labels), model, files)
 
 
 def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     labels, bad, unread = list[Label](), 0, set[str]()
     try:
-        for line, row in _rows(file):
+        for line, row in read_rows(file):
             place = f"{file.name}:{line}"
             try:
                 if row is None:
@@ -111,7 +111,8 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     return labels
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+def read_rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+    """The rows of a file by line; None for a line that is no JSON object."""
     refuse_pointer(file)
     with file.open(encoding="utf-8-sig", newline="") as lines:
         if file.suffix.lower() == ".csv":
@@ -157,7 +158,7 @@ def label_of(given: Mapping[str, Any], place: str = "") -> Label:
         raise ValueError(f"{id}: correct is {row['correct']!r}, but score is {row['score']} of {row.get('max_score')}")
     errors = {kind: present for kind in ERROR_TYPES if (present := _yes_no(row, kind)) is not None}
     withdrawn = bool(_yes_no(row, "withdrawn"))
-    if correct is None and share is None and not (errors or row.get("error_type") or withdrawn):
+    if correct is None and share is None and not (errors or row.keys() & {"error_type", "criteria"} or withdrawn):
         raise ValueError(f"{id}: says nothing: neither correct, nor score and max_score, nor an error")
     return Label(
         id,
@@ -245,7 +246,7 @@ def _last_words(labels: Iterable[Label]) -> list[Label]:
     return [label for label in latest.values() if not label.withdrawn]
 
 
-def _of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
+def of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
     """All labels if they are about one model, under whatever name; else those of the run's model."""
     named = {label.model for label in labels if label.model}
     chosen = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]

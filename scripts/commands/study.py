@@ -516,3 +516,33 @@ def completion(
                 ]
     result = {name: completion_study(each) for name, each in ones.items()}
     tell(STUDY, result, as_json, html)
+
+
+@options.subcommand(study, "livek12 study scheme runs/qwen3 --labels ann.jsonl --labels bob.jsonl")
+def scheme(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+    """Measure how far marks in points are from people's: error, QWK, bias, criteria; and people from each other."""
+    from livek12.evaluation.studies.schemes import STUDY, scheme_marks
+
+    result = {name: scheme_marks(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
+    tell(STUDY, result, as_json)
+
+
+@options.subcommand(study, "livek12 study exam-scores runs/qwen3 --medals IPhO_2025:gold=19.7,silver=12.1,bronze=7.2")
+def exam_scores(
+    runs: Runs,
+    medals: Annotated[
+        list[str] | None, options.Opt("Limits of an exam: EXAM:MEDAL=POINTS,…; may be given again.", metavar="LIMITS")
+    ] = None,
+    task: Tasks = "",
+    way: Way = "",
+    as_json: options.Json = False,
+) -> None:
+    """Add up each exam's points: by answers alone, and by the better of answer and steps (HiPhO); medals by limits."""
+    from livek12.evaluation.studies.exam_scores import STUDY, exam_scores, medal_limits
+    from livek12.judges.jury import JudgeOptions, Jury
+
+    limits = medal_limits(medals or [])
+    taken = rows_of(folders(runs), choice(task, way), together=False)
+    with Jury(JudgeOptions()) as judges:
+        result = {name: exam_scores(rows, judges.cascade, limits) for name, rows in taken.items()}
+    tell(STUDY, result, as_json)

@@ -17,7 +17,7 @@ def accuracy_reward(
     solution: Sequence[Any] | None = None,
     *,
     prompts: Sequence[Any] | None = None,
-    undecided: float | None = None,
+    undecided: float | str | None = None,
     workers: int | None = None,
     judge: str | None = None,
     log_extra: Callable[[str, list[Any]], None] | None = None,
@@ -31,12 +31,13 @@ def accuracy_reward(
         solution: the keys, unless a column `gold`, `ground_truth` or `answer` has them; a worked solution is read for
             the answer that it commits to.
         prompts: read for the question where no column `question` or `problem` has it.
-        undecided: the reward of what the rules leave open; None takes the completion out of its group's baseline.
+        undecided: the reward of what the rules leave open; None takes the completion out of its group's baseline,
+            "low" gives the share of the points that its marking scheme has earned so far.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a completion open.
         log_extra: TRL's; gets decisions and reasons.
         log_metric: TRL's; gets the share of undecided completions, which is otherwise logged.
-        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language` and others of
+        columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language`, `scheme` and others of
             docs/judge-pairs.md; the rest is ignored.
 
     Raises:
@@ -56,7 +57,7 @@ def compute_score(
     ground_truth: Any,
     extra_info: Any = None,
     *,
-    undecided: float = 0.0,
+    undecided: float | str = 0.0,
     workers: int | None = None,
     judge: str | None = None,
     **_: Any,
@@ -67,8 +68,8 @@ def compute_score(
         data_source: verl's name of the data set.
         solution_str: the response.
         ground_truth: the key; a list has one entry a part.
-        extra_info: may hold `question`, `question_type`, `options`, `unit`, `variables`, `language`.
-        undecided: the score of what the rules leave open; verl knows no None.
+        extra_info: may hold `question`, `question_type`, `options`, `unit`, `variables`, `language`, `scheme`.
+        undecided: the score of what the rules leave open, or "low" (as for TRL); verl knows no None.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a response open.
 
@@ -87,7 +88,7 @@ def compute_scores(
     ground_truths: Sequence[Any],
     extra_infos: Sequence[Any] | None = None,
     *,
-    undecided: float = 0.0,
+    undecided: float | str = 0.0,
     workers: int | None = None,
     judge: str | None = None,
     **_: Any,
@@ -103,7 +104,7 @@ def reward_func(
     prompts: Sequence[str],
     labels: Sequence[Any],
     *,
-    undecided: float = 0.0,
+    undecided: float | str = 0.0,
     workers: int | None = None,
     judge: str | None = None,
     **_: Any,
@@ -114,7 +115,7 @@ def reward_func(
         queries: each prompt with its response.
         prompts: the prompts; one is the question where its label names none.
         labels: the keys; a mapping is a row of docs/judge-pairs.md without its response.
-        undecided: the reward of what the rules leave open; OpenRLHF knows no None.
+        undecided: the reward of what the rules leave open, or "low" (as for TRL); OpenRLHF knows no None.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a response open.
 

@@ -66,6 +66,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": "", "gold": "1", "response": "1", **dict.fromkeys(FIELDS[2:])},
     {"gold": "5", "response": "5 m", "part_units": ["m"], "subject": "physics", "finish_reason": "length"},
     {"gold": "5", "response": "5", "images": ["data:image/png;base64,AAAA", {"bytes": "AAAA"}], "language": "en"},
+    {"response": "So $m a = F$.", "scheme": [[{"points": 2, "text": "the law", "expression": "F = m a"}]]},
 ]
 HOSTILE: list[dict[str, Any]] = [
     {"gold": "7", "response": "\ud800\ud800 \\boxed{7}"},

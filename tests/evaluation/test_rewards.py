@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 import os
 import pickle
@@ -56,6 +57,21 @@ def test_trl_gets_none_where_nobody_could_decide() -> None:
     assert rewards.accuracy_reward(SAID, KEYS) == SCORES
     assert rewards.accuracy_reward(SAID, KEYS, undecided=-0.5) == [1.0, 0.0, -0.5, 1.0]
     assert rewards.accuracy_reward([], []) == []
+
+
+SCHEME = [{"points": 1, "text": "the law", "expression": "F = m a"}, {"points": 3, "text": "argues well"}]
+
+
+def test_a_scheme_gives_the_share_of_the_points() -> None:
+    """By the rules alone criteria stay open: `low` is what they have earned, and None leaves such rows out."""
+    schemes = [SCHEME[:1], SCHEME, json.dumps(SCHEME)]
+    columns: dict[str, Any] = {"scheme": schemes, "completions": ["We know $m a = F$."] * 3}
+    assert rewards.accuracy_reward(**columns, undecided="low") == [1.0, 0.25, 0.25]
+    assert rewards.accuracy_reward(**columns) == [1.0, None, None]
+    score = rewards.compute_score("d", "We know $m a = F$.", None, {"scheme": SCHEME}, undecided="low")
+    assert (score["score"], score["undecided"]) == (0.25, 1.0)
+    with pytest.raises(UserError, match="undecided 'lo': give a number, None or 'low'"):
+        rewards.accuracy_reward(**columns, undecided="lo")
 
 
 def test_trl_hands_over_conversations_columns_and_tools_of_its_own() -> None:

@@ -78,6 +78,22 @@ def test_any_task_is_marked_by_our_rules(tmp_path: Path) -> None:
     }
 
 
+def test_a_scheme_in_the_metadata_gives_points(tmp_path: Path) -> None:
+    scheme = [{"points": 1, "text": "the law", "expression": "F = m a"}]
+    open_too = [*scheme, {"points": 3, "text": "argues well"}]
+    samples = [
+        Sample(id=n, input="Why?", target="", metadata={"scheme": own}) for n, own in enumerate((scheme, open_too))
+    ]
+    log = sat(Task(dataset=MemoryDataset(samples), scorer=verify(partial=True)), ["So $m a = F$."] * 2, tmp_path)
+    scores = [sample.scores["verify"] for sample in log.samples or [] if sample.scores]
+    assert [str(each.as_dict()["accuracy"]) for each in scores] == ["1.0", "nan"]
+    told = [each.metadata or {} for each in scores]
+    assert [(each["points"], each["low"], each["max_points"], len(each["criteria"])) for each in told] == [
+        (1.0, 1.0, 1.0, 1),
+        (None, 1.0, 4.0, 2),
+    ]
+
+
 def test_choices_are_those_of_the_sample(tmp_path: Path) -> None:
     samples = [Sample(id=n, input="Which is even?", choices=["7", "4"], target="B") for n in (1, 2)]
     task = Task(dataset=MemoryDataset(samples), scorer=verify())

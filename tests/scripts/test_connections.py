@@ -234,7 +234,9 @@ def test_run_with_a_judge(data: Path, oracle: str, tmp_path: Path) -> None:
 def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> None:
     """Those that need no process of their own to be seen, one after the other."""
     other = shutil.copytree(run, tmp_path / "other")
-    answers, rows = tmp_path / "answers.jsonl", tmp_path / "rows.jsonl"
+    answers, rows, marks = (tmp_path / f"{name}.jsonl" for name in ("answers", "rows", "marks"))
+    answered = [row for row in RunFolder.open(run).rows() if row.response]
+    marks.write_text(json.dumps({"id": answered[0].question.id, "score": 1, "max_score": 1}) + "\n")
     answers.write_text(
         "".join(json.dumps({"id": row.question.id, "response": "B"}) + "\n" for row in RunFolder.open(run).rows())
     )
@@ -244,6 +246,7 @@ def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> Non
     each(
         tmp_path,
         (("judge", run, "--again"), (0, 1), ()),
+        (("import-judgements", other, marks, "--judge", "teacher"), (0,), ()),
         (("score", run), (0, 1), ()),
         (("report", run), (0, 1), ()),
         (("compare", run, other), (0,), ()),
