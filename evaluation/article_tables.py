@@ -1,12 +1,13 @@
 """Tables of the articles: their shapes as data, and their cells as estimates or reasons why there is none.
 
-A table has a row for each run (and language), unless it is `by_paper`. Numbers follow the articles' final versions; a
-table without a number there is named after its content. Each question and trial counts once. Accuracies are from 0 to
-1, marks to 100.
+A table has a row for each run (and language), or for each value of an axis and run (`rows_by`). Numbers follow the
+articles' final versions; a table without a number there is named after its content. Each question and trial counts
+once. Accuracies are from 0 to 1, marks to 100.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
-from livek12.core.scoring.formulas import Terms
+from livek12.core.scoring.formulas import RATIOS, Terms
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answers_of, tabulate
 from livek12.core.scoring.outcomes import Table as Answers
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.evaluation.choosing import once
-from livek12.report.tables import ArticleTable, Column
+from livek12.report.tables import ArticleTable, Column, as_csv, as_text, written
 from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ NO_PICTURES = "without pictures"
 DYNAMIC = "transformed"
 KPRAG = "knowledge points given"
 KPREF = "knowledge points expanded first"
+REASONING = "with reasoning"
+"""The second run of a pair, which is the same model in another mode."""
+NEWEST = "(newest)"
+"""The last value of an axis, to compare with."""
 ERRORS = ("CIE", "LAE", "DRE")
 """Error types, counted in answers."""
 BY_LANGUAGE = frozenset({"livek12"})
 """Benchmarks that ask every question in each language: a row for each."""
-QUESTIONS = "questions"
-"""Number of questions."""
+QUESTIONS, ANSWERS, WRONG, WRONG_SHARE = "questions", "answers", "wrong", "wrong_share"
+"""Number of questions, of answers and of wrong ones, and the share of these."""
 
 Metric = tuple[str, str]
 """Its names in reports and in the table."""
@@ -69,9 +74,10 @@ class ColumnBlock:
     """Columns of one kind: each metric, over the whole part and for each value of the axes.
 
     Attributes:
-        minus: subtracted, on the same questions asked in another way.
+        minus: subtracted: the same questions asked in another way, or others; its values replace the part's.
         by: axes; a column for each combination of values in the runs.
         head: of the whole part; with axes, "" omits that column.
+        tail: behind the headings of its axes.
     """
 
     metrics: tuple[Metric, ...]
@@ -79,18 +85,20 @@ class ColumnBlock:
     minus: Slice | None = None
     by: tuple[str, ...] = ()
     head: str = ""
+    tail: str = ""
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """One table; `by_paper` has a row for each paper and run, `source` is its place in the article."""
+    """One table; `rows_by`: a row for each value of an axis with `least` answers; `source`: place in the article."""
 
     name: str
     benchmark: BenchmarkName
     source: str
     title: str
     blocks: tuple[ColumnBlock, ...]
-    by_paper: bool = False
+    rows_by: str = ""
+    least: int = 1
 
 
 def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
@@ -118,10 +126,18 @@ def _korean(hard: bool) -> tuple[ColumnBlock, ...]:
     )
 
 
-def _shape(name: str, source: str, title: str, *blocks: ColumnBlock, by_paper: bool = False) -> TableShape:
+def _shape(name: str, source: str, title: str, *blocks: ColumnBlock, rows_by: str = "", least: int = 1) -> TableShape:
     """Its name begins with the benchmark, and so does its place with the article."""
     benchmark: BenchmarkName = name.partition("-")[0]
-    return TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, blocks, by_paper)
+    return TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, blocks, rows_by, least)
+
+
+def _by_difficulty(way: str, heads: tuple[str, str], standard_first: bool) -> Iterator[ColumnBlock]:
+    for name, part in (("Overall", Slice()), *((n.capitalize(), _on("difficulty", n)) for n in _ORDER[:3])):
+        other = Slice(way, part.where)
+        yield ColumnBlock((MARK,), part, head=f"{name}: {heads[0]}")
+        yield ColumnBlock((MARK,), other, head=f"{name}: {heads[1]}")
+        yield ColumnBlock((MARK,), *((part, other) if standard_first else (other, part)), head=f"{name}: Δ")
 
 
 _ORDER = ("easy", "medium", "hard", "text_only", "text_image")
@@ -131,7 +147,8 @@ _COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout",
 _HARD = _on("subset", "hard")
 _CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
 _SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
-_AUDITED = (ACC, ARL, PES, OCS, OES, *_COUNTED)
+_AUDITED = (ACC, ARL, ("Acc≤0.5", "Acc≤0.5"), PES, OCS, OES, *_COUNTED)
+_WRONG = ((ANSWERS, "Count"), (WRONG, "Error"), (WRONG_SHARE, "Error rate"))
 
 SHAPES: tuple[TableShape, ...] = (
     _shape("livek12-3", "table 3", "models by subject", ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All")),
@@ -172,11 +189,26 @@ SHAPES: tuple[TableShape, ...] = (
         ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
     ),
     _shape(
+        "livek12-figure-5b",
+        "figure 5(b)",
+        "accuracy on the long-horizon subset within a share of the token limit",
+        ColumnBlock(tuple((f"Acc≤{ratio}", f"≤{ratio}") for ratio in reversed(RATIOS)), _LONG),
+    ),
+    _shape(
+        "livek12-13",
+        "table 13",
+        "older releases by subject, and their difference to the newest",
+        ColumnBlock((OES,), by=("release",)),
+        ColumnBlock((OES,), minus=_on("release", NEWEST), by=("release",), tail="Δ"),
+        ColumnBlock((OES,), by=("release", "subject")),
+        ColumnBlock((OES,), minus=_on("release", NEWEST), by=("release", "subject"), tail="Δ"),
+    ),
+    _shape(
         "livek12-exams",
         "section 2.3",
         "the mark of each paper, out of 100",
         ColumnBlock((OCS, PES, OES)),
-        by_paper=True,
+        rows_by="paper",
     ),
     *(
         _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=(axis,), head="Overall"))
@@ -190,6 +222,26 @@ SHAPES: tuple[TableShape, ...] = (
         "table 9",
         "with and without the pictures",
         *_two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
+    ),
+    _shape(
+        "kmmmu-7",
+        "table 7",
+        "error rates on the hard subset by visual modality",
+        ColumnBlock(_WRONG, _HARD, by=("visual_modality",), head="Overall"),
+    ),
+    _shape(
+        "kmmmu-8",
+        "table 8",
+        "what reasoning adds",
+        *_two_ways((ACC,), ("Instruct (IT)", "Thinking"), Slice(), Slice(REASONING)),
+    ),
+    _shape(
+        "kmmmu-25",
+        "table 25",
+        "error rates on the hard subset by sub-category of pictures",
+        ColumnBlock(_WRONG, _HARD),
+        rows_by="visual_subcategory",
+        least=10,
     ),
     *(
         _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=("task",), head="Overall"))
@@ -217,16 +269,7 @@ SHAPES: tuple[TableShape, ...] = (
         "mdk12-4",
         "table 4",
         "standard and dynamic evaluation",
-        *(
-            block
-            for name, part in (("Overall", Slice()), *((n.capitalize(), _on("difficulty", n)) for n in _ORDER[:3]))
-            for other in (Slice(DYNAMIC, part.where),)
-            for block in (
-                ColumnBlock((MARK,), part, head=f"{name}: Standard"),
-                ColumnBlock((MARK,), other, head=f"{name}: Dynamic"),
-                ColumnBlock((MARK,), part, other, head=f"{name}: Δ"),
-            )
-        ),
+        *_by_difficulty(DYNAMIC, ("Standard", "Dynamic"), standard_first=True),
     ),
     _shape(
         "mdk12-figure-3",
@@ -246,8 +289,8 @@ SHAPES: tuple[TableShape, ...] = (
         _shape(
             f"mdk12-figure-5{suffix}",
             "figure 5",
-            f"with and without knowledge points{requests}",
-            *_two_ways((MARK,), ("Standard", "KP-RAG"), Slice(), Slice(way)),
+            f"with and without knowledge points{requests}, by difficulty",
+            *_by_difficulty(way, ("Standard", "KP-RAG"), standard_first=False),
         )
         for suffix, requests, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
     ),
@@ -281,15 +324,43 @@ class FoundTables:
         return self
 
 
+@dataclass(frozen=True)
+class ArticleForms:
+    """The forms of `FoundTables`, as `Study` has them; `intervals`: also in Markdown and LaTeX."""
+
+    intervals: bool = False
+
+    def written(self, found: FoundTables, form: str) -> str:
+        """The tables in one form; html has the missing ones with their reasons, and so has json."""
+        if form == "json":
+            return json.dumps({"tables": found.tables, "missing": found.missing}, ensure_ascii=False, indent=1)
+        if form == "csv":
+            return as_csv(found.tables)
+        if form == "html":
+            from livek12.report.html import as_page
+
+            return as_page(found.tables, found.missing)
+        return as_text([written(table, self.intervals) for table in found.tables], form)
+
+    def show(self, found: FoundTables) -> None:
+        """Prints Markdown."""
+        print(self.written(found, "md"))
+
+
 def article_tables(
-    runs: Mapping[str, Iterable[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
+    runs: Mapping[str, Iterable[Outcome]],
+    shapes: Iterable[TableShape],
+    profile: Profile = "article",
+    pairs: Mapping[str, Sequence[str]] | None = None,
 ) -> FoundTables:
-    """Makes tables of the outcomes of runs."""
+    """Makes tables of the outcomes of runs; `pairs`: by name a run without and one with reasoning."""
     sitters = list(_sitters(runs, profile))
+    sitters += [pair for name, named in (pairs or {}).items() for pair in _paired_sitters(name, named, sitters)]
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
         sitting = [each for each in sitters if each.benchmark == shape.benchmark]
-        made = _by_paper(shape, sitting) if shape.by_paper else _by_run(shape, sitting)
+        sitting = [each for each in sitting if (REASONING in each.ways) == _is_paired(shape)]
+        made = _by_value(shape, sitting) if shape.rows_by else _by_run(shape, sitting)
         if why := _lacks(shape, sitting, made):
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
         else:
@@ -303,6 +374,9 @@ def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) ->
         if about != Slice() and not any(sitter.picked(about) for sitter in sitters):
             named = (about.way, *(value if axis == "subset" else f"{axis} {value}" for axis, value in about.where))
             return f"no run has answers to questions: {', '.join(filter(None, named))}"
+        for axis, value in block.minus.where if block.minus else ():
+            if value == NEWEST and len(set().union(*(sitter.values(block.part, axis) for sitter in sitters))) < 2:
+                return f"the questions are of one {axis}"
     cells = [cell for row in made["cells"] for cell in row]
     if any(cell["low"] is not None for cell in cells):
         return ""
@@ -351,6 +425,11 @@ class _Pool:
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
             return _count(len(questions), len(questions))
+        if metric in (ANSWERS, WRONG):
+            most, least = (len(picked) - self.table.answers.correct[:, picked].sum(axis=1)).tolist()
+            return _count(len(picked), len(questions)) if metric == ANSWERS else _between(least, most, len(questions))
+        if metric == WRONG_SHARE:
+            return _reflected(self.estimate("accuracy", questions), 1)
         if metric in ERRORS:
             return self._errors(ERRORS.index(metric), picked)
         if metric not in self.terms:
@@ -381,6 +460,10 @@ class _Sitter:
         self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
         self._pairs: dict[tuple[Slice, Slice], dict[str, Estimate] | None] = {}
 
+    def beside(self, name: str, way: str, other: _Sitter) -> _Sitter:
+        """With the other's standard way as a way of its own."""
+        return _Sitter(name, self.benchmark, {**self.ways, way: other.ways[STANDARD]}, self._profile)
+
     def picked(self, part: Slice) -> list[int]:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
 
@@ -392,24 +475,24 @@ class _Sitter:
             return set(pool.having(axis))
         return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
-    def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
+    def cell(self, part: Slice, minus: Slice | None, metric: str) -> Estimate:
         questions = self.picked(part)
         if not questions:
             return absent(NO_ANSWERS)
-        if block.minus is None:
+        if minus is None:
             return self.ways[part.way].estimate(metric, questions)
-        if block.minus.way == part.way:
-            other = self.picked(block.minus)
+        if minus.way == part.way:
+            other = self.picked(minus)
             return self.ways[part.way].difference(metric, questions, other) if other else absent(NO_ANSWERS)
         turned = part.way == STANDARD
-        pair = (block.minus, part) if turned else (part, block.minus)
+        pair = (minus, part) if turned else (part, minus)
         if pair not in self._pairs:
             self._pairs[pair] = self._paired(*pair)
         metrics = self._pairs[pair]
         if metrics is None:
             return absent("no question was asked both ways")
         paired = metrics.get(_as_paired(metric), absent("not paired"))
-        return negated(paired) if turned else paired
+        return _reflected(paired, 0) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
         """Excess of a variant over its source, metric by metric, where both were asked."""
@@ -458,28 +541,38 @@ def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
     return _group(question) == group
 
 
+def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter]) -> Iterator[_Sitter]:
+    """The standard ways of two runs as two ways of one."""
+    if len(named) != 2:
+        raise UserError(f"--pair {name}: names {len(named)} runs; write NAME=RUN,RUN: without and with reasoning")
+    first, other = ({s.benchmark: s for s in sitters if s.name == run and STANDARD in s.ways} for run in named)
+    for benchmark in first.keys() & other.keys():
+        yield first[benchmark].beside(name, REASONING, other[benchmark])
+
+
+def _is_paired(shape: TableShape) -> bool:
+    return any(block.part.way == REASONING for block in shape.blocks)
+
+
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    columns: list[tuple[ColumnBlock, Slice, str, list[str]]] = []
+    columns: list[tuple[Slice, Slice | None, str, list[str]]] = []
     for block in shape.blocks:
-        parts = list(_parts(block, sitters))
-        twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
-        if (block.head or not block.by) and not twice:
-            parts.append(([block.head] if block.head else [], block.part))
-        for head, part in parts:
-            columns += [(block, part, metric, [*head, label]) for metric, label in block.metrics]
-    sitting = [s for s in sitters if any(s.picked(part) for block, part, _, _ in columns if block.minus is None)]
+        for head, part, minus in _parts(block, sitters):
+            columns += [(part, minus, metric, [*head, label]) for metric, label in block.metrics]
+    sitting = [s for s in sitters if any(s.picked(part) for part, minus, _, _ in columns if minus is None)]
     deepest = max((len(head) for *_, head in columns), default=1)
     return ArticleTable(
         name=shape.name,
         title=shape.title,
         source=shape.source,
         rows=[sitter.name for sitter in sitting],
-        columns=[Column(head=[*[""] * (deepest - len(head)), *head], metric=metric) for _, _, metric, head in columns],
-        cells=[[sitter.cell(block, part, metric) for block, part, metric, _ in columns] for sitter in sitting],
+        columns=[Column(head=[*[""] * (deepest - len(head)), *head], metric=metric) for *_, metric, head in columns],
+        cells=[[sitter.cell(part, minus, metric) for part, minus, metric, _ in columns] for sitter in sitting],
     )
 
 
-def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice]]:
+def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice, Slice | None]]:
+    """Headings, part and what is subtracted, for each combination of values and for the whole."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -487,7 +580,22 @@ def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[lis
             for head, part in parts
             for value in _in_order(axis, set().union(*(sitter.values(part, axis) for sitter in sitters)))
         ]
-    yield from parts
+    twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
+    if (block.head or not block.by) and not twice:
+        parts.append(([block.head] if block.head else [], block.part))
+    for head, part in parts:
+        minus = block.minus and _subtracted(block.minus, part, sitters)
+        if minus != part:
+            yield [*head, block.tail] if block.tail else head, part, minus
+
+
+def _subtracted(minus: Slice, part: Slice, sitters: Sequence[_Sitter]) -> Slice:
+    """What is subtracted from a part: with the newest value, the part of that value."""
+    axis = next((axis for axis, value in minus.where if value == NEWEST), None)
+    if axis is None:
+        return minus
+    newest = max(value for sitter in sitters for value in sitter.values(Slice(part.way), axis))
+    return Slice(part.way, tuple((name, newest if name == axis else value) for name, value in part.where))
 
 
 _HEADS = {"text_only": "Text", "text_image": "Multimodal"}
@@ -501,25 +609,23 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
     return sorted(values, key=lambda value: (_ORDER.index(value) if value in _ORDER else -1, value))
 
 
-def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
+def _by_value(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
     (block,) = shape.blocks
-    papers = [sitter.values(block.part, "paper") for sitter in sitters]
+    own = [sitter.values(block.part, shape.rows_by) for sitter in sitters]
     sat = [
-        (paper, sitter)
-        for paper in sorted(set().union(*papers))
-        for sitter, own in zip(sitters, papers, strict=True)
-        if paper in own
+        (part, value, sitter)
+        for value in sorted(set().union(*own))
+        for part in (block.part.on(shape.rows_by, value),)
+        for sitter, values in zip(sitters, own, strict=True)
+        if value in values and len(sitter.picked(part)) >= shape.least
     ]
     return ArticleTable(
         name=shape.name,
         title=shape.title,
         source=shape.source,
-        rows=[f"{paper}: {sitter.name}" for paper, sitter in sat],
+        rows=[f"{value}: {sitter.name}" for _, value, sitter in sat],
         columns=[Column(head=[label], metric=metric) for metric, label in block.metrics],
-        cells=[
-            [sitter.cell(block, block.part.on("paper", paper), metric) for metric, _ in block.metrics]
-            for paper, sitter in sat
-        ],
+        cells=[[sitter.cell(part, block.minus, metric) for metric, _ in block.metrics] for part, _, sitter in sat],
     )
 
 
@@ -528,20 +634,24 @@ def absent(reason: str, n: int = 0) -> Estimate:
     return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
 
 
-def negated(estimate: Estimate) -> Estimate:
-    """Negative of a difference."""
+def _reflected(estimate: Estimate, whole: float) -> Estimate:
+    """The whole minus an estimate."""
 
-    def minus(number: float | None) -> float | None:
-        return None if number is None else 0 - number
+    def rest(number: float | None) -> float | None:
+        return None if number is None else whole - number
 
     ends = estimate["ci"]
     return {
         **estimate,
-        "low": minus(estimate["high"]),
-        "high": minus(estimate["low"]),
-        "value": minus(estimate["value"]),
-        "ci": None if ends is None else [0 - ends[1], 0 - ends[0]],
+        "low": rest(estimate["high"]),
+        "high": rest(estimate["low"]),
+        "value": rest(estimate["value"]),
+        "ci": None if ends is None else [whole - ends[1], whole - ends[0]],
     }
+
+
+def _between(low: float, high: float, n: int) -> Estimate:
+    return {**_count(int(low), n), "high": int(high), "value": int(low) if low == high else None}
 
 
 def _count(value: int, n: int, note: str | None = None) -> Estimate:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.records import UNMARKED
 from livek12.core.run.folder import RunFolder
@@ -29,6 +30,22 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
     """Folders by the shortest names that tell them apart."""
     short = {path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
+
+
+def named_groups(option: str, given: Iterable[str], runs: Collection[str]) -> dict[str, list[str]]:
+    """Groups of runs by name, of texts NAME=RUN,RUN."""
+    groups: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, names = text.partition("=")
+        members = [part.strip() for part in names.split(",") if part.strip()]
+        if not sign or not name.strip() or not members:
+            raise UserError(f"{option} {text!r}: write NAME=RUN,RUN,…")
+        if strange := [run for run in members if run not in runs]:
+            raise UserError(f"{option} {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
+        if name.strip() in groups:
+            raise UserError(f"{option} {name}: is named twice")
+        groups[name.strip()] = members
+    return groups
 
 
 def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "article") -> Comparison:

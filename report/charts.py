@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
-
-from livek12.core.files import write_atomically
 
 BOX = (640.0, 260.0)
 """Width and height of the plot."""
@@ -145,16 +142,14 @@ def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 
-def write_study(
-    path: Path, title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
-) -> None:
-    """Writes the page of a study; its title is the question that it answers."""
+def study_page(title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]) -> str:
+    """The page of a study; its title is the question that it answers."""
     from markupsafe import Markup
 
     from livek12.report.html import csp_hash, environment, read_template
 
     style = read_template("ingest.css") + read_template("study.css")
-    page = (
+    return (
         environment()
         .get_template("study.html.j2")
         .render(
@@ -165,5 +160,6 @@ def write_study(
             style=Markup(style),
             style_hash=csp_hash(style),
         )
+        .encode("utf-8", "replace")
+        .decode()
     )
-    write_atomically(path, page.encode("utf-8", "replace").decode())

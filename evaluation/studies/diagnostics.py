@@ -228,16 +228,6 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
     }
 
 
-def for_people(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result without contrasts by unit, for which a terminal has no room (`--json` has them)."""
-
-    def shorter(study: Mapping[str, Any]) -> dict[str, Any]:
-        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in study["contrasts"]]
-        return {**study, "contrasts": cells}
-
-    return {run: {base: shorter(study) for base, study in tasks.items()} for run, tasks in result.items()}
-
-
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
     for run, tasks in result.items():
@@ -374,4 +364,4 @@ def _contrast(cell: Mapping[str, Any]) -> list[str]:
     ]
 
 
-STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables, for_people)
+STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables)

@@ -532,22 +532,6 @@ def _line(row: Row) -> str:
     return json.dumps(planned, ensure_ascii=False) + "\n"
 
 
-def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
-    """The groups of `--group NAME=RUN,RUN…`; all runs together without any."""
-    groups: dict[str, list[str]] = {}
-    for text in given:
-        name, sign, names = text.partition("=")
-        members = [part.strip() for part in names.split(",") if part.strip()]
-        if not sign or not name.strip() or not members:
-            raise UserError(f"--group {text!r}: write NAME=RUN,RUN,…")
-        if strange := [run for run in members if run not in runs]:
-            raise UserError(f"--group {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
-        if name.strip() in groups:
-            raise UserError(f"--group {name}: is named twice")
-        groups[name.strip()] = members
-    return groups or {"all runs": list(runs)}
-
-
 MOST_SERIES = 6
 _SHORT = 13
 AXIS_NAMES = {

@@ -30,7 +30,8 @@ from livek12.evaluation.studies.consistency import (
 from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import stability
-from livek12.evaluation.studies.study import Study, number, percent
+from livek12.evaluation.studies.study import Study, all_numbers, number, percent
+from livek12.report.charts import TableShown
 
 ANSWER = "answer"
 CONSENSUS = "consensus"
@@ -221,8 +222,8 @@ _FIGURES = {"n": "labelled", "open": "undecided", "acc": "accuracy", "prec": "pr
 _FIGURES |= {"F1": "f1", "κ": "kappa"}
 
 
-def tables(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result for a terminal: a row an evaluator against people (table 8), and agreement (table 9).
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
+    """A row an evaluator against people (table 8), and agreement (table 9).
 
     Undecided decisions are counted; bounds and further counts are in the result itself.
     """
@@ -235,7 +236,8 @@ def tables(result: Mapping[str, Any]) -> dict[str, Any]:
             beside[f"{reference}, {kind}"] = {name: _row(figures) for name, figures in rows.items()}
     alike = {f"critics {name}": figures for name, figures in _agreed(result["inter_judge"]).items()}
     alike |= {f"{name}, again": figures for name, figures in _agreed(result["intra_judge"]).items()}
-    return {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
+    shown = {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
+    return all_numbers("reliability", shown)
 
 
 def _row(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,4 +316,4 @@ def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
         yield f"Between {halves['n']} random halves: τ {number(halves['mean'])} ± {number(halves['std'])}."
 
 
-STUDY = Study("reliability", sentences, terminal=tables)
+STUDY = Study("reliability", sentences, tables=tables)
