@@ -297,12 +297,42 @@ SHAPES: tuple[TableShape, ...] = (
 )
 
 
+COUNTS = tuple(
+    _shape(
+        f"{benchmark}-{number}",
+        number.replace("figure-", "figure ") if number.startswith("figure") else f"table {number}",
+        "questions asked",
+        *(ColumnBlock(((QUESTIONS, "#"),), part, by=by, head=head) for part, by, head in blocks),
+    )
+    for benchmark, number, blocks in (
+        ("kmmmu", "figure-1", ((Slice(), ("macro_subject",), "All"),)),
+        ("kmmmu", "2", ((Slice(), ("visual_modality",), "All"),)),
+        ("kmmmu", "10", ((Slice(), ("korean_specific",), "All"), (Slice(), ("text_in_image",), ""))),
+        ("kmmmu", "11", ((Slice(), ("subject",), "All"),)),
+        ("kmmmu", "12", ((Slice(), ("task",), "All"),)),
+        ("kmmmu", "13", ((Slice(), ("question_type",), "All"),)),
+        ("kmmmu", "14", ((Slice(), ("visual_modality", "visual_subcategory"), "All"),)),
+        ("kmmmu", "15", ((Slice(), ("macro_subject", "question_type"), "All"),)),
+        ("kmmmu", "16", ((_HARD, ("macro_subject",), "Hard"),)),
+        ("kmmmu", "17", ((_HARD, ("task",), "Hard"),)),
+        ("kmmmu", "18", ((Slice(), ("korean_specific",), "All"), (_HARD, ("korean_specific",), "Hard"))),
+        ("cfe", "figure-2", ((Slice(), ("modality", "subject"), "All"),)),
+        (
+            "mdk12",
+            "2",
+            tuple((Slice(), (axis,), "") for axis in ("subject", "question_type", "difficulty", "modality")),
+        ),
+    )
+)
+"""Tables of the data, printed if they are named."""
+
+
 def shape_named(name: str) -> TableShape:
     """Shape of that name."""
-    for shape in SHAPES:
-        if shape.name == name:
-            return shape
-    raise UserError(f"unknown table {name!r}: choose one of {', '.join(shape.name for shape in SHAPES)}")
+    shapes = {shape.name: shape for shape in (*SHAPES, *COUNTS)}
+    if name not in shapes:
+        raise UserError(f"unknown table {name!r}: choose one of {', '.join(shapes)}")
+    return shapes[name]
 
 
 NO_ANSWERS = "no such answers"

@@ -17,7 +17,7 @@ from livek12.core.run_answers import read_answers
 from livek12.core.scoring import Comparison, Profile
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import delta
-from livek12.core.scoring.outcomes import Outcomes, Slim
+from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim
 from livek12.core.scoring.schema import Delta, parameters_of
 from livek12.evaluation.choosing import Where
 from livek12.evaluation.reporting import beside, run_usage, tasks_of
@@ -62,6 +62,10 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         comparison = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         comparison["variants"] = _variants(outcomes, specs, profile)
+    by_task = {name: run.by_task() for name, run in outcomes.items()}
+    for task, compared in comparison["tasks"].items():
+        if tokens := _prompt_tokens({name: own[task] for name, own in by_task.items() if task in own}):
+            compared["prompt_tokens"] = tokens
     if regraded := {name: summary for name, counts in changes.items() if (summary := counts.summary())}:
         comparison["regraded"] = regraded
     if not where:  # the energy is that of all questions
@@ -69,6 +73,20 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         if measured := {name: each for name, each in usage.items() if each is not None}:
             comparison["usage"] = measured
     return comparison
+
+
+def _prompt_tokens(runs: Mapping[str, Outcomes]) -> dict[str, float]:
+    """Mean prompt tokens of one input by run (LiveK12Bench, C.3); empty where the runs state none in common."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, rows in runs.items():
+        prompts = rows.used[:, 0]
+        stated = rows.came & (prompts != UNTOLD)
+        ids = (rows.questions[place].id for place in rows.question[stated])
+        counts[name] = dict(zip(ids, prompts[stated].tolist(), strict=True))
+    shared = set.intersection(*map(set, counts.values()))
+    if len(runs) < 2 or not shared:
+        return {}
+    return {name: sum(own[id] for id in shared) / len(shared) for name, own in counts.items()}
 
 
 class _Shown(Watch):

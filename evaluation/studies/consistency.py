@@ -8,8 +8,9 @@ error type whether it is there; without a usable critique nothing. The panel fol
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -17,8 +18,12 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.study import Study, listed, number, percent
+from livek12.core.scoring.schema import parameters_of
+from livek12.evaluation.studies.study import Study, all_numbers, interval, listed, number, percent, span
+from livek12.judges.llm.methods import METHODS
+from livek12.judges.llm.prompts import GIVEN, load_prompt
 from livek12.judges.llm.spec import EVERY_ANSWER
+from livek12.report.charts import TableShown
 from livek12.report.marks import rounded
 
 PANEL = "panel"
@@ -48,8 +53,9 @@ def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
         )
         for critic in dict.fromkeys(process.critics)
     }
+    half = parameters_of("article").error_threshold
     shares = {kind: sum(statements[kind] for statements in by_critic.values()) / len(by_critic) for kind in ERROR_TYPES}
-    return {**by_critic, PANEL: with_any({kind: share > 0.5 for kind, share in shares.items() if share != 0.5})}
+    return {**by_critic, PANEL: with_any({kind: share > half for kind, share in shares.items() if share != half})}
 
 
 def decisions(statements: Said, kind: str) -> dict[str, bool]:
@@ -248,6 +254,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     ]
     return {
         "judges": named,
+        "marked_by": {name: _marked_by(by_answer.values()) for name, by_answer in verdicts.items()},
         "answers": len(keys),
         "decided_by_all": len(compared),
         "accuracy": accuracy,
@@ -266,6 +273,22 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
         ],
         "process": _audits(list(verdicts.values())) if judges == "same" else {},
     }
+
+
+def _marked_by(verdicts: Collection[Verdict]) -> dict[str, str]:
+    """The models that voted, and their method."""
+    models = {vote.judge for verdict in verdicts for part in verdict.parts for vote in part.votes}
+    methods = {method_of(verdict) for verdict in verdicts if verdict.judge != UNMARKED}
+    return {"models": "+".join(sorted(models)), "method": "+".join(sorted(methods))}
+
+
+_METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
+
+
+def method_of(verdict: Verdict) -> str:
+    """The way of judging named in the verdict's version; `rules` without models."""
+    match = _METHOD.match(verdict.judge)
+    return match[1] if match else "rules"
 
 
 def _word(verdict: Verdict | None) -> str:
@@ -329,6 +352,60 @@ def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
+def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Accuracy by judge and prompt, a row for each set of responses; the prompts; all numbers."""
+    groups = result.get("outputs", {"": result})
+    rows = {name: _by_prompt(group) for name, group in groups.items()}
+    heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
+    cells = [
+        [name or next(iter(groups[name]["accuracy"])), *(own.get(h, "–") for h in heads)] for name, own in rows.items()
+    ]
+    yield TableShown("Accuracy by judge and prompt (KMMMU, table 5)", ["", *heads], cells)
+    methods = sorted({by["method"] for group in groups.values() for by in group["marked_by"].values()} & METHODS.keys())
+    prompts = [(name, prompt) for name in methods for prompt in METHODS[name].prompts if prompt != GIVEN]
+    texts = [[name, prompt, "\n".join(load_prompt(prompt).sections)] for name, prompt in prompts]
+    yield TableShown("The judges' prompts (KMMMU, table 23)", ["", "file", "text"], texts)
+    for name, group in groups.items():
+        yield from all_numbers(": ".join(filter(None, ("sensitivity", name))), group)
+
+
+def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
+    """By judge, its accuracy by prompt and their range."""
+    judges: defaultdict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
+    for run, by in sorted(group["marked_by"].items(), key=lambda each: (each[1]["models"], each[1]["method"])):
+        judges[by["models"]][by["method"]] = group["accuracy"][run]
+    cells = {}
+    for judge, accuracies in judges.items():
+        cells |= {f"{judge}: {method}": interval(own["low"], own["high"]) for method, own in accuracies.items()}
+        ends = ([own[end] for own in accuracies.values()] for end in ("low", "high"))
+        cells[f"{judge}: range"] = span([max(values) - min(values) for values in ends], "–")
+    return cells
+
+
+def sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
+    """The result of `sensitivity` in sentences."""
+    for name, group in result.get("outputs", {"": result}).items():
+        yield from (f"{name}: {line}" if name else line for line in runs_sentences(group))
+
+
+def sensitivity(runs: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """`between_runs` of differently judged copies; with copies of several runs that of each, by its first copy."""
+    copies = as_repeats(runs)
+    if len(copies) == 1 or len(runs) < 4 or any(len(names) < 2 for names in copies.values()):
+        return between_runs(runs, "different")
+    groups = {first: between_runs({name: runs[name] for name in names}, "different") for first, names in copies.items()}
+    return {"outputs": groups}
+
+
+def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
+    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
+    groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
+    for name, rows in runs.items():
+        responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
+        groups.setdefault(frozenset(responses), []).append(name)
+    return {names[0]: names for names in groups.values()}
+
+
 def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result of `between_runs` in sentences."""
     yield (
@@ -349,4 +426,4 @@ def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 INTER_JUDGE = Study("inter-judge", judges_sentences)
 INTRA_JUDGE = Study("intra-judge", runs_sentences)
-SENSITIVITY = Study("sensitivity", runs_sentences)
+SENSITIVITY = Study("sensitivity", sensitivity_sentences, "What do marks owe to the judge?", tables=sensitivity_tables)

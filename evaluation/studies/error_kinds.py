@@ -236,11 +236,15 @@ PANEL = "(the judges)"
 
 @dataclass
 class TypedRun:
-    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled."""
+    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled.
+
+    `places` counts the decided answers by axis, value and being wrong.
+    """
 
     right: int = 0
     wrong: int = 0
     undecided: int = 0
+    places: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
     sample: list[Wrong] = field(default_factory=list)
     people: list[Wrong] = field(default_factory=list)
 
@@ -265,7 +269,7 @@ def _of_benchmark(name: str, runs: Mapping[str, TypedRun], groups: Mapping[str, 
         "kinds": kinds,
         "one_each": bool(one_each(name)),
         "runs": {run: _of_run(typed_run, typed[run], kinds) for run, typed_run in runs.items()},
-        **{f"by_{axis}": _by_axis(pooled, of, kinds) for axis, of in AXES.items()},
+        **{f"by_{axis}": _by_axis(pooled, axis, list(runs.values()), kinds) for axis in AXES},
         "agreement": {
             run: agreement
             for run, typed_run in runs.items()
@@ -308,16 +312,26 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
     return None if share is None or run.accuracy is None else share * (1 - run.accuracy)
 
 
-def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Sequence[str]) -> dict[str, Any]:
+def _by_axis(
+    pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Groups of all runs: their decided and wrong answers, and of `answers` with a kind the kinds."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
-        if value := of(wrong.row):
+        if value := AXES[axis](wrong.row):
             values[value].append(wrong)
-    return {
-        value: {"answers": len(ones), "kinds": _shares(ones, kinds)}
-        for value, ones in sorted(values.items())
-        if len(ones) >= LEAST
-    }
+    groups = {}
+    for value, ones in sorted(values.items()):
+        if len(ones) >= LEAST:
+            whole = TypedRun(*(sum(run.places[axis, value, wrong] for run in runs) for wrong in (False, True)))
+            shares = _shares(ones, kinds)
+            groups[value] = {
+                "answers": len(ones),
+                "decided": whole.right + whole.wrong,
+                "wrong": whole.wrong,
+                "kinds": {kind: {**own, "rate": _rate(whole, own["share"])} for kind, own in shares.items()},
+            }
+    return groups
 
 
 # --- beside people --------------------------------------------------------------------------------------------------
@@ -463,6 +477,8 @@ def gathered(
                 own.right += 1
             else:
                 own.undecided += 1
+                continue
+            own.places.update((axis, value, is_wrong(row)) for axis, of in AXES.items() if (value := of(row)))
         for benchmark, rows in wrong.items():
             own = typed[benchmark][name]
             own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
@@ -599,21 +615,23 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         kinds = study["kinds"]
         heads = [kind.replace("_", " ") for kind in kinds]
         yield TableShown(
-            f"{benchmark}: share of the wrong answers, and rate of all answers, by run",
+            f"{benchmark}: number, share of the wrong answers, and rate of all answers, by run"
+            " (KMMMU, figure 2; MDK12-Bench, figure 6)",
             ["", "accuracy", "wrong", "looked at", *heads],
             [
                 [run, percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
-                + [f"{share_cell(each['kinds'][kind])}; {percent(each['kinds'][kind]['rate'])}" for kind in kinds]
+                + [f"{each['kinds'][kind]['answers']}; {_cell(each['kinds'][kind])}" for kind in kinds]
                 for run, each in study["runs"].items()
             ],
         )
         for axis, name in AXIS_NAMES.items():
             if values := study[f"by_{axis}"]:
                 yield TableShown(
-                    f"{benchmark}: share of the wrong answers by {name} (KMMMU, table 6)",
-                    ["", "answers", *heads],
+                    f"{benchmark}: share of the wrong answers, and rate of all answers, by {name} (KMMMU, table 6)",
+                    ["", "decided", "wrong", "with a kind", *heads],
                     [
-                        [value, str(each["answers"]), *(share_cell(each["kinds"][kind]) for kind in kinds)]
+                        [value, *(str(each[count]) for count in ("decided", "wrong", "answers"))]
+                        + [_cell(each["kinds"][kind]) for kind in kinds]
                         for value, each in values.items()
                     ],
                 )
@@ -627,6 +645,10 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                         for kind, cell in fit["coefficients"].items()
                     ],
                 )
+
+
+def _cell(share: Mapping[str, Any]) -> str:
+    return f"{share_cell(share)}; {percent(share['rate'])}"
 
 
 STUDY = Study("error types", sentences, "What goes wrong?", charts, tables)

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Process
+from livek12.core.records import ERROR_TYPES, Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.evaluation.studies.consistency import (
@@ -29,11 +29,12 @@ from livek12.evaluation.studies.consistency import (
 )
 from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.stability import stability
+from livek12.evaluation.studies.stability import compared, stability
 from livek12.evaluation.studies.study import Study, all_numbers, number, percent
 from livek12.report.charts import TableShown
 
 ANSWER = "answer"
+MEAN = "mean of the types"
 CONSENSUS = "consensus"
 Pairs = Sequence[tuple[Label, Row]]
 _Key = tuple[str, str, str, int]
@@ -103,14 +104,16 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
     return {
         "people": _between_people(people),
         "against_people": {
-            reference: {
-                kind: {
-                    name: _beside(labels, {key: statements[key].get(name, {}) for key in labels}, kind)
-                    for name in names
+            reference: _with_means(
+                {
+                    kind: {
+                        name: _beside(labels, {key: statements[key].get(name, {}) for key in labels}, kind)
+                        for name in names
+                    }
+                    for kind in (*KINDS, ANSWER)
+                    if any(decisions(labelled, kind) for labelled in labels.values())
                 }
-                for kind in (*KINDS, ANSWER)
-                if any(decisions(labelled, kind) for labelled in labels.values())
-            }
+            )
             for reference, labels in references.items()
         },
     }
@@ -159,7 +162,20 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
             beside = _beside(shared, people[b], kind)
             if beside["labelled"]:
                 pairs.setdefault(kind, {})[f"{a} / {b}"] = beside
-    return pairs or _note("no answer was labelled by two people")
+    return _with_means(pairs) or _note("no answer was labelled by two people")
+
+
+def _with_means(kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Adds the mean figures of the three types, as table 8 has them; None where a type has none."""
+    if all(kind in kinds for kind in ERROR_TYPES):
+        kinds[MEAN] = {name: _mean([kinds[kind][name] for kind in ERROR_TYPES]) for name in kinds[ERROR_TYPES[0]]}
+    return kinds
+
+
+def _mean(types: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    values = {name: [own[name] for own in types] for name in _FIGURES.values()}
+    sums = {name: sum(values.pop(name)) for name in ("labelled", "undecided")}
+    return {**sums, **{name: None if None in own else sum(own) / len(own) for name, own in values.items()}}
 
 
 def _beside(
@@ -182,15 +198,6 @@ def _beside(
 
 
 # --- asked again ----------------------------------------------------------------------------------------------------
-
-
-def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
-    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
-    groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
-    for name, rows in runs.items():
-        responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
-        groups.setdefault(frozenset(responses), []).append(name)
-    return {names[0]: names for names in groups.values()}
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
@@ -259,8 +266,8 @@ def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
     of = f"τ of rankings by {rankings['metric']}"
     return {
         of if len(bounds) == 1 else f"{of}, undecided at its {'worst' if bound == 'low' else 'best'}": {
-            **{f"by {axis.replace('_', ' ')}": figures for axis, figures in rankings[bound]["partitions"].items()},
-            "random halves": rankings[bound]["halves"],
+            **{f"{name}, by {axis}": figures for name, axis, figures in compared(rankings[bound])},
+            "half against half, at random": rankings[bound]["halves"],
         }
         for bound in bounds
     }
@@ -276,6 +283,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         reference = CONSENSUS if CONSENSUS in against else next(iter(against))
         for name, figures in against[reference].get(OVERALL, {}).items():
             yield f"{name} beside {_who(reference)}, over the three types of errors: {_figures(figures)}."
+        for name, figures in against[reference].get(MEAN, {}).items():
+            yield f"{name} beside {_who(reference)}, mean of the three types: {_figures(figures)}."
         for name, figures in against[reference].get(ANSWER, {}).items():
             yield f"{name} beside {_who(reference)}, on right or wrong: {_figures(figures)}."
     for name, figures in people.get(OVERALL, {}).items():
@@ -305,11 +314,11 @@ def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
     if "note" in rankings:
         return
     low = rankings["low"]
-    for axis, figures in low["partitions"].items():
+    for name, axis, figures in compared(low):
         if figures["mean"] is not None:
             yield (
-                f"Rankings by {rankings['metric']} on each {axis.replace('_', ' ')} ({figures['n']}) beside the whole:"
-                f" Kendall's τ {number(figures['mean'])} ± {number(figures['std'])}."
+                f"Rankings by {rankings['metric']}, {name}, by {axis} ({figures['n']}): Kendall's τ"
+                f" {number(figures['mean'])} ± {number(figures['std'])}."
             )
     halves = low["halves"]
     if halves["mean"] is not None:

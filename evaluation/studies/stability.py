@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from livek12.core.agreement import kendall_tau
@@ -69,13 +70,32 @@ def _study(
     scores = {name: _scores(rows, questions, metric, profile, bound) for name, rows in runs.items()}
     overall = _means(scores, list(questions))
     taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(questions), halves, seed)]
-    groups = {axis: _groups(scores, questions, overall, axis) for axis in STABILITY_AXES}
+    members = {axis: _members(questions, axis) for axis in STABILITY_AXES}
+    groups = {
+        axis: {
+            value: {"questions": len(keys), "tau": kendall_tau(overall, _means(scores, keys))}
+            for value, keys in values.items()
+        }
+        for axis, values in members.items()
+    }
+    between = {
+        axis: [kendall_tau(a, b) for a, b in combinations([_means(scores, keys) for keys in values.values()], 2)]
+        for axis, values in members.items()
+    }
     return {
         "scores": dict(zip(scores, overall, strict=True)),
         "groups": groups,
         "partitions": {axis: _summary([group["tau"] for group in values.values()]) for axis, values in groups.items()},
+        "between_slices": {axis: _summary(own) for axis, own in between.items()},
         "halves": _summary(taus),
     }
+
+
+def compared(study: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """What is compared, the axis of the slices, and the τ of each comparison with slices of the exam."""
+    for name, part in (("slice against whole", "partitions"), ("slice against slice", "between_slices")):
+        for axis, figures in study[part].items():
+            yield name, axis.replace("_", " "), figures
 
 
 def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
@@ -91,17 +111,12 @@ def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
     }
 
 
-def _groups(
-    scores: Mapping[str, _Scores], questions: Mapping[QuestionKey, SlimQuestion], overall: Sequence[float], axis: str
-) -> dict[str, dict[str, Any]]:
+def _members(questions: Mapping[QuestionKey, SlimQuestion], axis: str) -> dict[str, list[QuestionKey]]:
     members: defaultdict[str, list[QuestionKey]] = defaultdict(list)
     for key, question in questions.items():
         for value in question.on(axis):
             members[value].append(key)
-    return {
-        value: {"questions": len(keys), "tau": kendall_tau(overall, _means(scores, keys))}
-        for value, keys in sorted(members.items())
-    }
+    return dict(sorted(members.items()))
 
 
 def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[QuestionKey], list[QuestionKey]]]:
@@ -142,6 +157,9 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)
     yield f"{len(ranked)} runs on {result['questions']} shared questions, by {result['metric']}: {'; '.join(scores)}."
+    for name, axis, figures in compared(low):
+        if figures["mean"] is not None:
+            yield f"{name.capitalize()}, by {axis}: Kendall's τ {number(figures['mean'])} over {figures['n']}."
     for bound, counted in (("low", "wrong"), ("high", "right")):
         halves = result[bound]["halves"]
         if halves["mean"] is None:

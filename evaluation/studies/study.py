@@ -26,7 +26,7 @@ def percent(share: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """Two shares in percent; one where they are equal."""
-    return percent(low) if low == high or low is None else f"{rounded(100 * low)} to {percent(high)}"
+    return percent(low) if low is None or percent(low) == percent(high) else f"{rounded(100 * low)} to {percent(high)}"
 
 
 def share(share: float | None, interval: Sequence[float] | None) -> str:

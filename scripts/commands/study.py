@@ -226,20 +226,27 @@ def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
 @kind("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
 def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
-    from livek12.evaluation.studies.consistency import SENSITIVITY, between_runs, require_every_answer
+    from livek12.evaluation.studies.consistency import SENSITIVITY, require_every_answer
+    from livek12.evaluation.studies.consistency import sensitivity as study_of
 
     rows = {name: list(taken) for name, taken in rows_of(folders(runs), chosen).items()}
     if len(rows) > 1:
         require_every_answer(rows)
-    return SENSITIVITY, between_runs(rows, "different")
+    return SENSITIVITY, study_of(rows)
 
 
 @kind("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
 def methods(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
+    from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.human import METHODS, judging_methods
 
-    return METHODS, judging_methods(labelled(runs, labels, chosen, together=True))
+    given, judged = folders(runs), {}
+    for name, (pairs, strangers) in labelled(runs, labels, chosen, together=True).items():
+        for number, rows in enumerate(repeated_rows(given[name], [row for _, row in pairs]), 1):
+            repeat = [(label, row) for (label, _), row in zip(pairs, rows, strict=True)]
+            judged[name if number == 1 else f"{name} ({number})"] = repeat, strangers
+    return METHODS, judging_methods(judged)
 
 
 @kind("livek12 study stability runs/qwen3 runs/gemma3")
@@ -272,7 +279,8 @@ def reliability(
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.marking import repeated_rows
-    from livek12.evaluation.studies.reliability import STUDY, as_repeats, reliability
+    from livek12.evaluation.studies.consistency import as_repeats
+    from livek12.evaluation.studies.reliability import STUDY, reliability
 
     ranked_by, opened = one_of("--metric", metric, contrasted_metrics()), folders(runs)
     taken = rows_of(opened, chosen, judged=True)
@@ -404,12 +412,15 @@ def diagnostics(
     ] = None,
 ) -> Made:
     """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
+    from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.diagnostics import FEWEST, STUDY, diagnostics, read_diagnosed, whole_rows
 
     least = (fewest, fewest) if fewest else FEWEST
     result = {
         name: diagnostics(
-            read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
+            read_diagnosed(of_all_ways(name, RunRows(folder), chosen), whole_rows(folder, base)),
+            least,
+            folder.spec().chosen is not None,
         )
         for name, folder in folders(runs).items()
     }
@@ -493,16 +504,17 @@ def error_types(
 
 
 @kind("livek12 study completion runs/begun --html completion.html")
-def completion(runs: Runs, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
+def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
     """Tell how much of the questions came back from their beginnings, by exam, with and without its name."""
     from dataclasses import replace
 
     from livek12.core.progress import Progress
+    from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.completion import STUDY, completion_study, completions, judged, measured
     from livek12.evaluation.studies.consulting import authors_of
 
     given = folders(runs)
-    rows = {name: completions(folder.rows()) for name, folder in given.items()}
+    rows = {name: completions(of_all_ways(name, RunRows(folder), chosen)) for name, folder in given.items()}
     ones = {name: [measured(row) for row in each] for name, each in rows.items()}
     if judge:
         total = sum(map(len, rows.values()))

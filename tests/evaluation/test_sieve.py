@@ -18,6 +18,7 @@ from livek12.core.records import (
     Question,
     Response,
     Sampling,
+    Variant,
     Verdict,
     Vote,
 )
@@ -74,9 +75,15 @@ def verdict(response: Response, right: bool, judge: str) -> Verdict:
     )  # fmt: skip
 
 
-def make_run(path: Path, model: str, tasks: tuple[str, ...], judge: str = "judge-a") -> Path:
-    asked = {}
-    for name in tasks:
+def make_run(
+    path: Path,
+    model: str,
+    tasks: tuple[str, ...],
+    judge: str = "judge-a",
+    asked: dict[str, list[Question]] | None = None,
+) -> Path:
+    asked = dict(asked or {})
+    for name in tasks if not asked else ():
         task = find_task(name)
         assert task is not None
         numbers = range(0, QUESTIONS, 2) if name == "livek12_text_only" else range(QUESTIONS)
@@ -95,7 +102,7 @@ def make_run(path: Path, model: str, tasks: tuple[str, ...], judge: str = "judge
                 key = Key(task=name, question_id=each.id, trial=0)
                 response = Response(key=key, text=f"{model} {name} {each.id}", engine="replay", model=model)
                 responses.append(response)
-                verdicts.append(verdict(response, is_right(model, name, int(each.id[1:])), judge))
+                verdicts.append(verdict(response, is_right(model, name, int(each.id[1:3])), judge))
     run.begin_marking(dict.fromkeys(tasks, judge), {judge: judge}, 0)
     run.leave()
     return path
@@ -145,6 +152,7 @@ KINDS = {
     "corrected": ("--labels", "LABELS"),
     "methods": ("--labels", "LABELS"),
     "inter-judge": (),
+    "tables": ("--table", "livek12-3", "--table", "livek12-13"),
 }
 
 
@@ -156,7 +164,7 @@ def test_a_mixed_folder_says_what_the_standard_way_alone_says(folders: Folders, 
     mixed, told = study(kind, *folders.mixed, *more)
     assert mixed == alone
     assert "left out" not in quiet
-    if kind not in ("agreement", "methods", "corrected"):  # which look at labelled answers alone
+    if kind not in ("agreement", "methods", "corrected", "tables"):  # which look at labelled answers, or have columns
         assert "weak: 140 answers are left out: 20 to questions that another task asked too" in told
         assert f"40 asked otherwise ({IMAGES}), 40 asked otherwise (at most 3276 completion tokens)" in told
 
@@ -176,6 +184,29 @@ def test_planted_truth_comes_back_by_way(folders: Folders) -> None:
     }
     assert gap() == {model: pytest.approx(values) for model, values in truth.items()}
     assert gap("--way", IMAGES) == gap("--task", "livek12_image_only") == {model: [20, 20, 1.0] for model in MODELS}
+
+
+def test_a_question_that_two_derived_tasks_ask_is_studied_once(tmp_path: Path) -> None:
+    def told(name: str, tasks: tuple[str, ...], *more: str) -> tuple[Any, str]:
+        asked = {}
+        for task in tasks:
+            kind = task.partition(":")[2]
+            own = [question(n, "kmmmu") for n in range(6)]
+            asked[task] = [
+                one.model_copy(update={"id": f"{one.id}:{kind}", "variant": Variant(of=one.id, kind=kind)})
+                for one in own
+            ]
+        path = make_run(tmp_path / name, "weak", tasks, asked=asked)
+        progress._said.clear()
+        return study("completion", path, *more)
+
+    once = ("kmmmu:completion", "kmmmu:completion_hinted")
+    alone, quiet = told("alone", once)
+    twice, said = told("twice", ("kmmmu:completion", "kmmmu_hard:completion", "kmmmu:completion_hinted"))
+    assert twice["twice"] == alone["alone"] and "left out" not in quiet
+    assert "twice: 6 answers are left out: 6 to questions that another task asked too" in said
+    begun, _ = told("begun", once, "--task", "kmmmu:completion")
+    assert begun["begun"]["completions"] == 6 and {cell["hinted"] for cell in begun["begun"]["sources"]} == {False}
 
 
 def test_the_judging_of_copies_is_compared_on_one_way(tmp_path: Path) -> None:
