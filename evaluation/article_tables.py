@@ -1,4 +1,4 @@
-"""Tables of the articles: their shapes as data, and their cells as estimates or reasons why there is none.
+"""Tables of the articles: shapes (from `article_tables.yaml`), and cells as estimates or reasons why there is none.
 
 A table has a row for each run (and language), or for each value of an axis and run (`rows_by`). Numbers follow the
 articles' final versions; a table without a number there is named after its content. Each question and trial counts
@@ -12,14 +12,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
 from livek12.core.scoring.deltas import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
-from livek12.core.scoring.formulas import RATIOS, Terms
+from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answers_of, tabulate
 from livek12.core.scoring.outcomes import Table as Answers
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 
 
 STANDARD = ""
-IMAGE_ONLY = "page images alone"
-NO_PICTURES = "without pictures"
-DYNAMIC = "transformed"
-KPRAG = "knowledge points given"
-KPREF = "knowledge points expanded first"
 REASONING = "with reasoning"
 """The second run of a pair, which is the same model in another mode."""
 NEWEST = "(newest)"
@@ -51,10 +47,6 @@ QUESTIONS, ANSWERS, WRONG, WRONG_SHARE = "questions", "answers", "wrong", "wrong
 
 Metric = tuple[str, str]
 """Its names in reports and in the table."""
-ACC, ARL, OCS = ("accuracy", "Acc"), ("ARL", "ARL"), ("OCS", "OCS")
-PES, OES = ("PES", "PES"), ("OES", "OES")
-MARK = ("mark", "Acc")
-"""Partly right answers count by their share, as MDK12-Bench counts them."""
 
 
 @dataclass(frozen=True)
@@ -101,229 +93,46 @@ class TableShape:
     least: int = 1
 
 
-def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
-    return Slice(way, ((axis, value),))
+def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
+    """Each table of the file, and whether it is printed only if it is named."""
+    import yaml
+
+    text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
+    for name, (source, title, *blocks) in yaml.safe_load(text).items():
+        benchmark: BenchmarkName = name.partition("-")[0]
+        rows = {key: blocks[0][key] for key in ("rows_by", "least") if key in blocks[0]}
+        columns = tuple(block for each in blocks for block in _blocks(each))
+        shape = TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, columns, **rows)
+        yield blocks[0].get("named", False), shape
 
 
-def _two_ways(
-    metrics: tuple[Metric, ...], heads: tuple[str, str], first: Slice, other: Slice
-) -> tuple[ColumnBlock, ...]:
-    return (
-        ColumnBlock(metrics, first, head=heads[0]),
-        ColumnBlock(metrics, other, head=heads[1]),
-        ColumnBlock(metrics, other, first, head="Δ"),
-    )
+def _blocks(block: Mapping[str, Any]) -> Iterator[ColumnBlock]:
+    """The blocks of one entry: of two ways one for each, and their difference."""
+    pairs = (text.partition("=") for text in block["show"])
+    metrics = tuple((metric, label or metric) for metric, _, label in pairs)
+    more = {key: block[key] for key in ("head", "tail") if key in block}
+    if "ways" not in block:
+        minus = _slice(block["minus"]) if "minus" in block else None
+        yield ColumnBlock(metrics, _slice(block), minus, tuple(block.get("by", ())), **more)
+        return
+    for level in block.get("levels", ("",)):
+        where = {"difficulty": level} if level.islower() else block.get("where", {})
+        parts = [_slice({"way": way, "where": where}) for way in block["ways"]]
+        before = f"{level.capitalize()}: " if level else ""
+        for part, head in zip(parts, block["heads"], strict=True):
+            yield ColumnBlock(metrics, part, head=before + head)
+        yield ColumnBlock(metrics, *(parts if block.get("loss") else parts[::-1]), head=f"{before}Δ")
 
 
-def _korean(hard: bool) -> tuple[ColumnBlock, ...]:
-    part = _on("subset", "hard") if hard else Slice()
-    true, false = part.on("korean_specific", "true"), part.on("korean_specific", "false")
-    counted = ((QUESTIONS, "#"), ACC)
-    return (
-        ColumnBlock(counted, true, head="True"),
-        ColumnBlock(counted, false, head="False"),
-        ColumnBlock((ACC,), true, false, head="Δ"),
-    )
-
-
-def _shape(name: str, source: str, title: str, *blocks: ColumnBlock, rows_by: str = "", least: int = 1) -> TableShape:
-    """Its name begins with the benchmark, and so does its place with the article."""
-    benchmark: BenchmarkName = name.partition("-")[0]
-    return TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, blocks, rows_by, least)
-
-
-def _by_difficulty(way: str, heads: tuple[str, str], standard_first: bool) -> Iterator[ColumnBlock]:
-    for name, part in (("Overall", Slice()), *((n.capitalize(), _on("difficulty", n)) for n in _ORDER[:3])):
-        other = Slice(way, part.where)
-        yield ColumnBlock((MARK,), part, head=f"{name}: {heads[0]}")
-        yield ColumnBlock((MARK,), other, head=f"{name}: {heads[1]}")
-        yield ColumnBlock((MARK,), *((part, other) if standard_first else (other, part)), head=f"{name}: Δ")
+def _slice(block: Mapping[str, Any]) -> Slice:
+    return Slice(block.get("way", STANDARD), tuple(block.get("where", {}).items()))
 
 
 _ORDER = ("easy", "medium", "hard", "text_only", "text_image")
 _ARTICLES = {"livek12": "LiveK12Bench", "kmmmu": "KMMMU", "cfe": "CFE-Bench", "mdk12": "MDK12-Bench"}
-_COUNTED = tuple((kind, f"#{kind}") for kind in ERRORS)
-_COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout", "rigorous_process", "long_horizon"))
-_HARD = _on("subset", "hard")
-_CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
-_SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
-_AUDITED = (ACC, ARL, ("Acc≤0.5", "Acc≤0.5"), PES, OCS, OES, *_COUNTED)
-_WRONG = ((ANSWERS, "Count"), (WRONG, "Error"), (WRONG_SHARE, "Error rate"))
-
-SHAPES: tuple[TableShape, ...] = (
-    _shape("livek12-3", "table 3", "models by subject", ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All")),
-    _shape(
-        "livek12-complex-layout",
-        "section 3.2, left table",
-        "complex layout: questions as parsed and as images of the pages",
-        *_two_ways((ACC, OCS), ("Standard", "Exam"), _COMPLEX, _on("subset", "complex_layout", IMAGE_ONLY)),
-    ),
-    _shape(
-        "livek12-rigorous-process",
-        "section 3.2, right table",
-        "rigorous process: scores, and answers with an error of a type",
-        ColumnBlock((OCS, PES, OES, *_COUNTED), _RIGOROUS, head="Rigorous process"),
-        ColumnBlock((OCS, PES, OES), _RIGOROUS, Slice(), head="Δ to all"),
-    ),
-    *(
-        _shape(
-            f"livek12-a-{name.replace('_', '-')}",
-            "appendix A",
-            f"{name.replace('_', ' ')}{way and f', {way}'}: all scores, and answers with an error of a type",
-            ColumnBlock(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),
-        )
-        for name, way in _SUBSETS
-    ),
-    _shape(
-        "livek12-errors",
-        "section 2.3",
-        "answers with an error of a type, by subject",
-        ColumnBlock(_COUNTED, by=("subject",), head="All"),
-    ),
-    _shape(
-        "livek12-long-horizon",
-        "figure 5(a)",
-        "efficiency on the long-horizon subset",
-        ColumnBlock((ARL,), head="All"),
-        ColumnBlock((ARL,), _LONG, head="Long horizon"),
-        ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
-    ),
-    _shape(
-        "livek12-figure-5b",
-        "figure 5(b)",
-        "accuracy on the long-horizon subset within a share of the token limit",
-        ColumnBlock(tuple((f"Acc≤{ratio}", f"≤{ratio}") for ratio in reversed(RATIOS)), _LONG),
-    ),
-    _shape(
-        "livek12-13",
-        "table 13",
-        "older releases by subject, and their difference to the newest",
-        ColumnBlock((OES,), by=("release",)),
-        ColumnBlock((OES,), minus=_on("release", NEWEST), by=("release",), tail="Δ"),
-        ColumnBlock((OES,), by=("release", "subject")),
-        ColumnBlock((OES,), minus=_on("release", NEWEST), by=("release", "subject"), tail="Δ"),
-    ),
-    _shape(
-        "livek12-exams",
-        "section 2.3",
-        "the mark of each paper, out of 100",
-        ColumnBlock((OCS, PES, OES)),
-        rows_by="paper",
-    ),
-    *(
-        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=(axis,), head="Overall"))
-        for number, title, part, axis in (
-            (3, "accuracy by macro subject", Slice(), "macro_subject"),
-            (4, "accuracy on the hard subset by macro subject", _HARD, "macro_subject"),
-        )
-    ),
-    _shape(
-        "kmmmu-9",
-        "table 9",
-        "with and without the pictures",
-        *_two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
-    ),
-    _shape(
-        "kmmmu-7",
-        "table 7",
-        "error rates on the hard subset by visual modality",
-        ColumnBlock(_WRONG, _HARD, by=("visual_modality",), head="Overall"),
-    ),
-    _shape(
-        "kmmmu-8",
-        "table 8",
-        "what reasoning adds",
-        *_two_ways((ACC,), ("Instruct (IT)", "Thinking"), Slice(), Slice(REASONING)),
-    ),
-    _shape(
-        "kmmmu-25",
-        "table 25",
-        "error rates on the hard subset by sub-category of pictures",
-        ColumnBlock(_WRONG, _HARD),
-        rows_by="visual_subcategory",
-        least=10,
-    ),
-    *(
-        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=("task",), head="Overall"))
-        for number, title, part in (
-            (19, "accuracy by task", Slice()),
-            (20, "accuracy on the hard subset by task", _HARD),
-        )
-    ),
-    _shape("kmmmu-21", "table 21", "Korean-specific questions", *_korean(hard=False)),
-    _shape("kmmmu-22", "table 22", "Korean-specific questions of the hard subset", *_korean(hard=True)),
-    _shape(
-        "cfe-3",
-        "tables 2 and 3",
-        "text, multimodal, and both together",
-        ColumnBlock(_CFE, by=("modality",), head="Text + Multimodal"),
-    ),
-    _shape(
-        "mdk12-3",
-        "table 3",
-        "by discipline and difficulty",
-        ColumnBlock((MARK,), head="Overall"),
-        ColumnBlock((MARK,), by=("subject", "difficulty")),
-    ),
-    _shape(
-        "mdk12-4",
-        "table 4",
-        "standard and dynamic evaluation",
-        *_by_difficulty(DYNAMIC, ("Standard", "Dynamic"), standard_first=True),
-    ),
-    _shape(
-        "mdk12-figure-3",
-        "figure 3",
-        "by discipline and by difficulty",
-        ColumnBlock((MARK,), by=("subject",)),
-        ColumnBlock((MARK,), by=("difficulty",), head="Overall"),
-    ),
-    _shape(
-        "mdk12-figure-4",
-        "figure 4",
-        "by difficulty and exam year",
-        ColumnBlock((MARK,), by=("difficulty", "year")),
-        ColumnBlock((MARK,), by=("year",)),
-    ),
-    *(
-        _shape(
-            f"mdk12-figure-5{suffix}",
-            "figure 5",
-            f"with and without knowledge points{requests}, by difficulty",
-            *_by_difficulty(way, ("Standard", "KP-RAG"), standard_first=False),
-        )
-        for suffix, requests, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
-    ),
-)
-
-
-COUNTS = tuple(
-    _shape(
-        f"{benchmark}-{number}",
-        number.replace("figure-", "figure ") if number.startswith("figure") else f"table {number}",
-        "questions asked",
-        *(ColumnBlock(((QUESTIONS, "#"),), part, by=by, head=head) for part, by, head in blocks),
-    )
-    for benchmark, number, blocks in (
-        ("kmmmu", "figure-1", ((Slice(), ("macro_subject",), "All"),)),
-        ("kmmmu", "2", ((Slice(), ("visual_modality",), "All"),)),
-        ("kmmmu", "10", ((Slice(), ("korean_specific",), "All"), (Slice(), ("text_in_image",), ""))),
-        ("kmmmu", "11", ((Slice(), ("subject",), "All"),)),
-        ("kmmmu", "12", ((Slice(), ("task",), "All"),)),
-        ("kmmmu", "13", ((Slice(), ("question_type",), "All"),)),
-        ("kmmmu", "14", ((Slice(), ("visual_modality", "visual_subcategory"), "All"),)),
-        ("kmmmu", "15", ((Slice(), ("macro_subject", "question_type"), "All"),)),
-        ("kmmmu", "16", ((_HARD, ("macro_subject",), "Hard"),)),
-        ("kmmmu", "17", ((_HARD, ("task",), "Hard"),)),
-        ("kmmmu", "18", ((Slice(), ("korean_specific",), "All"), (_HARD, ("korean_specific",), "Hard"))),
-        ("cfe", "figure-2", ((Slice(), ("modality", "subject"), "All"),)),
-        (
-            "mdk12",
-            "2",
-            tuple((Slice(), (axis,), "") for axis in ("subject", "question_type", "difficulty", "modality")),
-        ),
-    )
-)
+_READ = tuple(_read_shapes())
+SHAPES = tuple(shape for named, shape in _READ if not named)
+COUNTS = tuple(shape for named, shape in _READ if named)
 """Tables of the data, printed if they are named."""
 
 

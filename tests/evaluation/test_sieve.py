@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +29,16 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.choosing import STANDARD, AnswerChoice, exam_of, sieves, task_way
 from livek12.evaluation.site.ranking import items
+from livek12.evaluation.studies import (
+    consistency,
+    contamination,
+    corrected,
+    error_kinds,
+    human,
+    reliability,
+    stability,
+)
+from livek12.evaluation.studies import items as items_of
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn
 from tests.scripts.command import livek12_here
@@ -156,6 +169,30 @@ KINDS = {
 }
 
 
+STUDIES = {
+    "agreement": human.AGREEMENT, "contamination": contamination.STUDY, "corrected": corrected.STUDY,
+    "error-types": error_kinds.STUDY, "inter-judge": consistency.INTER_JUDGE, "items": items_of.STUDY,
+    "methods": human.METHODS, "reliability": reliability.STUDY, "stability": stability.STUDY,
+}  # fmt: skip
+
+
+def assert_sound(text: str, form: str) -> None:
+    """Rows have as many cells as their heads, and nothing of a name is a command."""
+    if form == "html":
+        assert "<table>" in text and "<script" not in text and "default-src 'none'" in text
+    elif form == "csv":
+        assert {len(line) for line in csv.reader(io.StringIO(text))} == {4}
+    elif form == "md":
+        for part in text.split("## ")[1:]:
+            assert len({line.count("|") for line in part.replace(r"\|", "").splitlines() if line.startswith("|")}) == 1
+    else:
+        tables = re.findall(r"\\begin\{tabular\}\{(l+r*)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
+        assert tables
+        for heads, body in tables:
+            rows = [line for line in body.splitlines() if line.endswith(r" \\")]
+            assert rows and {len(re.findall(r"(?<!\\)&", row)) for row in rows} <= {len(heads) - 1}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mixed_folder_says_what_the_standard_way_alone_says(folders: Folders, kind: str) -> None:
     more = [folders.labels if word == "LABELS" else word for word in KINDS[kind]]
@@ -164,6 +201,9 @@ def test_a_mixed_folder_says_what_the_standard_way_alone_says(folders: Folders, 
     mixed, told = study(kind, *folders.mixed, *more)
     assert mixed == alone
     assert "left out" not in quiet
+    if kind in STUDIES:
+        for form in ("md", "latex", "csv", "html"):
+            assert_sound(STUDIES[kind].written(alone, form), form)
     if kind not in ("agreement", "methods", "corrected", "tables"):  # which look at labelled answers, or have columns
         assert "weak: 140 answers are left out: 20 to questions that another task asked too" in told
         assert f"40 asked otherwise ({IMAGES}), 40 asked otherwise (at most 3276 completion tokens)" in told

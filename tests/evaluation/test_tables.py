@@ -19,6 +19,7 @@ from livek12.core.records import Attributes, Flags, Key, Process, Question, Resp
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.evaluation.article_tables import COUNTS, SHAPES, article_tables, shape_named
+from livek12.report.charts import TableShown
 from livek12.report.html import as_page
 from livek12.report.tables import ArticleTable, as_csv, as_text, latex_text, written
 from tests.scored import score
@@ -312,7 +313,9 @@ def test_every_table_is_sound_latex(tmp_path: Path) -> None:
     compiler = next(filter(shutil.which, ("xelatex", "lualatex", "tectonic")), None)
     if compiler is None:
         pytest.skip("no LaTeX that knows Unicode is installed: only the structure was looked at")
+    signs = TableShown(HOSTILE, ["", "κ, τ", "± α → β", HOSTILE], [[HOSTILE, "Δ ≤ 5 %", "[1–2]·×", "R² …"]])
     paper = tmp_path / "tables.tex"
+    text += as_text([written(signs)], "latex")
     paper.write_text("\\documentclass{article}\n\\begin{document}\n" + text + "\n\\end{document}\n")
     more = () if compiler == "tectonic" else ("-interaction=nonstopmode", "-halt-on-error")
     ended = subprocess.run(
