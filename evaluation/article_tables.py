@@ -121,7 +121,8 @@ def _blocks(block: Mapping[str, Any]) -> Iterator[ColumnBlock]:
         before = f"{level.capitalize()}: " if level else ""
         for part, head in zip(parts, block["heads"], strict=True):
             yield ColumnBlock(metrics, part, head=before + head)
-        yield ColumnBlock(metrics, *(parts if block.get("loss") else parts[::-1]), head=f"{before}Δ")
+        first, other = parts if block.get("loss") else parts[::-1]
+        yield ColumnBlock(metrics, first, other, head=f"{before}Δ")
 
 
 def _slice(block: Mapping[str, Any]) -> Slice:
@@ -194,7 +195,8 @@ def article_tables(
 ) -> FoundTables:
     """Makes tables of the outcomes of runs; `pairs`: by name a run without and one with reasoning."""
     sitters = list(_sitters(runs, profile))
-    sitters += [pair for name, named in (pairs or {}).items() for pair in _paired_sitters(name, named, sitters)]
+    for name, named in (pairs or {}).items():
+        sitters += list(_paired_sitters(name, named, sitters, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
         sitting = [each for each in sitters if each.benchmark == shape.benchmark]
@@ -263,10 +265,12 @@ class _Pool:
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
-            return _count(len(questions), len(questions))
-        if metric in (ANSWERS, WRONG):
+            return _plain(len(questions), len(questions), len(questions))
+        if metric == ANSWERS:
+            return _plain(len(picked), len(picked), len(questions))
+        if metric == WRONG:
             most, least = (len(picked) - self.table.answers.correct[:, picked].sum(axis=1)).tolist()
-            return _count(len(picked), len(questions)) if metric == ANSWERS else _between(least, most, len(questions))
+            return _plain(int(least), int(most), len(questions))
         if metric == WRONG_SHARE:
             return _reflected(self.estimate("accuracy", questions), 1)
         if metric in ERRORS:
@@ -291,17 +295,14 @@ class _Pool:
         even = int((presence == threshold).sum())
         notes = [f"{missing} of {len(picked)} answers not audited"] if missing else []
         notes += [f"{even} answers of which half of the critics saw one are not counted"] if even else []
-        return _count(int((presence > threshold).sum()), len(audited), "; ".join(notes) or None)
+        seen = int((presence > threshold).sum())
+        return _plain(seen, seen, len(audited), "; ".join(notes) or None)
 
 
 class _Sitter:
     def __init__(self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile) -> None:
         self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
         self._pairs: dict[tuple[Slice, Slice], dict[str, Estimate] | None] = {}
-
-    def beside(self, name: str, way: str, other: _Sitter) -> _Sitter:
-        """With the other's standard way as a way of its own."""
-        return _Sitter(name, self.benchmark, {**self.ways, way: other.ways[STANDARD]}, self._profile)
 
     def picked(self, part: Slice) -> list[int]:
         return self.ways[part.way].picked(part) if part.way in self.ways else []
@@ -330,7 +331,7 @@ class _Sitter:
         metrics = self._pairs[pair]
         if metrics is None:
             return absent("no question was asked both ways")
-        paired = metrics.get(_as_paired(metric), absent("not paired"))
+        paired = metrics.get("mark" if metric == "OCS" else metric, absent("not paired"))
         return _reflected(paired, 0) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
@@ -345,11 +346,6 @@ class _Sitter:
         variant = self.ways[part.way]
         paired = delta("variant", variant.rows, "base", rows, "", self._profile, base.parameters) if len(rows) else None
         return None if paired is None else {name: pair["difference"] for name, pair in paired["metrics"].items()}
-
-
-def _as_paired(metric: str) -> str:
-    """OCS is the mark."""
-    return "mark" if metric == "OCS" else metric
 
 
 def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
@@ -380,13 +376,14 @@ def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
     return _group(question) == group
 
 
-def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter]) -> Iterator[_Sitter]:
+def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:
     """The standard ways of two runs as two ways of one."""
     if len(named) != 2:
         raise UserError(f"--pair {name}: names {len(named)} runs; write NAME=RUN,RUN: without and with reasoning")
     first, other = ({s.benchmark: s for s in sitters if s.name == run and STANDARD in s.ways} for run in named)
     for benchmark in first.keys() & other.keys():
-        yield first[benchmark].beside(name, REASONING, other[benchmark])
+        ways = {**first[benchmark].ways, REASONING: other[benchmark].ways[STANDARD]}
+        yield _Sitter(name, benchmark, ways, profile)
 
 
 def _is_paired(shape: TableShape) -> bool:
@@ -470,7 +467,12 @@ def _by_value(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 def absent(reason: str, n: int = 0) -> Estimate:
     """Cell without a number."""
-    return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
+    return _plain(None, None, n, reason)
+
+
+def _plain(low: int | None, high: int | None, n: int, note: str | None = None) -> Estimate:
+    value = low if low == high else None
+    return Estimate(low=low, high=high, value=value, ci=None, unit=None, clusters=None, n=n, std=None, note=note)
 
 
 def _reflected(estimate: Estimate, whole: float) -> Estimate:
@@ -487,11 +489,3 @@ def _reflected(estimate: Estimate, whole: float) -> Estimate:
         "value": rest(estimate["value"]),
         "ci": None if ends is None else [whole - ends[1], whole - ends[0]],
     }
-
-
-def _between(low: float, high: float, n: int) -> Estimate:
-    return {**_count(int(low), n), "high": int(high), "value": int(low) if low == high else None}
-
-
-def _count(value: int, n: int, note: str | None = None) -> Estimate:
-    return Estimate(low=value, high=value, value=value, ci=None, unit=None, clusters=None, n=n, std=None, note=note)

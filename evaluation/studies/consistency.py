@@ -361,12 +361,12 @@ def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         [name or next(iter(groups[name]["accuracy"])), *(own.get(h, "–") for h in heads)] for name, own in rows.items()
     ]
     yield TableShown("Accuracy by judge and prompt (KMMMU, table 5)", ["", *heads], cells)
+    for name, group in groups.items():
+        yield from all_numbers(": ".join(filter(None, ("sensitivity", name))), group)
     methods = sorted({by["method"] for group in groups.values() for by in group["marked_by"].values()} & METHODS.keys())
     prompts = [(name, prompt) for name in methods for prompt in METHODS[name].prompts if prompt != GIVEN]
     texts = [[name, prompt, "\n".join(load_prompt(prompt).sections)] for name, prompt in prompts]
     yield TableShown("The judges' prompts (KMMMU, table 23)", ["", "file", "text"], texts)
-    for name, group in groups.items():
-        yield from all_numbers(": ".join(filter(None, ("sensitivity", name))), group)
 
 
 def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
@@ -374,7 +374,7 @@ def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
     judges: defaultdict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for run, by in sorted(group["marked_by"].items(), key=lambda each: (each[1]["models"], each[1]["method"])):
         judges[by["models"]][by["method"]] = group["accuracy"][run]
-    cells = {}
+    cells: dict[str, str] = {}
     for judge, accuracies in judges.items():
         cells |= {f"{judge}: {method}": interval(own["low"], own["high"]) for method, own in accuracies.items()}
         ends = ([own[end] for own in accuracies.values()] for end in ("low", "high"))
@@ -391,7 +391,7 @@ def sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 def sensitivity(runs: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     """`between_runs` of differently judged copies; with copies of several runs that of each, by its first copy."""
     copies = as_repeats(runs)
-    if len(copies) == 1 or len(runs) < 4 or any(len(names) < 2 for names in copies.values()):
+    if len(copies) == 1 or min(map(len, copies.values())) < 2:
         return between_runs(runs, "different")
     groups = {first: between_runs({name: runs[name] for name in names}, "different") for first, names in copies.items()}
     return {"outputs": groups}

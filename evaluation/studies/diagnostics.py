@@ -20,6 +20,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.evaluation.studies.study import (
+    Found,
     Share,
     Study,
     corrected,
@@ -261,7 +262,6 @@ def _sentences(name: str, study: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-EXECUTIONS = ("unit_execution", "unit_execution_text")
 NAMES = {
     "unit_execution": "unit execution",
     "unit_execution_text": "unit execution without pictures",
@@ -270,7 +270,6 @@ NAMES = {
     "injection": "single-unit injection",
     "injection_question": "injection, question only",
 }
-Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def charts(result: Found) -> Iterator[Chart]:
@@ -283,13 +282,17 @@ def charts(result: Found) -> Iterator[Chart]:
 def _charts(name: str, study: Mapping[str, Any]) -> Iterator[Chart]:
     units, bucket = study["fewest"]
     conditions = study["conditions"]
-    others = [each for each in conditions if each not in EXECUTIONS]
+    others = [each for each in conditions if each not in (EXECUTION, EXECUTION_TEXT)]
     behind = f"mean over the questions that have the unit, {units} or more; thin strokes are 95 % intervals"
     yield Chart(
         f"{name}: unit execution (CFE-Bench, figure 3)",
         f"Share of samples that answer unit i by itself, given the units before: {behind}.",
         "unit",
-        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in EXECUTIONS if each in conditions],
+        [
+            Series(_named(each), _unit_points(conditions[each]["by_unit"]))
+            for each in (EXECUTION, EXECUTION_TEXT)
+            if each in conditions
+        ],
     )
     yield Chart(
         f"{name}: with a part of the solution, by unit (figures 4 and 5)",

@@ -30,11 +30,11 @@ from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, ob
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import least_squares, unit_variance, wilson_interval
+from livek12.core.statistics import least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell
+from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
@@ -226,11 +226,12 @@ LEAST = 10
 """Answers behind the rates of a group (KMMMU, appendix I)."""
 IDENTITY = 1 - 1e-9
 """R² from which the fit is an identity."""
-AXES: Mapping[str, Callable[[Row], str | None]] = {
-    "visual_modality": lambda row: row.question.attributes.visual_modality,
-    "visual_subcategory": lambda row: row.question.attributes.visual_subcategory,
-    "subject": lambda row: row.question.subject,
+AXES: Mapping[str, tuple[str, Callable[[Row], str | None]]] = {
+    "visual_modality": ("kind of pictures", lambda row: row.question.attributes.visual_modality),
+    "visual_subcategory": ("sub-category of pictures", lambda row: row.question.attributes.visual_subcategory),
+    "subject": ("subject", lambda row: row.question.subject),
 }
+"""The name of each axis, and an answer's value."""
 PANEL = "(the judges)"
 
 
@@ -300,11 +301,7 @@ def _shares(typed: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, dict[str,
     shares = {}
     for kind in kinds:
         count = sum(kind in (wrong.kinds or ()) for wrong in typed)
-        shares[kind] = {
-            "answers": count,
-            "share": count / len(typed) if typed else None,
-            "interval": list(wilson_interval(count, len(typed))) if typed else None,
-        }
+        shares[kind] = {"answers": count, **share_of(count, len(typed))}
     return shares
 
 
@@ -318,12 +315,13 @@ def _by_axis(
     """Groups of all runs: their decided and wrong answers, and of `answers` with a kind the kinds."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
-        if value := AXES[axis](wrong.row):
+        if value := AXES[axis][1](wrong.row):
             values[value].append(wrong)
     groups = {}
     for value, ones in sorted(values.items()):
         if len(ones) >= LEAST:
-            whole = TypedRun(*(sum(run.places[axis, value, wrong] for run in runs) for wrong in (False, True)))
+            right, amiss = (sum(run.places[axis, value, wrong] for run in runs) for wrong in (False, True))
+            whole = TypedRun(right, amiss)
             shares = _shares(ones, kinds)
             groups[value] = {
                 "answers": len(ones),
@@ -478,7 +476,7 @@ def gathered(
             else:
                 own.undecided += 1
                 continue
-            own.places.update((axis, value, is_wrong(row)) for axis, of in AXES.items() if (value := of(row)))
+            own.places.update((axis, value, is_wrong(row)) for axis, (_, of) in AXES.items() if (value := of(row)))
         for benchmark, rows in wrong.items():
             own = typed[benchmark][name]
             own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
@@ -550,11 +548,6 @@ def _line(row: Row) -> str:
 
 MOST_SERIES = 6
 _SHORT = 13
-AXIS_NAMES = {
-    "visual_modality": "kind of pictures",
-    "visual_subcategory": "sub-category of pictures",
-    "subject": "subject",
-}
 
 
 def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
@@ -572,21 +565,18 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
                 f"{benchmark}: kinds of errors by run (KMMMU, figure 2)",
                 "Share of the wrong answers; thin strokes are 95 % intervals.",
                 "",
-                [Series(run, list(_bars(shares, kinds))) for run, shares in shown.items()],
+                [Series(run, _bars(shares[kind] for kind in kinds)) for run, shares in shown.items()],
                 bars=True,
                 names=[_short(kind) for kind in kinds],
             )
-        for axis, name in AXIS_NAMES.items():
+        for axis, (name, _) in AXES.items():
             if values := study[f"by_{axis}"]:
                 yield Chart(
                     f"{benchmark}: kinds of errors by {name}",
                     "Share of the wrong answers of all runs; groups of 10 answers or more.",
                     "",
                     [
-                        Series(
-                            kind.replace("_", " "),
-                            [_bar(place, each["kinds"][kind]) for place, each in enumerate(values.values(), 1)],
-                        )
+                        Series(kind.replace("_", " "), _bars(each["kinds"][kind] for each in values.values()))
                         for kind in kinds[:MOST_SERIES]
                     ],
                     bars=True,
@@ -594,14 +584,8 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
                 )
 
 
-def _bars(shares: Mapping[str, Any], kinds: list[str]) -> Iterator[PlotPoint]:
-    for place, kind in enumerate(kinds, 1):
-        yield _bar(place, shares[kind])
-
-
-def _bar(place: int, share: Mapping[str, Any]) -> PlotPoint:
-    value = share["share"] or 0.0
-    return PlotPoint(place, value, value, share["interval"])
+def _bars(shares: Iterable[Mapping[str, Any]]) -> list[PlotPoint]:
+    return [PlotPoint(n, own["share"] or 0.0, own["share"] or 0.0, own["interval"]) for n, own in enumerate(shares, 1)]
 
 
 def _short(name: str) -> str:
@@ -624,7 +608,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                 for run, each in study["runs"].items()
             ],
         )
-        for axis, name in AXIS_NAMES.items():
+        for axis, (name, _) in AXES.items():
             if values := study[f"by_{axis}"]:
                 yield TableShown(
                     f"{benchmark}: share of the wrong answers, and rate of all answers, by {name} (KMMMU, table 6)",

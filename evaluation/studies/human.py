@@ -259,7 +259,7 @@ def methods_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
 
 
 def _cells(own: Mapping[str, Any]) -> Iterator[str]:
-    yield from (rounded(own[name]) for name in ("labels", "undecided"))
+    yield from (f"{own[name]:g}" for name in ("labels", "undecided"))
     for name in FIGURES:
         times, digits = (100, 2) if name == "accuracy" else (1, 2)
         mean, std = (None if value is None else times * value for value in (own[name], own.get(f"{name}_std")))

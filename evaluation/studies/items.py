@@ -216,22 +216,16 @@ class ExamItem:
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
     """The items of several runs, by exam and question."""
     items: dict[QuestionKey, ExamItem] = {}
-    exams = _Exams()
+    exam = cache(exam_of)
     for run, rows in one_way(runs, choice).items():
         for row in rows:
-            key = exams[row.task], row.question.id
+            key = exam(row.task), row.question.id
             item = items.get(key) or items.setdefault(key, ExamItem(row.task, row.question))
             item.answers[run].append(_answered(row))
             item.tasks[run] = row.task
     if not items:
         raise UserError("there are no answers: give run folders with answers to the same questions")
     return [items[key] for key in sorted(items)]
-
-
-class _Exams(dict[str, str]):
-    def __missing__(self, task: str) -> str:
-        self[task] = exam = exam_of(task)
-        return exam
 
 
 def _answered(row: Row) -> Answered:

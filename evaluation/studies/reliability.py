@@ -30,6 +30,7 @@ from livek12.evaluation.studies.consistency import (
 from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import compared, stability
+from livek12.evaluation.studies.stability import sentences as ranking_sentences
 from livek12.evaluation.studies.study import Study, all_numbers, number, percent
 from livek12.report.charts import TableShown
 
@@ -240,15 +241,13 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         for kind, evaluators in kinds.items():
             pairs = people.get(kind, {}) if "note" not in people and reference == CONSENSUS else {}
             rows = {**evaluators, **{f"{pair} (people)": figures for pair, figures in pairs.items()}}
-            beside[f"{reference}, {kind}"] = {name: _row(figures) for name, figures in rows.items()}
+            beside[f"{reference}, {kind}"] = {
+                name: {short: figures[full] for short, full in _FIGURES.items()} for name, figures in rows.items()
+            }
     alike = {f"critics {name}": figures for name, figures in _agreed(result["inter_judge"]).items()}
     alike |= {f"{name}, again": figures for name, figures in _agreed(result["intra_judge"]).items()}
     shown = {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
     return all_numbers("reliability", shown)
-
-
-def _row(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {short: figures[name] for short, name in _FIGURES.items()}
 
 
 def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -296,7 +295,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for section in ("people", "against_people", "inter_judge", "intra_judge", "rankings"):
         if "note" in result[section]:
             yield f"{section.replace('_', ' ')}: not available: {result[section]['note']}."
-    yield from _ranking_sentences(result["rankings"])
+    if "note" not in result["rankings"]:
+        yield from ranking_sentences(result["rankings"])
 
 
 def _who(reference: str) -> str:
@@ -308,21 +308,6 @@ def _figures(own: Mapping[str, Any]) -> str:
     text = ", ".join(f"{name} {percent(value)}" for name, value in figures)
     left = f", {own['undecided']} of {own['labelled']} undecided" if own["undecided"] else ""
     return f"{text}, F1 {percent(own['f1'])}, κ {number(own['kappa'])} ({own['labelled']} decisions{left})"
-
-
-def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
-    if "note" in rankings:
-        return
-    low = rankings["low"]
-    for name, axis, figures in compared(low):
-        if figures["mean"] is not None:
-            yield (
-                f"Rankings by {rankings['metric']}, {name}, by {axis} ({figures['n']}): Kendall's τ"
-                f" {number(figures['mean'])} ± {number(figures['std'])}."
-            )
-    halves = low["halves"]
-    if halves["mean"] is not None:
-        yield f"Between {halves['n']} random halves: τ {number(halves['mean'])} ± {number(halves['std'])}."
 
 
 STUDY = Study("reliability", sentences, tables=tables)

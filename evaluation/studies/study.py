@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from livek12.core.statistics import holm, mean_interval, sign_flip_tests
+from livek12.core.statistics import holm, mean_interval, sign_flip_tests, wilson_interval
 from livek12.core.visible import visible
 from livek12.report.charts import Chart, TableShown, study_page
 from livek12.report.marks import rounded
@@ -34,6 +34,15 @@ def share(share: float | None, interval: Sequence[float] | None) -> str:
     if share is None or interval is None:
         return ""
     return f" ({percent(share)}, 95 % interval {rounded(100 * interval[0])} to {percent(interval[1])})"
+
+
+def share_of(count: int, total: int) -> dict[str, Any]:
+    """A share with Wilson's interval; None of nothing."""
+    known = total > 0
+    return {
+        "share": count / total if known else None,
+        "interval": list(wilson_interval(count, total)) if known else None,
+    }
 
 
 def share_cell(share: Mapping[str, Any] | None) -> str:
@@ -121,7 +130,9 @@ class Study:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-_OURS = frozenset({"by_stage", "between_raters", "false_accepts", "false_rejects", "not_shared", "question_type"})
+_OURS = frozenset(
+    {"by_stage", "between_raters", "false_accepts", "false_rejects", "marked_by", "not_shared", "question_type"}
+)
 """Keys of this package; all other keys are names of runs, judges, raters, tasks."""
 
 

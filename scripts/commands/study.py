@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -43,7 +43,7 @@ Tasks = Annotated[
 ]
 Way = Annotated[str, 'Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).']
 Form = Annotated[str, options.Opt("Print only the tables: md, latex, csv, html or json.", "--format")]
-Made = "tuple[Study | ArticleForms, Any] | None"
+Made: TypeAlias = "tuple[Study | ArticleForms, Any] | None"
 """A study and its result; None where only files were written."""
 
 
@@ -53,7 +53,7 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
     def added(command: Callable[..., Any]) -> None:
         given = dict(inspect.signature(command).parameters)
         choosing = given.pop("chosen", None) is not None
-        shared = {"task": (Tasks, ""), "way": (Way, "")} if choosing else {}
+        shared: dict[str, tuple[Any, Any]] = {"task": (Tasks, ""), "way": (Way, "")} if choosing else {}
         shared |= {"html": (Page, None), "format": (Form, ""), "as_json": (options.Json, False)}
 
         def told(
@@ -63,7 +63,7 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
 
             form = "json" if as_json else one_of("--format", format, FORMATS) if format else ""
             if made := command(**values, **({"chosen": choice(task, way)} if choosing else {})):
-                tell(*made, form, html)
+                tell(made[0], made[1], form, html)
 
         parameters = [inspect.Parameter(name, KEYWORD, default=default) for name, (_, default) in shared.items()]
         own = [parameter.replace(kind=KEYWORD) for parameter in given.values()]

@@ -328,7 +328,7 @@ def test_two_models_marked_by_two_judges_with_three_prompts() -> None:
         for model, judges in accepts.items() for judge, counts in judges.items() for n, count in enumerate(counts, 1)
     }  # fmt: skip
     found = sensitivity(runs)
-    table, prompts, *_ = SENSITIVITY.tables(found) if SENSITIVITY.tables else ()
+    table, *_, prompts = SENSITIVITY.tables(found) if SENSITIVITY.tables else ()
     assert table.heads == ["", "x: p1", "x: p2", "x: p3", "x: range", "y: p1", "y: p2", "y: p3", "y: range"]
     assert table.rows[0] == ["one-x-p1", "20.0 %", "50.0 %", "70.0 %", "50.0", "40.0 %", "40.0 %", "40.0 %", "0.0"]
     assert table.rows[1] == ["two-x-p1", "90.0 %", "90.0 %", "80.0 %", "10.0", "10.0 %", "20.0 %", "30.0 %", "20.0"]
