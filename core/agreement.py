@@ -55,8 +55,8 @@ def weighted_agreement(human: Sequence[bool], judge: Sequence[bool]) -> dict[str
         "recall": [(count, side["recall"]) for count, side in counted if count],
         "f1": [(count, side["f1"]) for count, side in counted if count],
     }.items():
-        known = [count * value for count, value in values if value is not None]
-        result[f"weighted_{name}"] = sum(known) / len(human) if values and len(known) == len(values) else None
+        weighed = [count * value for count, value in values if value is not None]
+        result[f"weighted_{name}"] = sum(weighed) / len(human) if values and len(weighed) == len(values) else None
     return result
 
 

@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,21 +170,21 @@ class ArticleForms:
 
     intervals: bool = False
 
-    def written(self, found: FoundTables, form: str) -> str:
+    def written(self, result: FoundTables, form: str) -> str:
         """The tables in one form; html has the missing ones with their reasons, and so has json."""
         if form == "json":
-            return json.dumps({"tables": found.tables, "missing": found.missing}, ensure_ascii=False, indent=1)
+            return json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1)
         if form == "csv":
-            return as_csv(found.tables)
+            return as_csv(result.tables)
         if form == "html":
             from livek12.report.html import as_page
 
-            return as_page(found.tables, found.missing)
-        return as_text([written(table, self.intervals) for table in found.tables], form)
+            return as_page(result.tables, result.missing)
+        return as_text([written(table, self.intervals) for table in result.tables], form)
 
-    def show(self, found: FoundTables) -> None:
+    def show(self, result: FoundTables) -> None:
         """Prints Markdown."""
-        print(self.written(found, "md"))
+        print(self.written(result, "md"))
 
 
 def article_tables(
@@ -357,7 +357,9 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
             if task is None or task.budget is not None or task.derive is not None:
                 continue
             for group in dict.fromkeys(map(_group, of_task.asked())):
-                pools[group][way_of(task)].append(of_task.where(partial(_is_in, group)))
+                pools[group][way_of(task)].append(
+                    of_task.where(lambda question, group=group: _group(question) == group)
+                )
         spoken = defaultdict[str, set[str]](set)
         for benchmark, language in pools:
             spoken[benchmark].add(language)
@@ -370,10 +372,6 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
 def _group(question: SlimQuestion) -> tuple[str, str]:
     language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
     return question.benchmark, language
-
-
-def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
-    return _group(question) == group
 
 
 def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:
@@ -426,7 +424,7 @@ def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[lis
 
 
 def _subtracted(minus: Slice, part: Slice, sitters: Sequence[_Sitter]) -> Slice:
-    """What is subtracted from a part: with the newest value, the part of that value."""
+    """The subtracted part: with the newest value, that of this value."""
     axis = next((axis for axis, value in minus.where if value == NEWEST), None)
     if axis is None:
         return minus

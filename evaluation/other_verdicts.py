@@ -19,7 +19,8 @@ from livek12.core.process import Ended, Link, ProcessPool, cores, limit_time, re
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.evaluation.pair_file import numbered_lines
 from livek12.evaluation.pairs import BadPair, Json, JudgedPair, read_pair
-from livek12.report.charts import TableShown, study_page
+from livek12.report.charts import study_page
+from livek12.report.tables import TableShown
 
 MATH_VERIFY = "math-verify"
 SECONDS = 10.0

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
+
+from livek12.report.tables import TableShown
 
 BOX = (640.0, 260.0)
 """Width and height of the plot."""
@@ -58,24 +60,6 @@ class Chart:
     bottom: float = 0.0
     top: float | None = None
     across: tuple[float, float] | None = None
-
-
-LONG: Final = 32
-"""Most characters of a cell on one line."""
-
-
-@dataclass(frozen=True)
-class TableShown:
-    """A table in words."""
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    @property
-    def long(self) -> set[int]:
-        """Columns of long texts, to be broken into lines."""
-        return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
 
 
 def drawn(chart: Chart) -> dict[str, Any]:

@@ -1,19 +1,19 @@
 """Tables of articles and studies as Markdown, LaTeX and CSV, and in words for a page.
 
-Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole; undecided ones are
-ranges, ± is the deviation over trials. A cell without a number has a dash with the number of its reason: never blank,
-never 0. Names are hostile and escaped. CSV has a line a cell, of articles unrounded with the interval.
+Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole. A cell without a number
+has a dash with the number of its reason: never blank, never 0. Names are hostile and escaped. CSV has a line a cell, of
+articles unrounded with the interval.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from livek12.core.tables import csv_text
-from livek12.report.charts import TableShown
 from livek12.report.marks import number, shown
 from livek12.report.markup import clean
 
@@ -62,6 +62,24 @@ class ArticleTable(TypedDict):
     rows: list[str]
     columns: list[Column]
     cells: list[list[Estimate]]
+
+
+LONG: Final = 32
+"""Most characters of a cell on one line."""
+
+
+@dataclass(frozen=True)
+class TableShown:
+    """A table in words."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def long(self) -> set[int]:
+        """Columns of long texts, to be broken into lines."""
+        return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
 
 
 class Written(TypedDict):

@@ -1,8 +1,8 @@
 """Completion: how exactly a model continues the beginnings of questions (KMMMU, section 7 and table 26).
 
-By exam, with and without a hint. Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the
-longest run of the real text that came back, both without spaces; a refusal is a text with little of the real one that
-refuses in words, or an empty one. Judges add exactness and flags: their mean and majority.
+Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the longest run of the real text that came
+back, both without spaces; a refusal is a text with little of the real one that refuses in words, or an empty one.
+Judges add exactness and flags: their mean and majority.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, share_of, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 from livek12.tasks.kmmmu.completion import COMPLETION, HINTED
 
 PROMPT = "kmmmu_completion"

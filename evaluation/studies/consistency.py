@@ -2,8 +2,7 @@
 
 Undecided answers are counted and in no coefficient; accuracies are intervals over all answers. A critic states for each
 error type whether it is there; without a usable critique nothing. The panel follows the majority; a tie states nothing.
-`OVERALL` pools the three types, `ANY` is an error of any type (LiveK12Bench, appendix C, tables 8 and 9, leaves its
-"overall" undefined).
+`OVERALL` pools the three types, `ANY` is an error of any type.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from livek12.evaluation.studies.study import Study, all_numbers, interval, liste
 from livek12.judges.llm.methods import METHODS
 from livek12.judges.llm.prompts import GIVEN, load_prompt
 from livek12.judges.llm.spec import EVERY_ANSWER
-from livek12.report.charts import TableShown
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 PANEL = "panel"
 OVERALL, ANY = "overall", "any error"
@@ -245,13 +244,11 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     keys = sorted(set.union(*({*by_answer} for by_answer in verdicts.values())))
     answers = {name: len({(row.task, row.question.id, row.trial) for row in rows}) for name, rows in runs.items()}
     accuracy = {name: _accuracy(by_answer, answers[name]) for name, by_answer in verdicts.items()}
-    marks = [[by_answer[key].correct for by_answer in verdicts.values() if key in by_answer] for key in keys]
-    decided = [[mark for mark in unit if mark is not None] for unit in marks]
+    marked = [[by_answer[key] for by_answer in verdicts.values() if key in by_answer] for key in keys]
+    decided = [[verdict.correct for verdict in unit if verdict.correct is not None] for unit in marked]
     compared = [unit for unit in decided if len(unit) == len(runs)]
     changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
-    shares = [
-        [v.points / v.max_points for v in _all(verdicts, key) if v.points is not None and v.max_points] for key in keys
-    ]
+    shares = [[v.points / v.max_points for v in unit if v.points is not None and v.max_points] for unit in marked]
     return {
         "judges": named,
         "marked_by": {name: _marked_by(by_answer.values()) for name, by_answer in verdicts.items()},
@@ -299,10 +296,6 @@ def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
     return over_repeats(
         [{key: v.process for key, v in by_answer.items() if v.process is not None} for by_answer in runs]
     )
-
-
-def _all(verdicts: Mapping[str, Mapping[str, Verdict]], key: str) -> list[Verdict]:
-    return [by_answer[key] for by_answer in verdicts.values() if key in by_answer]
 
 
 def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:

@@ -1,11 +1,7 @@
 """Contamination: marks on older exams against newer ones, by year, and before against after a model's release.
 
-*releases* (LiveK12Bench, app. E, table 13): an older release minus the newest, over all and by subject. *years*
-(MDK12-Bench, figure 4): each exam year against the others of its difficulty. *dates*: exams surely before the model's
-release against those surely after. An older exam may just be easier: `beyond` is the same difference of a run's excess
-over the other runs. p is corrected by Holm over the cells of a table.
-
-Undecided and missing answers enter at worst and at best, so that every mark is two numbers. The test permutes papers
+An older exam may just be easier: `beyond` is the same difference of a run's excess over the other runs. p is corrected
+by Holm over the cells of a table. Undecided and missing answers enter at worst and at best. The test permutes papers
 (questions, where papers are few) between the two parts, for all runs at once; the larger p counts, and 1 where
 undecided answers could turn the difference.
 """

@@ -1,9 +1,8 @@
 """CFE-Bench's diagnostics: curves of its derived tasks, paired by question (sections 5.2 to 5.4, figures 3 to 5).
 
 Shares of right samples by question and unit are averaged over questions: by unit index where at least `fewest[0]`
-questions have it, by exact length of the flow where at least `fewest[1]` have it (the article: more than five, and at
-least five; section 5.3). Undecided and missing answers enter at worst and at best. Contrasts compare the same units of
-the same questions, each question counting once.
+questions have it, by exact length of the flow where at least `fewest[1]` have it. Undecided and missing answers enter
+at worst and at best. Contrasts compare the same units of the same questions, each question counting once.
 """
 
 from __future__ import annotations
@@ -31,9 +30,10 @@ from livek12.evaluation.studies.study import (
     mean_share,
     span,
 )
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
+from livek12.report.tables import TableShown
 from livek12.tasks.registry import is_derived
 
 

@@ -1,13 +1,10 @@
 """Kinds of errors of wrong answers, by judges or people: sample, question put, rates, agreement, regression.
 
 The sample is of decided wrong answers, stratified by task, subject and kind of pictures. Kinds are those of the
-benchmark's article (`core.error_types`): one for each answer of KMMMU and MDK12-Bench, any number of LiveK12Bench.
-Judges and raters decide by majority; a tie is no kind. A response without text is incomplete where the article has such
-a kind. `share` is of the wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the
-decided answers. The regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With
-one kind an answer, rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
-
-Sources: KMMMU, section 6, tables 6, 24, figure 2, appendix H; MDK12-Bench, error analysis; LiveK12Bench, section 2.3.
+benchmark's article (`core.error_types`). Judges and raters decide by majority; a tie is no kind. `share` is of the
+wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the decided answers. The
+regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With one kind an answer,
+rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
 """
 
 from __future__ import annotations
@@ -38,8 +35,9 @@ from livek12.evaluation.studies.study import Study, listed, number, percent, sha
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.ranking import p_value
+from livek12.report.tables import TableShown
 from livek12.tasks.registry import find_task
 
 PROMPT = "error_type"
@@ -344,16 +342,13 @@ def _agreement(run: TypedRun, kinds: Sequence[str], single: bool) -> dict[str, A
             statements[who][key] = what
         if len(wrong.said) > 1 and wrong.kinds is not None and wrong in run.sample:
             statements[PANEL][key] = wrong.kinds
+    raters = {who for wrong in run.people for who, _ in wrong.said}
     return {
         f"{a} / {b}": _beside(statements[a], statements[b], kinds, single)
         for a, b in combinations(statements, 2)
-        if PANEL not in (a, b) or a in _raters(run) or b in _raters(run)
+        if PANEL not in (a, b) or not raters.isdisjoint((a, b))
         if statements[a].keys() & statements[b].keys()
     }
-
-
-def _raters(run: TypedRun) -> set[str]:
-    return {who for wrong in run.people for who, _ in wrong.said}
 
 
 def _beside(

@@ -2,10 +2,9 @@
 
 Labelled answers that a run did not decide are in no coefficient, but in `accuracy_low` and `accuracy_high`.
 
-Ways of judging are `s2s`, `l2s`, `l2l`, …, or `rules` (CFE-Bench, table 1, whose P, R and F1 are those weighted by
-class). Several runs of one way, or repeats of its judging, give mean ± sample standard deviation. Judges must have seen
-every answer, or the comparison would be of shared rules. AUC is the chance that a right answer gets more points than a
-wrong one (ties count half); for verdicts without partial marks, the mean of recall and specificity.
+Ways of judging are `s2s`, `l2s`, `l2l`, …, or `rules` (CFE-Bench, table 1: P, R and F1 weighted by class). Several runs
+or repeats of one way give mean ± sample standard deviation. AUC is the chance that a right answer gets more points than
+a wrong one (ties count half).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from livek12.core.statistics import mean_std, wilson_interval
 from livek12.evaluation.studies.consistency import method_of, require_every_answer
 from livek12.evaluation.studies.labels import Label, Stranger
 from livek12.evaluation.studies.study import Study, number, percent, share, spread
-from livek12.report.charts import TableShown
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 EXAMPLES = 10
 Marked = tuple[Label, Row, bool]

@@ -3,10 +3,8 @@
 Strata: `rules`; `models, right`, `models, wrong`, `models, partly`, by mark, since false accepts and false rejects
 differ; `no answer`, worth 0 for sure; `undecided`. Weights are points for `mark`, else equal. The budget is shared by
 Neyman's rule (1934), n ∝ weight · deviation of what a label changes: for rules from the judge card, for models
-`SUPPOSED`. A stratum of models has `FEWEST` labels (or all it has); rules may have none. The draw within a stratum is
-systematic over papers from a seeded start.
-
-A plan is JSON lines {task, question_id, trial} in the order of labelling; raters see no other field.
+`SUPPOSED`. The draw within a stratum is systematic over papers from a seeded start. Raters see no other field of a plan
+than {task, question_id, trial}.
 """
 
 from __future__ import annotations

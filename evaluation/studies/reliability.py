@@ -1,8 +1,8 @@
 """Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
 LiveK12Bench, appendix C, tables 8 and 9. Missing decisions are in no coefficient, but in `accuracy_low` and
-`accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is "the error is there";
-of `ANSWER`, "the answer is right".
+`accuracy_high`. Sections that cannot be computed have a `note`. The positive class is "the error is there"; of
+`ANSWER`, "the answer is right".
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import compared, stability
 from livek12.evaluation.studies.stability import sentences as ranking_sentences
 from livek12.evaluation.studies.study import Study, all_numbers, number, percent
-from livek12.report.charts import TableShown
+from livek12.report.tables import TableShown
 
 ANSWER = "answer"
 MEAN = "mean of the types"

@@ -38,11 +38,11 @@ def stability(
     `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
     """
     answers = {name: Outcomes.of(rows) for name, rows in one_way(runs, choice).items()}
-    asked = {
+    keys = {
         name: {(exam_of(task), question.id) for task, own in rows.by_task().items() for question in own.asked()}
         for name, rows in answers.items()
     }
-    shared = set.intersection(*asked.values()) if len(runs) > 1 else set()
+    shared = set.intersection(*keys.values()) if len(runs) > 1 else set()
     if len(shared) < 2:
         raise UserError("a ranking needs two runs or more that asked the same questions, and two such questions")
     ids = {id for _, id in shared}
@@ -56,7 +56,7 @@ def stability(
         "metric": metric,
         "profile": profile,
         "questions": len(shared_questions),
-        "not_shared": {name: len(own) - len(shared) for name, own in asked.items()},
+        "not_shared": {name: len(own) - len(shared) for name, own in keys.items()},
         **{bound: _study(marks, shared_questions, bound, halves, seed) for bound in ("low", "high")},
     }
 
@@ -89,7 +89,7 @@ def _study(
 
 
 def compared(study: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """What is compared, the axis of the slices, and the τ of each comparison with slices of the exam."""
+    """Name, axis and τ of each comparison with slices of the exam."""
     for name, part in (("slice against whole", "partitions"), ("slice against slice", "between_slices")):
         for axis, figures in study[part].items():
             yield name, axis.replace("_", " "), figures

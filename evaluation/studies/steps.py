@@ -20,8 +20,9 @@ from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.study import Study, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 PROMPT = "cfe_steps"
 MOST = 300

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from livek12.core.statistics import holm, mean_interval, sign_flip_tests, wilson_interval
 from livek12.core.visible import visible
-from livek12.report.charts import Chart, TableShown, study_page
+from livek12.report.charts import Chart, study_page
 from livek12.report.marks import rounded
-from livek12.report.tables import as_text, written
+from livek12.report.tables import TableShown, as_text, written
 
 
 def percent(share: float | None) -> str:
@@ -38,11 +38,9 @@ def share(share: float | None, interval: Sequence[float] | None) -> str:
 
 def share_of(count: int, total: int) -> dict[str, Any]:
     """A share with Wilson's interval; None of nothing."""
-    known = total > 0
-    return {
-        "share": count / total if known else None,
-        "interval": list(wilson_interval(count, total)) if known else None,
-    }
+    if not total:
+        return {"share": None, "interval": None}
+    return {"share": count / total, "interval": list(wilson_interval(count, total))}
 
 
 def share_cell(share: Mapping[str, Any] | None) -> str:

@@ -19,9 +19,8 @@ from livek12.core.records import Attributes, Flags, Key, Process, Question, Resp
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.evaluation.article_tables import COUNTS, SHAPES, article_tables, shape_named
-from livek12.report.charts import TableShown
 from livek12.report.html import as_page
-from livek12.report.tables import ArticleTable, as_csv, as_text, latex_text, written
+from livek12.report.tables import ArticleTable, TableShown, as_csv, as_text, latex_text, written
 from tests.scored import score
 from tests.scripts.command import livek12_here
 
