@@ -43,6 +43,23 @@ def binary_agreement(human: Sequence[bool], judge: Sequence[bool]) -> Agreement:
     }
 
 
+def weighted_agreement(human: Sequence[bool], judge: Sequence[bool]) -> dict[str, float | None]:
+    """Precision, recall and F1 of both classes, weighted by the human marks of each."""
+    sides = [
+        binary_agreement([mark == own for mark in human], [mark == own for mark in judge]) for own in (True, False)
+    ]
+    counted = [(side["true_accepts"] + side["false_rejects"], side) for side in sides]
+    result: dict[str, float | None] = {}
+    for name, values in {
+        "precision": [(count, side["precision"]) for count, side in counted if count],
+        "recall": [(count, side["recall"]) for count, side in counted if count],
+        "f1": [(count, side["f1"]) for count, side in counted if count],
+    }.items():
+        weighed = [count * value for count, value in values if value is not None]
+        result[f"weighted_{name}"] = sum(weighed) / len(human) if values and len(weighed) == len(values) else None
+    return result
+
+
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
     """Cohen's κ of two raters on nominal labels (Cohen 1960): (p_o - p_e) / (1 - p_e)."""
     n = len(a)

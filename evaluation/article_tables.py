@@ -1,17 +1,19 @@
-"""Tables of the articles: their shapes as data, and their cells as estimates or reasons why there is none.
+"""Tables of the articles: shapes (from `article_tables.yaml`), and cells as estimates or reasons why there is none.
 
-A table has a row for each run (and language), unless it is `by_paper`. Numbers follow the articles' final versions; a
-table without a number there is named after its content. Each question and trial counts once. Accuracies are from 0 to
-1, marks to 100.
+A table has a row for each run (and language), or for each value of an axis and run (`rows_by`). Numbers follow the
+articles' final versions; a table without a number there is named after its content. Each question and trial counts
+once. Accuracies are from 0 to 1, marks to 100.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
@@ -24,7 +26,7 @@ from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answe
 from livek12.core.scoring.outcomes import Table as Answers
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
 from livek12.evaluation.choosing import once
-from livek12.report.tables import ArticleTable, Column
+from livek12.report.tables import ArticleTable, Column, as_csv, as_text, written
 from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
@@ -32,24 +34,19 @@ if TYPE_CHECKING:
 
 
 STANDARD = ""
-IMAGE_ONLY = "page images alone"
-NO_PICTURES = "without pictures"
-DYNAMIC = "transformed"
-KPRAG = "knowledge points given"
-KPREF = "knowledge points expanded first"
+REASONING = "with reasoning"
+"""The second run of a pair, which is the same model in another mode."""
+NEWEST = "(newest)"
+"""The last value of an axis, to compare with."""
 ERRORS = ("CIE", "LAE", "DRE")
 """Error types, counted in answers."""
 BY_LANGUAGE = frozenset({"livek12"})
 """Benchmarks that ask every question in each language: a row for each."""
-QUESTIONS = "questions"
-"""Number of questions."""
+QUESTIONS, ANSWERS, WRONG, WRONG_SHARE = "questions", "answers", "wrong", "wrong_share"
+"""Number of questions, of answers and of wrong ones, and the share of these."""
 
 Metric = tuple[str, str]
 """Its names in reports and in the table."""
-ACC, ARL, OCS = ("accuracy", "Acc"), ("ARL", "ARL"), ("OCS", "OCS")
-PES, OES = ("PES", "PES"), ("OES", "OES")
-MARK = ("mark", "Acc")
-"""Partly right answers count by their share, as MDK12-Bench counts them."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +66,10 @@ class ColumnBlock:
     """Columns of one kind: each metric, over the whole part and for each value of the axes.
 
     Attributes:
-        minus: subtracted, on the same questions asked in another way.
+        minus: subtracted: the same questions asked in another way, or others; its values replace the part's.
         by: axes; a column for each combination of values in the runs.
         head: of the whole part; with axes, "" omits that column.
+        tail: behind the headings of its axes.
     """
 
     metrics: tuple[Metric, ...]
@@ -79,187 +77,72 @@ class ColumnBlock:
     minus: Slice | None = None
     by: tuple[str, ...] = ()
     head: str = ""
+    tail: str = ""
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """One table; `by_paper` has a row for each paper and run, `source` is its place in the article."""
+    """One table; `rows_by`: a row for each value of an axis with `least` answers; `source`: place in the article."""
 
     name: str
     benchmark: BenchmarkName
     source: str
     title: str
     blocks: tuple[ColumnBlock, ...]
-    by_paper: bool = False
+    rows_by: str = ""
+    least: int = 1
 
 
-def _on(axis: str, value: str, way: str = STANDARD) -> Slice:
-    return Slice(way, ((axis, value),))
+def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
+    """Each table of the file, and whether it is printed only if it is named."""
+    import yaml
+
+    text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
+    for name, (source, title, *blocks) in yaml.safe_load(text).items():
+        benchmark: BenchmarkName = name.partition("-")[0]
+        rows = {key: blocks[0][key] for key in ("rows_by", "least") if key in blocks[0]}
+        columns = tuple(block for each in blocks for block in _blocks(each))
+        shape = TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, columns, **rows)
+        yield blocks[0].get("named", False), shape
 
 
-def _two_ways(
-    metrics: tuple[Metric, ...], heads: tuple[str, str], first: Slice, other: Slice
-) -> tuple[ColumnBlock, ...]:
-    return (
-        ColumnBlock(metrics, first, head=heads[0]),
-        ColumnBlock(metrics, other, head=heads[1]),
-        ColumnBlock(metrics, other, first, head="Δ"),
-    )
+def _blocks(block: Mapping[str, Any]) -> Iterator[ColumnBlock]:
+    """The blocks of one entry: of two ways one for each, and their difference."""
+    pairs = (text.partition("=") for text in block["show"])
+    metrics = tuple((metric, label or metric) for metric, _, label in pairs)
+    more = {key: block[key] for key in ("head", "tail") if key in block}
+    if "ways" not in block:
+        minus = _slice(block["minus"]) if "minus" in block else None
+        yield ColumnBlock(metrics, _slice(block), minus, tuple(block.get("by", ())), **more)
+        return
+    for level in block.get("levels", ("",)):
+        where = {"difficulty": level} if level.islower() else block.get("where", {})
+        parts = [_slice({"way": way, "where": where}) for way in block["ways"]]
+        before = f"{level.capitalize()}: " if level else ""
+        for part, head in zip(parts, block["heads"], strict=True):
+            yield ColumnBlock(metrics, part, head=before + head)
+        first, other = parts if block.get("loss") else parts[::-1]
+        yield ColumnBlock(metrics, first, other, head=f"{before}Δ")
 
 
-def _korean(hard: bool) -> tuple[ColumnBlock, ...]:
-    part = _on("subset", "hard") if hard else Slice()
-    true, false = part.on("korean_specific", "true"), part.on("korean_specific", "false")
-    counted = ((QUESTIONS, "#"), ACC)
-    return (
-        ColumnBlock(counted, true, head="True"),
-        ColumnBlock(counted, false, head="False"),
-        ColumnBlock((ACC,), true, false, head="Δ"),
-    )
-
-
-def _shape(name: str, source: str, title: str, *blocks: ColumnBlock, by_paper: bool = False) -> TableShape:
-    """Its name begins with the benchmark, and so does its place with the article."""
-    benchmark: BenchmarkName = name.partition("-")[0]
-    return TableShape(name, benchmark, f"{_ARTICLES[benchmark]}, {source}", title, blocks, by_paper)
+def _slice(block: Mapping[str, Any]) -> Slice:
+    return Slice(block.get("way", STANDARD), tuple(block.get("where", {}).items()))
 
 
 _ORDER = ("easy", "medium", "hard", "text_only", "text_image")
 _ARTICLES = {"livek12": "LiveK12Bench", "kmmmu": "KMMMU", "cfe": "CFE-Bench", "mdk12": "MDK12-Bench"}
-_COUNTED = tuple((kind, f"#{kind}") for kind in ERRORS)
-_COMPLEX, _RIGOROUS, _LONG = (_on("subset", name) for name in ("complex_layout", "rigorous_process", "long_horizon"))
-_HARD = _on("subset", "hard")
-_CFE = (("variable_accuracy", "Variable Acc."), ("question_accuracy", "Question Acc."))
-_SUBSETS = (("rigorous_process", ""), ("long_horizon", ""), ("complex_layout", IMAGE_ONLY))
-_AUDITED = (ACC, ARL, PES, OCS, OES, *_COUNTED)
-
-SHAPES: tuple[TableShape, ...] = (
-    _shape("livek12-3", "table 3", "models by subject", ColumnBlock((ACC, ARL, PES, OES), by=("subject",), head="All")),
-    _shape(
-        "livek12-complex-layout",
-        "section 3.2, left table",
-        "complex layout: questions as parsed and as images of the pages",
-        *_two_ways((ACC, OCS), ("Standard", "Exam"), _COMPLEX, _on("subset", "complex_layout", IMAGE_ONLY)),
-    ),
-    _shape(
-        "livek12-rigorous-process",
-        "section 3.2, right table",
-        "rigorous process: scores, and answers with an error of a type",
-        ColumnBlock((OCS, PES, OES, *_COUNTED), _RIGOROUS, head="Rigorous process"),
-        ColumnBlock((OCS, PES, OES), _RIGOROUS, Slice(), head="Δ to all"),
-    ),
-    *(
-        _shape(
-            f"livek12-a-{name.replace('_', '-')}",
-            "appendix A",
-            f"{name.replace('_', ' ')}{way and f', {way}'}: all scores, and answers with an error of a type",
-            ColumnBlock(_AUDITED, _on("subset", name, way), head=name.replace("_", " ").capitalize()),
-        )
-        for name, way in _SUBSETS
-    ),
-    _shape(
-        "livek12-errors",
-        "section 2.3",
-        "answers with an error of a type, by subject",
-        ColumnBlock(_COUNTED, by=("subject",), head="All"),
-    ),
-    _shape(
-        "livek12-long-horizon",
-        "figure 5(a)",
-        "efficiency on the long-horizon subset",
-        ColumnBlock((ARL,), head="All"),
-        ColumnBlock((ARL,), _LONG, head="Long horizon"),
-        ColumnBlock((ARL,), _LONG, Slice(), head="Δ to all"),
-    ),
-    _shape(
-        "livek12-exams",
-        "section 2.3",
-        "the mark of each paper, out of 100",
-        ColumnBlock((OCS, PES, OES)),
-        by_paper=True,
-    ),
-    *(
-        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=(axis,), head="Overall"))
-        for number, title, part, axis in (
-            (3, "accuracy by macro subject", Slice(), "macro_subject"),
-            (4, "accuracy on the hard subset by macro subject", _HARD, "macro_subject"),
-        )
-    ),
-    _shape(
-        "kmmmu-9",
-        "table 9",
-        "with and without the pictures",
-        *_two_ways((ACC,), ("Original", "Text-only"), Slice(), Slice(NO_PICTURES)),
-    ),
-    *(
-        _shape(f"kmmmu-{number}", f"table {number}", title, ColumnBlock((ACC,), part, by=("task",), head="Overall"))
-        for number, title, part in (
-            (19, "accuracy by task", Slice()),
-            (20, "accuracy on the hard subset by task", _HARD),
-        )
-    ),
-    _shape("kmmmu-21", "table 21", "Korean-specific questions", *_korean(hard=False)),
-    _shape("kmmmu-22", "table 22", "Korean-specific questions of the hard subset", *_korean(hard=True)),
-    _shape(
-        "cfe-3",
-        "tables 2 and 3",
-        "text, multimodal, and both together",
-        ColumnBlock(_CFE, by=("modality",), head="Text + Multimodal"),
-    ),
-    _shape(
-        "mdk12-3",
-        "table 3",
-        "by discipline and difficulty",
-        ColumnBlock((MARK,), head="Overall"),
-        ColumnBlock((MARK,), by=("subject", "difficulty")),
-    ),
-    _shape(
-        "mdk12-4",
-        "table 4",
-        "standard and dynamic evaluation",
-        *(
-            block
-            for name, part in (("Overall", Slice()), *((n.capitalize(), _on("difficulty", n)) for n in _ORDER[:3]))
-            for other in (Slice(DYNAMIC, part.where),)
-            for block in (
-                ColumnBlock((MARK,), part, head=f"{name}: Standard"),
-                ColumnBlock((MARK,), other, head=f"{name}: Dynamic"),
-                ColumnBlock((MARK,), part, other, head=f"{name}: Δ"),
-            )
-        ),
-    ),
-    _shape(
-        "mdk12-figure-3",
-        "figure 3",
-        "by discipline and by difficulty",
-        ColumnBlock((MARK,), by=("subject",)),
-        ColumnBlock((MARK,), by=("difficulty",), head="Overall"),
-    ),
-    _shape(
-        "mdk12-figure-4",
-        "figure 4",
-        "by difficulty and exam year",
-        ColumnBlock((MARK,), by=("difficulty", "year")),
-        ColumnBlock((MARK,), by=("year",)),
-    ),
-    *(
-        _shape(
-            f"mdk12-figure-5{suffix}",
-            "figure 5",
-            f"with and without knowledge points{requests}",
-            *_two_ways((MARK,), ("Standard", "KP-RAG"), Slice(), Slice(way)),
-        )
-        for suffix, requests, way in (("", "", KPRAG), ("-two-requests", ", in two requests", KPREF))
-    ),
-)
+_READ = tuple(_read_shapes())
+SHAPES = tuple(shape for named, shape in _READ if not named)
+COUNTS = tuple(shape for named, shape in _READ if named)
+"""Tables of the data, printed if they are named."""
 
 
 def shape_named(name: str) -> TableShape:
     """Shape of that name."""
-    for shape in SHAPES:
-        if shape.name == name:
-            return shape
-    raise UserError(f"unknown table {name!r}: choose one of {', '.join(shape.name for shape in SHAPES)}")
+    shapes = {shape.name: shape for shape in (*SHAPES, *COUNTS)}
+    if name not in shapes:
+        raise UserError(f"unknown table {name!r}: choose one of {', '.join(shapes)}")
+    return shapes[name]
 
 
 NO_ANSWERS = "no such answers"
@@ -281,15 +164,44 @@ class FoundTables:
         return self
 
 
+@dataclass(frozen=True)
+class ArticleForms:
+    """The forms of `FoundTables`, as `Study` has them; `intervals`: also in Markdown and LaTeX."""
+
+    intervals: bool = False
+
+    def written(self, result: FoundTables, form: str) -> str:
+        """The tables in one form; html has the missing ones with their reasons, and so has json."""
+        if form == "json":
+            return json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1)
+        if form == "csv":
+            return as_csv(result.tables)
+        if form == "html":
+            from livek12.report.html import as_page
+
+            return as_page(result.tables, result.missing)
+        return as_text([written(table, self.intervals) for table in result.tables], form)
+
+    def show(self, result: FoundTables) -> None:
+        """Prints Markdown."""
+        print(self.written(result, "md"))
+
+
 def article_tables(
-    runs: Mapping[str, Iterable[Outcome]], shapes: Iterable[TableShape], profile: Profile = "article"
+    runs: Mapping[str, Iterable[Outcome]],
+    shapes: Iterable[TableShape],
+    profile: Profile = "article",
+    pairs: Mapping[str, Sequence[str]] | None = None,
 ) -> FoundTables:
-    """Makes tables of the outcomes of runs."""
+    """Makes tables of the outcomes of runs; `pairs`: by name a run without and one with reasoning."""
     sitters = list(_sitters(runs, profile))
+    for name, named in (pairs or {}).items():
+        sitters += list(_paired_sitters(name, named, sitters, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
         sitting = [each for each in sitters if each.benchmark == shape.benchmark]
-        made = _by_paper(shape, sitting) if shape.by_paper else _by_run(shape, sitting)
+        sitting = [each for each in sitting if (REASONING in each.ways) == _is_paired(shape)]
+        made = _by_value(shape, sitting) if shape.rows_by else _by_run(shape, sitting)
         if why := _lacks(shape, sitting, made):
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
         else:
@@ -303,6 +215,9 @@ def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) ->
         if about != Slice() and not any(sitter.picked(about) for sitter in sitters):
             named = (about.way, *(value if axis == "subset" else f"{axis} {value}" for axis, value in about.where))
             return f"no run has answers to questions: {', '.join(filter(None, named))}"
+        for axis, value in block.minus.where if block.minus else ():
+            if value == NEWEST and len(set().union(*(sitter.values(block.part, axis) for sitter in sitters))) < 2:
+                return f"the questions are of one {axis}"
     cells = [cell for row in made["cells"] for cell in row]
     if any(cell["low"] is not None for cell in cells):
         return ""
@@ -350,7 +265,14 @@ class _Pool:
     def estimate(self, metric: str, questions: Sequence[int]) -> Estimate:
         picked = answers_of(self.table, questions)
         if metric == QUESTIONS:
-            return _count(len(questions), len(questions))
+            return _plain(len(questions), len(questions), len(questions))
+        if metric == ANSWERS:
+            return _plain(len(picked), len(picked), len(questions))
+        if metric == WRONG:
+            most, least = (len(picked) - self.table.answers.correct[:, picked].sum(axis=1)).tolist()
+            return _plain(int(least), int(most), len(questions))
+        if metric == WRONG_SHARE:
+            return _reflected(self.estimate("accuracy", questions), 1)
         if metric in ERRORS:
             return self._errors(ERRORS.index(metric), picked)
         if metric not in self.terms:
@@ -373,7 +295,8 @@ class _Pool:
         even = int((presence == threshold).sum())
         notes = [f"{missing} of {len(picked)} answers not audited"] if missing else []
         notes += [f"{even} answers of which half of the critics saw one are not counted"] if even else []
-        return _count(int((presence > threshold).sum()), len(audited), "; ".join(notes) or None)
+        seen = int((presence > threshold).sum())
+        return _plain(seen, seen, len(audited), "; ".join(notes) or None)
 
 
 class _Sitter:
@@ -392,24 +315,24 @@ class _Sitter:
             return set(pool.having(axis))
         return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
-    def cell(self, block: ColumnBlock, part: Slice, metric: str) -> Estimate:
+    def cell(self, part: Slice, minus: Slice | None, metric: str) -> Estimate:
         questions = self.picked(part)
         if not questions:
             return absent(NO_ANSWERS)
-        if block.minus is None:
+        if minus is None:
             return self.ways[part.way].estimate(metric, questions)
-        if block.minus.way == part.way:
-            other = self.picked(block.minus)
+        if minus.way == part.way:
+            other = self.picked(minus)
             return self.ways[part.way].difference(metric, questions, other) if other else absent(NO_ANSWERS)
         turned = part.way == STANDARD
-        pair = (block.minus, part) if turned else (part, block.minus)
+        pair = (minus, part) if turned else (part, minus)
         if pair not in self._pairs:
             self._pairs[pair] = self._paired(*pair)
         metrics = self._pairs[pair]
         if metrics is None:
             return absent("no question was asked both ways")
-        paired = metrics.get(_as_paired(metric), absent("not paired"))
-        return negated(paired) if turned else paired
+        paired = metrics.get("mark" if metric == "OCS" else metric, absent("not paired"))
+        return _reflected(paired, 0) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
         """Excess of a variant over its source, metric by metric, where both were asked."""
@@ -425,11 +348,6 @@ class _Sitter:
         return None if paired is None else {name: pair["difference"] for name, pair in paired["metrics"].items()}
 
 
-def _as_paired(metric: str) -> str:
-    """OCS is the mark."""
-    return "mark" if metric == "OCS" else metric
-
-
 def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
     parameters = parameters_of(profile)
     for name, outcomes in runs.items():
@@ -439,7 +357,9 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
             if task is None or task.budget is not None or task.derive is not None:
                 continue
             for group in dict.fromkeys(map(_group, of_task.asked())):
-                pools[group][way_of(task)].append(of_task.where(partial(_is_in, group)))
+                pools[group][way_of(task)].append(
+                    of_task.where(lambda question, group=group: _group(question) == group)
+                )
         spoken = defaultdict[str, set[str]](set)
         for benchmark, language in pools:
             spoken[benchmark].add(language)
@@ -454,32 +374,39 @@ def _group(question: SlimQuestion) -> tuple[str, str]:
     return question.benchmark, language
 
 
-def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
-    return _group(question) == group
+def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:
+    """The standard ways of two runs as two ways of one."""
+    if len(named) != 2:
+        raise UserError(f"--pair {name}: names {len(named)} runs; write NAME=RUN,RUN: without and with reasoning")
+    first, other = ({s.benchmark: s for s in sitters if s.name == run and STANDARD in s.ways} for run in named)
+    for benchmark in first.keys() & other.keys():
+        ways = {**first[benchmark].ways, REASONING: other[benchmark].ways[STANDARD]}
+        yield _Sitter(name, benchmark, ways, profile)
+
+
+def _is_paired(shape: TableShape) -> bool:
+    return any(block.part.way == REASONING for block in shape.blocks)
 
 
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
-    columns: list[tuple[ColumnBlock, Slice, str, list[str]]] = []
+    columns: list[tuple[Slice, Slice | None, str, list[str]]] = []
     for block in shape.blocks:
-        parts = list(_parts(block, sitters))
-        twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
-        if (block.head or not block.by) and not twice:
-            parts.append(([block.head] if block.head else [], block.part))
-        for head, part in parts:
-            columns += [(block, part, metric, [*head, label]) for metric, label in block.metrics]
-    sitting = [s for s in sitters if any(s.picked(part) for block, part, _, _ in columns if block.minus is None)]
+        for head, part, minus in _parts(block, sitters):
+            columns += [(part, minus, metric, [*head, label]) for metric, label in block.metrics]
+    sitting = [s for s in sitters if any(s.picked(part) for part, minus, _, _ in columns if minus is None)]
     deepest = max((len(head) for *_, head in columns), default=1)
     return ArticleTable(
         name=shape.name,
         title=shape.title,
         source=shape.source,
         rows=[sitter.name for sitter in sitting],
-        columns=[Column(head=[*[""] * (deepest - len(head)), *head], metric=metric) for _, _, metric, head in columns],
-        cells=[[sitter.cell(block, part, metric) for block, part, metric, _ in columns] for sitter in sitting],
+        columns=[Column(head=[*[""] * (deepest - len(head)), *head], metric=metric) for *_, metric, head in columns],
+        cells=[[sitter.cell(part, minus, metric) for part, minus, metric, _ in columns] for sitter in sitting],
     )
 
 
-def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice]]:
+def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice, Slice | None]]:
+    """Headings, part and what is subtracted, for each combination of values and for the whole."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -487,7 +414,22 @@ def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[lis
             for head, part in parts
             for value in _in_order(axis, set().union(*(sitter.values(part, axis) for sitter in sitters)))
         ]
-    yield from parts
+    twice = len(parts) == 1 and all(s.picked(parts[0][1]) == s.picked(block.part) for s in sitters)
+    if (block.head or not block.by) and not twice:
+        parts.append(([block.head] if block.head else [], block.part))
+    for head, part in parts:
+        minus = block.minus and _subtracted(block.minus, part, sitters)
+        if minus != part:
+            yield [*head, block.tail] if block.tail else head, part, minus
+
+
+def _subtracted(minus: Slice, part: Slice, sitters: Sequence[_Sitter]) -> Slice:
+    """The subtracted part: with the newest value, that of this value."""
+    axis = next((axis for axis, value in minus.where if value == NEWEST), None)
+    if axis is None:
+        return minus
+    newest = max(value for sitter in sitters for value in sitter.values(Slice(part.way), axis))
+    return Slice(part.way, tuple((name, newest if name == axis else value) for name, value in part.where))
 
 
 _HEADS = {"text_only": "Text", "text_image": "Multimodal"}
@@ -501,48 +443,47 @@ def _in_order(axis: str, values: set[str]) -> list[str]:
     return sorted(values, key=lambda value: (_ORDER.index(value) if value in _ORDER else -1, value))
 
 
-def _by_paper(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
+def _by_value(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
     (block,) = shape.blocks
-    papers = [sitter.values(block.part, "paper") for sitter in sitters]
+    own = [sitter.values(block.part, shape.rows_by) for sitter in sitters]
     sat = [
-        (paper, sitter)
-        for paper in sorted(set().union(*papers))
-        for sitter, own in zip(sitters, papers, strict=True)
-        if paper in own
+        (part, value, sitter)
+        for value in sorted(set().union(*own))
+        for part in (block.part.on(shape.rows_by, value),)
+        for sitter, values in zip(sitters, own, strict=True)
+        if value in values and len(sitter.picked(part)) >= shape.least
     ]
     return ArticleTable(
         name=shape.name,
         title=shape.title,
         source=shape.source,
-        rows=[f"{paper}: {sitter.name}" for paper, sitter in sat],
+        rows=[f"{value}: {sitter.name}" for _, value, sitter in sat],
         columns=[Column(head=[label], metric=metric) for metric, label in block.metrics],
-        cells=[
-            [sitter.cell(block, block.part.on("paper", paper), metric) for metric, _ in block.metrics]
-            for paper, sitter in sat
-        ],
+        cells=[[sitter.cell(part, block.minus, metric) for metric, _ in block.metrics] for part, _, sitter in sat],
     )
 
 
 def absent(reason: str, n: int = 0) -> Estimate:
     """Cell without a number."""
-    return Estimate(low=None, high=None, value=None, ci=None, unit=None, clusters=None, n=n, std=None, note=reason)
+    return _plain(None, None, n, reason)
 
 
-def negated(estimate: Estimate) -> Estimate:
-    """Negative of a difference."""
+def _plain(low: int | None, high: int | None, n: int, note: str | None = None) -> Estimate:
+    value = low if low == high else None
+    return Estimate(low=low, high=high, value=value, ci=None, unit=None, clusters=None, n=n, std=None, note=note)
 
-    def minus(number: float | None) -> float | None:
-        return None if number is None else 0 - number
+
+def _reflected(estimate: Estimate, whole: float) -> Estimate:
+    """The whole minus an estimate."""
+
+    def rest(number: float | None) -> float | None:
+        return None if number is None else whole - number
 
     ends = estimate["ci"]
     return {
         **estimate,
-        "low": minus(estimate["high"]),
-        "high": minus(estimate["low"]),
-        "value": minus(estimate["value"]),
-        "ci": None if ends is None else [0 - ends[1], 0 - ends[0]],
+        "low": rest(estimate["high"]),
+        "high": rest(estimate["low"]),
+        "value": rest(estimate["value"]),
+        "ci": None if ends is None else [whole - ends[1], whole - ends[0]],
     }
-
-
-def _count(value: int, n: int, note: str | None = None) -> Estimate:
-    return Estimate(low=value, high=value, value=value, ci=None, unit=None, clusters=None, n=n, std=None, note=note)

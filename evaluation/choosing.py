@@ -285,6 +285,17 @@ def task_way(task: str) -> str:
     return f"task {task}" if spec is None else way_of(spec) or STANDARD
 
 
+def of_all_ways(run: str, rows: RunRows, choice: AnswerChoice = ANY) -> Iterable[Row]:
+    """Answers of a run to be studied way by way: those chosen, each question and trial once."""
+    tasks = tuple(
+        task for task in rows.tasks if (not choice.tasks or task in choice.tasks) and choice.way in ("", task_way(task))
+    )
+    if not tasks:
+        flag = f"--way {choice.way!r}" if choice.way else f"--task {','.join(choice.tasks)}"
+        raise UserError(f"{flag}: {run} has {', '.join(rows.tasks)}, asked {_listed_ways(rows.tasks)}")
+    return Sieve(run, tasks, {}).rows(rows)
+
+
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
     """Sieve of each run, given the tasks that it has answers for.
 

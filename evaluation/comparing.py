@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
 from livek12.core.records import UNMARKED
 from livek12.core.run.folder import RunFolder
@@ -17,7 +18,7 @@ from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Comparison, Profile, Row
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import Counterpart, delta
-from livek12.core.scoring.outcomes import Outcomes, Slim
+from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim
 from livek12.core.scoring.schema import Delta, KindMarks, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
 from livek12.evaluation.exams import run_exams
@@ -35,6 +36,22 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
 
+def named_groups(option: str, given: Iterable[str], runs: Collection[str]) -> dict[str, list[str]]:
+    """Groups of runs by name, of texts NAME=RUN,RUN."""
+    groups: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, names = text.partition("=")
+        members = [part.strip() for part in names.split(",") if part.strip()]
+        if not sign or not name.strip() or not members:
+            raise UserError(f"{option} {text!r}: write NAME=RUN,RUN,…")
+        if strange := [run for run in members if run not in runs]:
+            raise UserError(f"{option} {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
+        if name.strip() in groups:
+            raise UserError(f"{option} {name}: is named twice")
+        groups[name.strip()] = members
+    return groups
+
+
 def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "article") -> Comparison:
     """Two or more runs with intervals, and pair by pair with paired tests.
 
@@ -49,6 +66,10 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
         comparison = compare_outcomes(outcomes, profile, watch=watch)
         specs = {name: RunFolder(path).spec() for name, path in run_names(runs).items()}
         comparison["variants"] = _variants(outcomes, specs, profile)
+    by_task = {name: run.by_task() for name, run in outcomes.items()}
+    for task, compared in comparison["tasks"].items():
+        if tokens := _prompt_tokens({name: own[task] for name, own in by_task.items() if task in own}):
+            compared["prompt_tokens"] = tokens
         if curves := _sittings(outcomes, specs, run_names(runs), profile):
             comparison["sittings"] = curves
     if not where:
@@ -100,6 +121,20 @@ def _kinds(rows: Iterable[Row]) -> dict[str, KindMarks]:
 
 def _no_marks() -> KindMarks:
     return {"criteria": 0, "low": 0.0, "high": 0.0, "of": 0.0}
+
+
+def _prompt_tokens(runs: Mapping[str, Outcomes]) -> dict[str, float]:
+    """Mean prompt tokens of one input by run (LiveK12Bench, C.3); empty where the runs state none in common."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, rows in runs.items():
+        prompts = rows.used[:, 0]
+        stated = rows.came & (prompts != UNTOLD)
+        ids = (rows.questions[place].id for place in rows.question[stated])
+        counts[name] = dict(zip(ids, prompts[stated].tolist(), strict=True))
+    shared = set.intersection(*map(set, counts.values()))
+    if len(runs) < 2 or not shared:
+        return {}
+    return {name: sum(own[id] for id in shared) / len(shared) for name, own in counts.items()}
 
 
 class _Shown(Watch):

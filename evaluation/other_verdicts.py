@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.files import write_atomically
 from livek12.core.process import Ended, Link, ProcessPool, cores, limit_time, requests
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.evaluation.pair_file import numbered_lines
 from livek12.evaluation.pairs import BadPair, Json, JudgedPair, read_pair
-from livek12.report.charts import TableShown, write_study
+from livek12.report.charts import study_page
+from livek12.report.tables import TableShown
 
 MATH_VERIFY = "math-verify"
 SECONDS = 10.0
@@ -77,7 +79,8 @@ class ComparedVerdicts:
         for title, both in (("One accepts, one rejects", True), ("One decides", False)):
             shown = [list(asdict(row).values()) for row in self.disagreements if row.is_contradiction == both]
             tables += [TableShown(title, differing, shown)] if shown else []
-        write_study(path, f"Where do livek12 and {self.other} disagree?", self.sentences(), [], tables)
+        title = f"Where do livek12 and {self.other} disagree?"
+        write_atomically(path, study_page(title, self.sentences(), [], tables))
 
 
 def compare_verdicts(source: Path, target: Path, other: str) -> ComparedVerdicts:

@@ -96,7 +96,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     pages = with_placed_pages(exam, [row.question for row in shown.rows])
 
     papers = max(len(task["groups"].get("paper", ())) for task in scores["tasks"].values())
-    shapes = [shape for shape in SHAPES if not shape.by_paper or papers <= MOST_GROUPS]
+    shapes = [shape for shape in SHAPES if shape.rows_by != "paper" or papers <= MOST_GROUPS]
 
     def write_page(page: Path) -> list[Path]:
         tables = article_tables({scores["run"]["model"]: outcomes}, shapes, profile).tables

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from livek12.core.files import write_atomically
+from livek12.report.tables import TableShown
 
 BOX = (640.0, 260.0)
 """Width and height of the plot."""
@@ -61,24 +60,6 @@ class Chart:
     bottom: float = 0.0
     top: float | None = None
     across: tuple[float, float] | None = None
-
-
-LONG: Final = 32
-"""Most characters of a cell on one line."""
-
-
-@dataclass(frozen=True)
-class TableShown:
-    """A table in words."""
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    @property
-    def long(self) -> set[int]:
-        """Columns of long texts, to be broken into lines."""
-        return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
 
 
 def drawn(chart: Chart) -> dict[str, Any]:
@@ -145,16 +126,14 @@ def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 
-def write_study(
-    path: Path, title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]
-) -> None:
-    """Writes the page of a study; its title is the question that it answers."""
+def study_page(title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]) -> str:
+    """The page of a study; its title is the question that it answers."""
     from markupsafe import Markup
 
     from livek12.report.html import csp_hash, environment, read_template
 
     style = read_template("ingest.css") + read_template("study.css")
-    page = (
+    return (
         environment()
         .get_template("study.html.j2")
         .render(
@@ -165,5 +144,6 @@ def write_study(
             style=Markup(style),
             style_hash=csp_hash(style),
         )
+        .encode("utf-8", "replace")
+        .decode()
     )
-    write_atomically(path, page.encode("utf-8", "replace").decode())

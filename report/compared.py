@@ -68,6 +68,10 @@ OPEN = (
     'A range in a column of marks is that of what is undecided, counted as 0 and as full; "95 % + open" reaches from'
     " the lower end of the interval at worst to the upper end at best."
 )
+PROMPTS = (
+    "Prompt tokens: mean of one input, over the questions of which all runs state the count; tokenizers, chat templates"
+    " and pictures differ by model."
+)
 USAGE = "What asking took"
 KINDS = "Points by kind of criterion, per cent"
 MANY_PAIRS = 15
@@ -104,6 +108,8 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
         tied = [ranges(ranked.tied(run)) or "–" for run, _ in enumerate(ranked.names, 1)]
         rank = [rank_range(ranked, name) for name in ranked.names]
         groups[1:1] = [[Column("rank", rank)], [Column("tied with", tied)]]
+    if prompts := comparison.get("prompt_tokens"):
+        groups.append([Column("prompt tokens", [f"{prompts[name]:,.1f}" for name in ranked.names])])
     for state, word in COUNTS.items():
         counts = [counted(comparison["counts"][name], state) for name in ranked.names]
         if any(counts) and (state != "questions" or len(set(counts)) > 1):
@@ -228,6 +234,7 @@ def remarks(result: Comparison) -> list[str]:
     return [
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
+        *([PROMPTS] if any("prompt_tokens" in task for task in tasks) else []),
         *([MEANING] if result.get("usage") else []),
         *(clean(f"{run}: {regrade['line']}.") for run, regrade in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
@@ -411,17 +418,21 @@ def as_csv(result: Comparison) -> str:
     metrics = [name for name in ranking_metrics() if any(is_known(task, name) for task in result["tasks"].values())]
     usage = result.get("usage", {})
     used = _USED if usage else ()
-    head = ["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *used]
+    prompts = ("prompt_tokens",) if any("prompt_tokens" in task for task in result["tasks"].values()) else ()
+    head = ["task", "run", "minus", *COUNTS, *(f"{m}_{end}" for m in metrics for end in _ENDS), *prompts, *used]
     table: list[list[Any]] = [head]
     for task, comparison in result["tasks"].items():
         for name, counts in comparison["counts"].items():
             values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
+            values += [comparison.get("prompt_tokens", {}).get(name)] if prompts else ()
             values += _used(usage.get(name)) if usage else ()
             table.append([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
             blank = [None] * (len(COUNTS) - 1)
-            table.append([task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len(used)])
+            table.append(
+                [task, pair["b"], pair["a"], pair["shared"], *blank, *values, *[None] * len((*prompts, *used))]
+            )
     return csv_text(table)
 
 

@@ -1,16 +1,17 @@
-"""Article tables as Markdown, LaTeX and CSV, and in words for a page.
+"""Tables of articles and studies as Markdown, LaTeX and CSV, and in words for a page.
 
-Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole; undecided ones are
-ranges, ± is the deviation over trials. A cell without a number has a dash with the number of its reason: never blank,
-never 0. Names are hostile and escaped. CSV has a line a cell, unrounded, with the interval.
+Numbers are those of reports (`marks`), but ARL out of 100, as in its article, and counts whole. A cell without a number
+has a dash with the number of its reason: never blank, never 0. Names are hostile and escaped. CSV has a line a cell, of
+articles unrounded with the interval.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from livek12.core.tables import csv_text
 from livek12.report.marks import number, shown
@@ -19,9 +20,9 @@ from livek12.report.markup import clean
 if TYPE_CHECKING:
     from livek12.core.scoring.schema import Estimate
 
-COUNTED = frozenset({"questions", "CIE", "LAE", "DRE"})
+COUNTED = frozenset({"questions", "answers", "wrong", "CIE", "LAE", "DRE"})
 """Metrics that are whole numbers."""
-_AS = {"ARL": "accuracy"}
+_AS = {"ARL": "accuracy", "wrong_share": "accuracy"}
 """Metrics that the articles print like another: ARL out of 100."""
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -34,11 +35,14 @@ _LATEX = {
     '"': "''",
     **{sign: f"{{{sign}}}" for sign in "[]*`'"},  # behind a line's end, [ and * are its arguments
     "–": "--",
-    "−": "$-$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "±": r"$\pm$",
-    "Δ": r"$\Delta$",
+    "…": r"\ldots{}",
+    **{
+        sign: f"${command}$"
+        for sign, command in (
+            *(("−", "-"), ("≤", r"\le"), ("≥", r"\ge"), ("±", r"\pm"), ("Δ", r"\Delta"), ("²", "^2"), ("→", r"\to")),
+            *(("·", r"\cdot"), ("×", r"\times"), ("α", r"\alpha"), ("β", r"\beta"), ("κ", r"\kappa"), ("τ", r"\tau")),
+        )
+    },
 }
 
 
@@ -60,9 +64,28 @@ class ArticleTable(TypedDict):
     cells: list[list[Estimate]]
 
 
-class Written(TypedDict):
-    """A table in words: cell texts, and the reasons of missing numbers, from 1."""
+LONG: Final = 32
+"""Most characters of a cell on one line."""
 
+
+@dataclass(frozen=True)
+class TableShown:
+    """A table in words."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def long(self) -> set[int]:
+        """Columns of long texts, to be broken into lines."""
+        return {place for row in self.rows for place, cell in enumerate(row) if len(cell) > LONG}
+
+
+class Written(TypedDict):
+    """A table in words: cell texts, and the reasons of missing numbers, from 1; studies have no `source`."""
+
+    name: str
     title: str
     source: str
     rows: list[str]
@@ -71,9 +94,19 @@ class Written(TypedDict):
     reasons: list[str]
 
 
-def written(table: ArticleTable, intervals: bool = False) -> Written:
-    """A table in words; `intervals`: with 95 % intervals."""
+def written(table: ArticleTable | TableShown, intervals: bool = False) -> Written:
+    """A table in words; `intervals`: those of an article with 95 % intervals."""
     reasons: list[str] = []
+    if isinstance(table, TableShown):
+        return Written(
+            name=re.sub(r"\W+", "-", table.title.lower(), flags=re.ASCII).strip("-"),
+            title=_line(table.title),
+            source="",
+            rows=[_line(row[0]) for row in table.rows],
+            heads=[[_line(head)] for head in table.heads[1:]],
+            cells=[[_line(cell) for cell in row[1:]] for row in table.rows],
+            reasons=[],
+        )
 
     def cell(metric: str, estimate: Estimate) -> str:
         if estimate["low"] is None:
@@ -82,7 +115,7 @@ def written(table: ArticleTable, intervals: bool = False) -> Written:
                 reasons.append(reason)
             return f"–({reasons.index(reason) + 1})"
         if metric in COUNTED:
-            return number(estimate["low"], 0)
+            return "–".join(dict.fromkeys(number(estimate[end] or 0, 0) for end in ("low", "high")))
         value = shown(_AS.get(metric, metric), estimate)
         spread = f" ± {value.std}" if value.std else ""
         return f"{value.text}{spread}" + (f" [{value.ci}]" if intervals and value.ci else "")
@@ -92,6 +125,7 @@ def written(table: ArticleTable, intervals: bool = False) -> Written:
         for row in table["cells"]
     ]
     return Written(
+        name=table["name"],
         title=table["title"],
         source=table["source"],
         rows=[_line(row) for row in table["rows"]],
@@ -106,12 +140,23 @@ def _line(text: str) -> str:
 
 
 def _caption(table: Written) -> str:
-    return f"{table['source']}: {table['title']}"
+    return ": ".join(filter(None, (table["source"], table["title"])))
 
 
-def as_markdown(tables: Sequence[ArticleTable], intervals: bool = False) -> str:
-    """All tables, each under a heading."""
-    return "\n\n".join(block for table in tables for block in _markdown(written(table, intervals)))
+def as_text(tables: Sequence[Written], form: str) -> str:
+    """All tables as `md` (each under a heading), as `latex` (each a `tabular`, without packages) or as `csv`."""
+    if form == "csv":
+        head = ["table", "row", "column", "value"]
+        return csv_text([head, *(line for table in tables for line in _cells(table))])
+    if form == "latex":
+        return "\n\n".join(map(_latex, tables))
+    return "\n\n".join(block for table in tables for block in _markdown(table))
+
+
+def _cells(table: Written) -> Iterator[list[str]]:
+    for row, cells in zip(table["rows"], table["cells"], strict=True):
+        for head, cell in zip(table["heads"], cells, strict=True):
+            yield [table["title"], row, " / ".join(filter(None, head)), cell]
 
 
 def _markdown(table: Written) -> Iterator[str]:
@@ -129,16 +174,11 @@ def _escaped(text: str) -> str:
     return re.sub(r"([\\`*\[\]<>|#~_$])", r"\\\1", text)
 
 
-def as_latex(tables: Sequence[ArticleTable], intervals: bool = False) -> str:
-    """All tables as `tabular`s in `table`s, without packages."""
-    return "\n\n".join(_latex(table["name"], written(table, intervals)) for table in tables)
-
-
-def _latex(name: str, table: Written) -> str:
+def _latex(table: Written) -> str:
     lines = [
         r"\begin{table}",
         rf"\caption{{{latex_text(_caption(table))}}}",
-        rf"\label{{tab:{name}}}",
+        rf"\label{{tab:{table['name']}}}",
         rf"\begin{{tabular}}{{l{'r' * len(table['heads'])}}}",
         r"\hline",
     ]

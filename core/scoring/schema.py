@@ -318,12 +318,17 @@ class Pair(TypedDict):
 
 
 class TaskComparison(TypedDict):
-    """One task over the runs that have it; `ranks` has the best and worst rank by metric and run."""
+    """One task over the runs that have it.
+
+    `ranks` has the best and worst rank by metric and run; `prompt_tokens` the mean tokens of one input by run, over the
+    questions of which all runs state them.
+    """
 
     counts: dict[str, Counts]
     metrics: dict[str, dict[str, Estimate]]
     pairs: list[Pair]
     ranks: dict[str, dict[str, list[int]]]
+    prompt_tokens: NotRequired[dict[str, float]]
 
 
 class RunUsage(TypedDict):

@@ -1,8 +1,8 @@
 """Completion: how exactly a model continues the beginnings of questions (KMMMU, section 7 and table 26).
 
-By exam, with and without a hint. Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the
-longest run of the real text that came back, both without spaces; a refusal is a text with little of the real one that
-refuses in words, or an empty one. Judges add exactness and flags: their mean and majority.
+Without judges: `characters` is the F1 of runs of `RUN` characters, `longest` the longest run of the real text that came
+back, both without spaces; a refusal is a text with little of the real one that refuses in words, or an empty one.
+Judges add exactness and flags: their mean and majority.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import Any
 from livek12.core.errors import UserError
 from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, fields_of, object_schema, parse_object
 from livek12.core.scoring import Row
-from livek12.core.statistics import mean_std, wilson_interval
+from livek12.core.statistics import mean_std
 from livek12.core.text import squeezed
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, spread
+from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, share_of, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 from livek12.tasks.kmmmu.completion import COMPLETION, HINTED
 
 PROMPT = "kmmmu_completion"
@@ -201,19 +202,15 @@ def _figures(ones: Sequence[Completed]) -> dict[str, Any]:
         "characters": _spread([completion.characters for completion in ones]),
         "longest": _spread([completion.longest for completion in ones]),
         "exactness": _spread([completion.exactness for completion in views]) if views else None,
-        "refused": _share(refused),
+        "refused": share_of(sum(refused), len(refused)),
         "refused_by": "judge" if views else "words",
-        "hallucinated": _share([completion.hallucinated for completion in views]) if views else None,
+        "hallucinated": share_of(sum(view.hallucinated for view in views), len(views)) if views else None,
     }
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None]:
     mean, std = mean_std(values)
     return {"mean": mean, "std": std, "median": median(values)}
-
-
-def _share(flags: Sequence[bool]) -> dict[str, Any]:
-    return {"share": sum(flags) / len(flags), "interval": list(wilson_interval(sum(flags), len(flags)))}
 
 
 def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
@@ -238,11 +235,10 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
     for run, study in result.items():
         for cell in study["sources"]:
-            hint = "with exam and year" if cell["hinted"] else "without a hint"
             exact = f"exactness {_said(cell['exactness'])}, " if cell["exactness"] else ""
             made = f", {percent(cell['hallucinated']['share'])} hallucinated" if cell["hallucinated"] else ""
             yield (
-                f"{run}, {cell['source']}, {hint}: {cell['questions']} questions, {exact}characters"
+                f"{run}, {cell['source']}, {HINTS[cell['hinted']]}: {cell['questions']} questions, {exact}characters"
                 f" {_said(cell['characters'])}, {percent(cell['refused']['share'])} refused (by"
                 f" {'the judges' if cell['refused_by'] == 'judge' else 'their words'}){made}."
             )
@@ -286,18 +282,7 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
 
 def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Figures by source and hint."""
-    heads = (
-        "",
-        "hint",
-        "questions",
-        "exactness",
-        "median",
-        "characters",
-        "median",
-        "longest run",
-        "refused",
-        "made up",
-    )
+    heads = ["", *"hint questions exactness median characters median".split(), "longest run", "refused", "made up"]
     for run, study in result.items():
         yield TableShown(
             f"{run}: completions (KMMMU, table 26)",

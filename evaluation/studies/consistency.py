@@ -2,14 +2,14 @@
 
 Undecided answers are counted and in no coefficient; accuracies are intervals over all answers. A critic states for each
 error type whether it is there; without a usable critique nothing. The panel follows the majority; a tie states nothing.
-`OVERALL` pools the three types, `ANY` is an error of any type (LiveK12Bench, appendix C, tables 8 and 9, leaves its
-"overall" undefined).
+`OVERALL` pools the three types, `ANY` is an error of any type.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -17,9 +17,13 @@ from livek12.core.agreement import cohen_kappa, krippendorff_alpha
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.study import Study, listed, number, percent
+from livek12.core.scoring.schema import parameters_of
+from livek12.evaluation.studies.study import Study, all_numbers, interval, listed, number, percent, span
+from livek12.judges.llm.methods import METHODS
+from livek12.judges.llm.prompts import GIVEN, load_prompt
 from livek12.judges.llm.spec import EVERY_ANSWER
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 PANEL = "panel"
 OVERALL, ANY = "overall", "any error"
@@ -48,8 +52,9 @@ def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
         )
         for critic in dict.fromkeys(process.critics)
     }
+    half = parameters_of("article").error_threshold
     shares = {kind: sum(statements[kind] for statements in by_critic.values()) / len(by_critic) for kind in ERROR_TYPES}
-    return {**by_critic, PANEL: with_any({kind: share > 0.5 for kind, share in shares.items() if share != 0.5})}
+    return {**by_critic, PANEL: with_any({kind: share > half for kind, share in shares.items() if share != half})}
 
 
 def decisions(statements: Said, kind: str) -> dict[str, bool]:
@@ -239,15 +244,14 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     keys = sorted(set.union(*({*by_answer} for by_answer in verdicts.values())))
     answers = {name: len({(row.task, row.question.id, row.trial) for row in rows}) for name, rows in runs.items()}
     accuracy = {name: _accuracy(by_answer, answers[name]) for name, by_answer in verdicts.items()}
-    marks = [[by_answer[key].correct for by_answer in verdicts.values() if key in by_answer] for key in keys]
-    decided = [[mark for mark in unit if mark is not None] for unit in marks]
+    marked = [[by_answer[key] for by_answer in verdicts.values() if key in by_answer] for key in keys]
+    decided = [[verdict.correct for verdict in unit if verdict.correct is not None] for unit in marked]
     compared = [unit for unit in decided if len(unit) == len(runs)]
     changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
-    shares = [
-        [v.points / v.max_points for v in _all(verdicts, key) if v.points is not None and v.max_points] for key in keys
-    ]
+    shares = [[v.points / v.max_points for v in unit if v.points is not None and v.max_points] for unit in marked]
     return {
         "judges": named,
+        "marked_by": {name: _marked_by(by_answer.values()) for name, by_answer in verdicts.items()},
         "answers": len(keys),
         "decided_by_all": len(compared),
         "accuracy": accuracy,
@@ -268,6 +272,22 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     }
 
 
+def _marked_by(verdicts: Collection[Verdict]) -> dict[str, str]:
+    """The models that voted, and their method."""
+    models = {vote.judge for verdict in verdicts for part in verdict.parts for vote in part.votes}
+    methods = {method_of(verdict) for verdict in verdicts if verdict.judge != UNMARKED}
+    return {"models": "+".join(sorted(models)), "method": "+".join(sorted(methods))}
+
+
+_METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
+
+
+def method_of(verdict: Verdict) -> str:
+    """The way of judging named in the verdict's version; `rules` without models."""
+    match = _METHOD.match(verdict.judge)
+    return match[1] if match else "rules"
+
+
 def _word(verdict: Verdict | None) -> str:
     return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
 
@@ -276,10 +296,6 @@ def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
     return over_repeats(
         [{key: v.process for key, v in by_answer.items() if v.process is not None} for by_answer in runs]
     )
-
-
-def _all(verdicts: Mapping[str, Mapping[str, Verdict]], key: str) -> list[Verdict]:
-    return [by_answer[key] for by_answer in verdicts.values() if key in by_answer]
 
 
 def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:
@@ -329,6 +345,60 @@ def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
+def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Accuracy by judge and prompt, a row for each set of responses; the prompts; all numbers."""
+    groups = result.get("outputs", {"": result})
+    rows = {name: _by_prompt(group) for name, group in groups.items()}
+    heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
+    cells = [
+        [name or next(iter(groups[name]["accuracy"])), *(own.get(h, "–") for h in heads)] for name, own in rows.items()
+    ]
+    yield TableShown("Accuracy by judge and prompt (KMMMU, table 5)", ["", *heads], cells)
+    for name, group in groups.items():
+        yield from all_numbers(": ".join(filter(None, ("sensitivity", name))), group)
+    methods = sorted({by["method"] for group in groups.values() for by in group["marked_by"].values()} & METHODS.keys())
+    prompts = [(name, prompt) for name in methods for prompt in METHODS[name].prompts if prompt != GIVEN]
+    texts = [[name, prompt, "\n".join(load_prompt(prompt).sections)] for name, prompt in prompts]
+    yield TableShown("The judges' prompts (KMMMU, table 23)", ["", "file", "text"], texts)
+
+
+def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
+    """By judge, its accuracy by prompt and their range."""
+    judges: defaultdict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
+    for run, by in sorted(group["marked_by"].items(), key=lambda each: (each[1]["models"], each[1]["method"])):
+        judges[by["models"]][by["method"]] = group["accuracy"][run]
+    cells: dict[str, str] = {}
+    for judge, accuracies in judges.items():
+        cells |= {f"{judge}: {method}": interval(own["low"], own["high"]) for method, own in accuracies.items()}
+        ends = ([own[end] for own in accuracies.values()] for end in ("low", "high"))
+        cells[f"{judge}: range"] = span([max(values) - min(values) for values in ends], "–")
+    return cells
+
+
+def sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
+    """The result of `sensitivity` in sentences."""
+    for name, group in result.get("outputs", {"": result}).items():
+        yield from (f"{name}: {line}" if name else line for line in runs_sentences(group))
+
+
+def sensitivity(runs: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """`between_runs` of differently judged copies; with copies of several runs that of each, by its first copy."""
+    copies = as_repeats(runs)
+    if len(copies) == 1 or min(map(len, copies.values())) < 2:
+        return between_runs(runs, "different")
+    groups = {first: between_runs({name: runs[name] for name in names}, "different") for first, names in copies.items()}
+    return {"outputs": groups}
+
+
+def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
+    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
+    groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
+    for name, rows in runs.items():
+        responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
+        groups.setdefault(frozenset(responses), []).append(name)
+    return {names[0]: names for names in groups.values()}
+
+
 def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result of `between_runs` in sentences."""
     yield (
@@ -349,4 +419,4 @@ def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 INTER_JUDGE = Study("inter-judge", judges_sentences)
 INTRA_JUDGE = Study("intra-judge", runs_sentences)
-SENSITIVITY = Study("sensitivity", runs_sentences)
+SENSITIVITY = Study("sensitivity", sensitivity_sentences, "What do marks owe to the judge?", tables=sensitivity_tables)

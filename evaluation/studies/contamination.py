@@ -1,11 +1,7 @@
 """Contamination: marks on older exams against newer ones, by year, and before against after a model's release.
 
-*releases* (LiveK12Bench, app. E, table 13): an older release minus the newest, over all and by subject. *years*
-(MDK12-Bench, figure 4): each exam year against the others of its difficulty. *dates*: exams surely before the model's
-release against those surely after. An older exam may just be easier: `beyond` is the same difference of a run's excess
-over the other runs. p is corrected by Holm over the cells of a table.
-
-Undecided and missing answers enter at worst and at best, so that every mark is two numbers. The test permutes papers
+An older exam may just be easier: `beyond` is the same difference of a run's excess over the other runs. p is corrected
+by Holm over the cells of a table. Undecided and missing answers enter at worst and at best. The test permutes papers
 (questions, where papers are few) between the two parts, for all runs at once; the larger p counts, and 1 where
 undecided answers could turn the difference.
 """
@@ -111,7 +107,7 @@ class Contrast:
     b: tuple[float, float]
     low: float
     high: float
-    interval: tuple[float, float] | None
+    interval: list[float] | None
     p: float | None
     unit: str
 
@@ -181,10 +177,10 @@ def contrast(
         [mean_interval(end[of], weight[of], _numbered(cluster[of]), least) for end in ends] for of in (in_a, ~in_a)
     )
     low, high = a[0][0] - b[1][0], a[1][0] - b[0][0]
-    interval = (
+    interval = [
         max(low - _difference_reach(a[0][0] - a[0][1], b[1][2] - b[1][0]), least - 1),
         min(high + _difference_reach(a[1][2] - a[1][0], b[0][0] - b[0][1]), 1 - least),
-    )
+    ]
     finite = not any(np.isnan(interval))
     p = (
         _permuted(ends * weight, weight, in_a, cluster, seed)
@@ -358,10 +354,10 @@ class _Study:
                 "mark": list(own.a),
                 "other": list(own.b),
             }
-            cell |= {"difference": [own.low, own.high], "interval": _ends(own), "p": own.p, "unit": own.unit}
+            cell |= {"difference": [own.low, own.high], "interval": own.interval, "p": own.p, "unit": own.unit}
             more = contrast(self._beyond[run], part, self._asked, least=-1.0) if self._beyond else None
             if more is not None:
-                cell |= {"beyond": [more.low, more.high], "beyond_interval": _ends(more), "beyond_p": more.p}
+                cell |= {"beyond": [more.low, more.high], "beyond_interval": more.interval, "beyond_p": more.p}
             cells.append(cell)
         return cells
 
@@ -371,10 +367,6 @@ class _Study:
     def _subjects(self) -> list[str]:
         subjects = self._values("subject")
         return [ALL, *subjects] if len(subjects) > 1 else [ALL]
-
-
-def _ends(cell: Contrast) -> list[float] | None:
-    return None if cell.interval is None else list(cell.interval)
 
 
 def _sizes(part: Mapping[QuestionKey, bool], run: Scored | None = None) -> list[int]:

@@ -1,9 +1,8 @@
 """CFE-Bench's diagnostics: curves of its derived tasks, paired by question (sections 5.2 to 5.4, figures 3 to 5).
 
 Shares of right samples by question and unit are averaged over questions: by unit index where at least `fewest[0]`
-questions have it, by exact length of the flow where at least `fewest[1]` have it (the article: more than five, and at
-least five; section 5.3). Undecided and missing answers enter at worst and at best. Contrasts compare the same units of
-the same questions, each question counting once.
+questions have it, by exact length of the flow where at least `fewest[1]` have it. Undecided and missing answers enter
+at worst and at best. Contrasts compare the same units of the same questions, each question counting once.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.evaluation.studies.study import (
+    Found,
     Share,
     Study,
     corrected,
@@ -30,9 +30,10 @@ from livek12.evaluation.studies.study import (
     mean_share,
     span,
 )
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
 from livek12.report.ranking import p_value
+from livek12.report.tables import TableShown
 from livek12.tasks.registry import is_derived
 
 
@@ -228,16 +229,6 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
     }
 
 
-def for_people(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result without contrasts by unit, for which a terminal has no room (`--json` has them)."""
-
-    def shorter(study: Mapping[str, Any]) -> dict[str, Any]:
-        cells = [{name: value for name, value in cell.items() if name != "by_unit"} for cell in study["contrasts"]]
-        return {**study, "contrasts": cells}
-
-    return {run: {base: shorter(study) for base, study in tasks.items()} for run, tasks in result.items()}
-
-
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """The result in sentences."""
     for run, tasks in result.items():
@@ -271,7 +262,6 @@ def _sentences(name: str, study: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-EXECUTIONS = ("unit_execution", "unit_execution_text")
 NAMES = {
     "unit_execution": "unit execution",
     "unit_execution_text": "unit execution without pictures",
@@ -280,7 +270,6 @@ NAMES = {
     "injection": "single-unit injection",
     "injection_question": "injection, question only",
 }
-Found = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def charts(result: Found) -> Iterator[Chart]:
@@ -293,13 +282,17 @@ def charts(result: Found) -> Iterator[Chart]:
 def _charts(name: str, study: Mapping[str, Any]) -> Iterator[Chart]:
     units, bucket = study["fewest"]
     conditions = study["conditions"]
-    others = [each for each in conditions if each not in EXECUTIONS]
+    others = [each for each in conditions if each not in (EXECUTION, EXECUTION_TEXT)]
     behind = f"mean over the questions that have the unit, {units} or more; thin strokes are 95 % intervals"
     yield Chart(
         f"{name}: unit execution (CFE-Bench, figure 3)",
         f"Share of samples that answer unit i by itself, given the units before: {behind}.",
         "unit",
-        [Series(_named(each), _unit_points(conditions[each]["by_unit"])) for each in EXECUTIONS if each in conditions],
+        [
+            Series(_named(each), _unit_points(conditions[each]["by_unit"]))
+            for each in (EXECUTION, EXECUTION_TEXT)
+            if each in conditions
+        ],
     )
     yield Chart(
         f"{name}: with a part of the solution, by unit (figures 4 and 5)",
@@ -374,4 +367,4 @@ def _contrast(cell: Mapping[str, Any]) -> list[str]:
     ]
 
 
-STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables, for_people)
+STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables)

@@ -1,13 +1,10 @@
 """Kinds of errors of wrong answers, by judges or people: sample, question put, rates, agreement, regression.
 
 The sample is of decided wrong answers, stratified by task, subject and kind of pictures. Kinds are those of the
-benchmark's article (`core.error_types`): one for each answer of KMMMU and MDK12-Bench, any number of LiveK12Bench.
-Judges and raters decide by majority; a tie is no kind. A response without text is incomplete where the article has such
-a kind. `share` is of the wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the
-decided answers. The regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With
-one kind an answer, rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
-
-Sources: KMMMU, section 6, tables 6, 24, figure 2, appendix H; MDK12-Bench, error analysis; LiveK12Bench, section 2.3.
+benchmark's article (`core.error_types`). Judges and raters decide by majority; a tie is no kind. `share` is of the
+wrong answers with a kind (Wilson's interval); `rate` is `share` times the wrong part of the decided answers. The
+regression is KMMMU's (appendix H): accuracy on rates of unit variance, one observation a run. With one kind an answer,
+rates add up to 1 - accuracy: the fit is an identity and tests nothing (`identity`).
 """
 
 from __future__ import annotations
@@ -30,16 +27,17 @@ from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, ob
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import least_squares, unit_variance, wilson_interval
+from livek12.core.statistics import least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell
+from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.ranking import p_value
+from livek12.report.tables import TableShown
 from livek12.tasks.registry import find_task
 
 PROMPT = "error_type"
@@ -226,21 +224,26 @@ LEAST = 10
 """Answers behind the rates of a group (KMMMU, appendix I)."""
 IDENTITY = 1 - 1e-9
 """R² from which the fit is an identity."""
-AXES: Mapping[str, Callable[[Row], str | None]] = {
-    "visual_modality": lambda row: row.question.attributes.visual_modality,
-    "visual_subcategory": lambda row: row.question.attributes.visual_subcategory,
-    "subject": lambda row: row.question.subject,
+AXES: Mapping[str, tuple[str, Callable[[Row], str | None]]] = {
+    "visual_modality": ("kind of pictures", lambda row: row.question.attributes.visual_modality),
+    "visual_subcategory": ("sub-category of pictures", lambda row: row.question.attributes.visual_subcategory),
+    "subject": ("subject", lambda row: row.question.subject),
 }
+"""The name of each axis, and an answer's value."""
 PANEL = "(the judges)"
 
 
 @dataclass
 class TypedRun:
-    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled."""
+    """Wrong answers of a run to one benchmark: `sample` those looked at, `people` those that people labelled.
+
+    `places` counts the decided answers by axis, value and being wrong.
+    """
 
     right: int = 0
     wrong: int = 0
     undecided: int = 0
+    places: Counter[tuple[str, str, bool]] = field(default_factory=Counter)
     sample: list[Wrong] = field(default_factory=list)
     people: list[Wrong] = field(default_factory=list)
 
@@ -265,7 +268,7 @@ def _of_benchmark(name: str, runs: Mapping[str, TypedRun], groups: Mapping[str, 
         "kinds": kinds,
         "one_each": bool(one_each(name)),
         "runs": {run: _of_run(typed_run, typed[run], kinds) for run, typed_run in runs.items()},
-        **{f"by_{axis}": _by_axis(pooled, of, kinds) for axis, of in AXES.items()},
+        **{f"by_{axis}": _by_axis(pooled, axis, list(runs.values()), kinds) for axis in AXES},
         "agreement": {
             run: agreement
             for run, typed_run in runs.items()
@@ -296,11 +299,7 @@ def _shares(typed: Sequence[Wrong], kinds: Sequence[str]) -> dict[str, dict[str,
     shares = {}
     for kind in kinds:
         count = sum(kind in (wrong.kinds or ()) for wrong in typed)
-        shares[kind] = {
-            "answers": count,
-            "share": count / len(typed) if typed else None,
-            "interval": list(wilson_interval(count, len(typed))) if typed else None,
-        }
+        shares[kind] = {"answers": count, **share_of(count, len(typed))}
     return shares
 
 
@@ -308,16 +307,27 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
     return None if share is None or run.accuracy is None else share * (1 - run.accuracy)
 
 
-def _by_axis(pooled: Sequence[Wrong], of: Callable[[Row], str | None], kinds: Sequence[str]) -> dict[str, Any]:
+def _by_axis(
+    pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Groups of all runs: their decided and wrong answers, and of `answers` with a kind the kinds."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
-        if value := of(wrong.row):
+        if value := AXES[axis][1](wrong.row):
             values[value].append(wrong)
-    return {
-        value: {"answers": len(ones), "kinds": _shares(ones, kinds)}
-        for value, ones in sorted(values.items())
-        if len(ones) >= LEAST
-    }
+    groups = {}
+    for value, ones in sorted(values.items()):
+        if len(ones) >= LEAST:
+            right, amiss = (sum(run.places[axis, value, wrong] for run in runs) for wrong in (False, True))
+            whole = TypedRun(right, amiss)
+            shares = _shares(ones, kinds)
+            groups[value] = {
+                "answers": len(ones),
+                "decided": whole.right + whole.wrong,
+                "wrong": whole.wrong,
+                "kinds": {kind: {**own, "rate": _rate(whole, own["share"])} for kind, own in shares.items()},
+            }
+    return groups
 
 
 # --- beside people --------------------------------------------------------------------------------------------------
@@ -332,16 +342,13 @@ def _agreement(run: TypedRun, kinds: Sequence[str], single: bool) -> dict[str, A
             statements[who][key] = what
         if len(wrong.said) > 1 and wrong.kinds is not None and wrong in run.sample:
             statements[PANEL][key] = wrong.kinds
+    raters = {who for wrong in run.people for who, _ in wrong.said}
     return {
         f"{a} / {b}": _beside(statements[a], statements[b], kinds, single)
         for a, b in combinations(statements, 2)
-        if PANEL not in (a, b) or a in _raters(run) or b in _raters(run)
+        if PANEL not in (a, b) or not raters.isdisjoint((a, b))
         if statements[a].keys() & statements[b].keys()
     }
-
-
-def _raters(run: TypedRun) -> set[str]:
-    return {who for wrong in run.people for who, _ in wrong.said}
 
 
 def _beside(
@@ -463,6 +470,8 @@ def gathered(
                 own.right += 1
             else:
                 own.undecided += 1
+                continue
+            own.places.update((axis, value, is_wrong(row)) for axis, (_, of) in AXES.items() if (value := of(row)))
         for benchmark, rows in wrong.items():
             own = typed[benchmark][name]
             own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
@@ -532,29 +541,8 @@ def _line(row: Row) -> str:
     return json.dumps(planned, ensure_ascii=False) + "\n"
 
 
-def groups_of(given: Iterable[str], runs: Sequence[str]) -> dict[str, list[str]]:
-    """The groups of `--group NAME=RUN,RUN…`; all runs together without any."""
-    groups: dict[str, list[str]] = {}
-    for text in given:
-        name, sign, names = text.partition("=")
-        members = [part.strip() for part in names.split(",") if part.strip()]
-        if not sign or not name.strip() or not members:
-            raise UserError(f"--group {text!r}: write NAME=RUN,RUN,…")
-        if strange := [run for run in members if run not in runs]:
-            raise UserError(f"--group {name}: {strange[0]!r} is none of the runs {', '.join(runs)}")
-        if name.strip() in groups:
-            raise UserError(f"--group {name}: is named twice")
-        groups[name.strip()] = members
-    return groups or {"all runs": list(runs)}
-
-
 MOST_SERIES = 6
 _SHORT = 13
-AXIS_NAMES = {
-    "visual_modality": "kind of pictures",
-    "visual_subcategory": "sub-category of pictures",
-    "subject": "subject",
-}
 
 
 def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
@@ -572,21 +560,18 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
                 f"{benchmark}: kinds of errors by run (KMMMU, figure 2)",
                 "Share of the wrong answers; thin strokes are 95 % intervals.",
                 "",
-                [Series(run, list(_bars(shares, kinds))) for run, shares in shown.items()],
+                [Series(run, _bars(shares[kind] for kind in kinds)) for run, shares in shown.items()],
                 bars=True,
                 names=[_short(kind) for kind in kinds],
             )
-        for axis, name in AXIS_NAMES.items():
+        for axis, (name, _) in AXES.items():
             if values := study[f"by_{axis}"]:
                 yield Chart(
                     f"{benchmark}: kinds of errors by {name}",
                     "Share of the wrong answers of all runs; groups of 10 answers or more.",
                     "",
                     [
-                        Series(
-                            kind.replace("_", " "),
-                            [_bar(place, each["kinds"][kind]) for place, each in enumerate(values.values(), 1)],
-                        )
+                        Series(kind.replace("_", " "), _bars(each["kinds"][kind] for each in values.values()))
                         for kind in kinds[:MOST_SERIES]
                     ],
                     bars=True,
@@ -594,14 +579,8 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
                 )
 
 
-def _bars(shares: Mapping[str, Any], kinds: list[str]) -> Iterator[PlotPoint]:
-    for place, kind in enumerate(kinds, 1):
-        yield _bar(place, shares[kind])
-
-
-def _bar(place: int, share: Mapping[str, Any]) -> PlotPoint:
-    value = share["share"] or 0.0
-    return PlotPoint(place, value, value, share["interval"])
+def _bars(shares: Iterable[Mapping[str, Any]]) -> list[PlotPoint]:
+    return [PlotPoint(n, own["share"] or 0.0, own["share"] or 0.0, own["interval"]) for n, own in enumerate(shares, 1)]
 
 
 def _short(name: str) -> str:
@@ -615,21 +594,23 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         kinds = study["kinds"]
         heads = [kind.replace("_", " ") for kind in kinds]
         yield TableShown(
-            f"{benchmark}: share of the wrong answers, and rate of all answers, by run",
+            f"{benchmark}: number, share of the wrong answers, and rate of all answers, by run"
+            " (KMMMU, figure 2; MDK12-Bench, figure 6)",
             ["", "accuracy", "wrong", "looked at", *heads],
             [
                 [run, percent(each["accuracy"]), str(each["wrong"]), str(each["looked_at"])]
-                + [f"{share_cell(each['kinds'][kind])}; {percent(each['kinds'][kind]['rate'])}" for kind in kinds]
+                + [f"{each['kinds'][kind]['answers']}; {_cell(each['kinds'][kind])}" for kind in kinds]
                 for run, each in study["runs"].items()
             ],
         )
-        for axis, name in AXIS_NAMES.items():
+        for axis, (name, _) in AXES.items():
             if values := study[f"by_{axis}"]:
                 yield TableShown(
-                    f"{benchmark}: share of the wrong answers by {name} (KMMMU, table 6)",
-                    ["", "answers", *heads],
+                    f"{benchmark}: share of the wrong answers, and rate of all answers, by {name} (KMMMU, table 6)",
+                    ["", "decided", "wrong", "with a kind", *heads],
                     [
-                        [value, str(each["answers"]), *(share_cell(each["kinds"][kind]) for kind in kinds)]
+                        [value, *(str(each[count]) for count in ("decided", "wrong", "answers"))]
+                        + [_cell(each["kinds"][kind]) for kind in kinds]
                         for value, each in values.items()
                     ],
                 )
@@ -643,6 +624,10 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                         for kind, cell in fit["coefficients"].items()
                     ],
                 )
+
+
+def _cell(share: Mapping[str, Any]) -> str:
+    return f"{share_cell(share)}; {percent(share['rate'])}"
 
 
 STUDY = Study("error types", sentences, "What goes wrong?", charts, tables)

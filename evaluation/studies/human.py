@@ -2,29 +2,28 @@
 
 Labelled answers that a run did not decide are in no coefficient, but in `accuracy_low` and `accuracy_high`.
 
-Ways of judging are `s2s`, `l2s`, `l2l`, …, or `rules` (CFE-Bench, table 1). Several runs of one way give mean ± sample
-standard deviation. Judges must have seen every answer, or the comparison would be of shared rules. AUC is the chance
-that a right answer gets more points than a wrong one (ties count half); for verdicts without partial marks, the mean of
-recall and specificity.
+Ways of judging are `s2s`, `l2s`, `l2l`, …, or `rules` (CFE-Bench, table 1: P, R and F1 weighted by class). Several runs
+or repeats of one way give mean ± sample standard deviation. AUC is the chance that a right answer gets more points than
+a wrong one (ties count half).
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kappa
+from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kappa, weighted_agreement
 from livek12.core.errors import UserError
 from livek12.core.records import Verdict
 from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std, wilson_interval
-from livek12.evaluation.studies.consistency import require_every_answer
+from livek12.evaluation.studies.consistency import method_of, require_every_answer
 from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import Study, number, percent, share
+from livek12.evaluation.studies.study import Study, number, percent, share, spread
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 EXAMPLES = 10
 Marked = tuple[Label, Row, bool]
@@ -199,8 +198,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
 AGREEMENT = Study("agreement", sentences)
 
 
-FIGURES = ("accuracy", "auc", "precision", "recall", "f1", "false_rejects", "false_accepts")
-_METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
+WEIGHTED = ("weighted_precision", "weighted_recall", "weighted_f1")
+FIGURES = ("accuracy", "auc", *WEIGHTED, "precision", "recall", "f1", "false_rejects", "false_accepts")
 Labelled = tuple[Sequence[tuple[Label, Row]], Sequence[Stranger]]
 
 
@@ -228,20 +227,15 @@ def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
     }
 
 
-def method_of(verdict: Verdict) -> str:
-    """The way of judging named in the verdict's version; `rules` without models."""
-    match = _METHOD.match(verdict.judge)
-    return match[1] if match else "rules"
-
-
 def beside_people(labelled: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
     """The figures of one run, from (people's right, verdict)."""
     decided = [(right, verdict) for right, verdict in labelled if verdict.correct is not None]
-    agreement = binary_agreement([right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided])
+    sides = [right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided]
+    figures: dict[str, Any] = {**binary_agreement(*sides), **weighted_agreement(*sides)}
     return {
         "labels": len(labelled),
         "undecided": len(labelled) - len(decided),
-        **{name: agreement[name] for name in FIGURES if name != "auc"},  # type: ignore[literal-required]
+        **{name: figures[name] for name in FIGURES if name != "auc"},
         "auc": auc([(right, _share(verdict)) for right, verdict in decided]),
     }
 
@@ -289,4 +283,23 @@ def methods_sentences(result: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-METHODS = Study("methods", methods_sentences)
+HEADS = ("Acc (%)", "AUC", "P", "R", "F1", "P of right", "R of right", "F1 of right", "FN", "FP")
+
+
+def methods_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
+    """Each way of judging, as in table 1, and its runs."""
+    for title, rows in (("Ways of judging (CFE-Bench, table 1)", result["methods"]), ("Their runs", result["runs"])):
+        yield TableShown(
+            title, ["", "labels", "undecided", *HEADS], [[name, *_cells(own)] for name, own in rows.items()]
+        )
+
+
+def _cells(own: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{own[name]:g}" for name in ("labels", "undecided"))
+    for name in FIGURES:
+        times, digits = (100, 2) if name == "accuracy" else (1, 2)
+        mean, std = (None if value is None else times * value for value in (own[name], own.get(f"{name}_std")))
+        yield spread(mean, std, digits) if f"{name}_std" in own else "–" if mean is None else rounded(mean, digits)
+
+
+METHODS = Study("methods", methods_sentences, "How well do ways of judging agree with people?", tables=methods_tables)

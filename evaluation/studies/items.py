@@ -1,15 +1,13 @@
 """Items of an exam over the runs of several models: difficulty, discrimination, suspect keys, a two-parameter fit.
 
-Answers are of one way of asking (`evaluation.choosing`). Difficulty is the share of fully right answers, as bounds.
-Discrimination is the item-rest correlation; ability is the mean of right-or-wrong less the question's mean, so that
-runs need not share all questions. Undecided answers are in neither. A key is suspect for a negative discrimination, or
-by its answers. The fit is girth's (expected a posteriori, which shrinks slopes of few runs), each trial a sitting:
+Difficulty is the share of fully right answers, as bounds. Discrimination is the item-rest correlation; ability is the
+mean of right-or-wrong less the question's mean, so that runs need not share all questions. Undecided answers are in
+neither. The fit is girth's (expected a posteriori, which shrinks slopes of few runs), each trial a sitting:
 P(right) = 1 / (1 + e^(-a(θ - b))).
 
 `suspicion` compares the chance of all answers if the key is right with that if another answer is. Under each, a run is
 right with 1/(1 + e^-(s(θ - b))), θ the logit of its right share on the other questions, s a common slope, b an unknown
 difficulty (normal prior, summed over a grid); other runs agree as an attractive distractor makes them (a Pólya urn).
-So ten weak models with one wrong answer raise no suspicion; the two best against the key, with no good one for it, do.
 """
 
 from __future__ import annotations
@@ -34,9 +32,10 @@ from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of,
 from livek12.evaluation.studies.study import Study, number, percent
 from livek12.judges.grade import GradingConfig, grade
 from livek12.judges.jury import JudgeOptions, Jury
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
 from livek12.report.paper import anchor_of
+from livek12.report.tables import TableShown
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats, Indices
@@ -216,22 +215,16 @@ class ExamItem:
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
     """The items of several runs, by exam and question."""
     items: dict[QuestionKey, ExamItem] = {}
-    exams = _Exams()
+    exam = cache(exam_of)
     for run, rows in one_way(runs, choice).items():
         for row in rows:
-            key = exams[row.task], row.question.id
+            key = exam(row.task), row.question.id
             item = items.get(key) or items.setdefault(key, ExamItem(row.task, row.question))
             item.answers[run].append(_answered(row))
             item.tasks[run] = row.task
     if not items:
         raise UserError("there are no answers: give run folders with answers to the same questions")
     return [items[key] for key in sorted(items)]
-
-
-class _Exams(dict[str, str]):
-    def __missing__(self, task: str) -> str:
-        self[task] = exam = exam_of(task)
-        return exam
 
 
 def _answered(row: Row) -> Answered:
@@ -462,10 +455,10 @@ def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
 
 
 def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, Any]:
-    """A representative choice: of each of `size` layers of like difficulty the question that discriminates best.
+    """Of each of `size` layers of like difficulty the question that discriminates best.
 
     Cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean absolute error
-    of the accuracy and Kendall's τ against all questions; beside it the same for random draws.
+    of the accuracy and Kendall's τ against all questions.
     """
     import numpy as np
 
@@ -580,7 +573,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                 suspect["agreed"],
                 f"{suspect['agreed_runs']} of {suspect['of_runs']}",
                 f"{rounded(100 * suspect['chance'])} %",
-                _number(suspect["discrimination"]),
+                number(suspect["discrimination"]),
             ]
             for suspect in result["suspects"]
         ],
@@ -591,14 +584,10 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
             f"What {len(chosen['questions'])} questions cost, over {chosen['halves']} halves of the models",
             ["", "error of the accuracy, points", "τ of the ranking"],
             [
-                [name, rounded(100 * chosen[key]["error"], 2), _number(chosen[key]["tau"])]
+                [name, rounded(100 * chosen[key]["error"], 2), number(chosen[key]["tau"])]
                 for name, key in (("chosen by the other half", "chosen"), ("drawn by chance", "by_chance"))
             ],
         )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else rounded(value, 2)
 
 
 STUDY = Study("items", sentences, "Which keys are wrong?", charts, tables)

@@ -3,10 +3,8 @@
 Strata: `rules`; `models, right`, `models, wrong`, `models, partly`, by mark, since false accepts and false rejects
 differ; `no answer`, worth 0 for sure; `undecided`. Weights are points for `mark`, else equal. The budget is shared by
 Neyman's rule (1934), n ∝ weight · deviation of what a label changes: for rules from the judge card, for models
-`SUPPOSED`. A stratum of models has `FEWEST` labels (or all it has); rules may have none. The draw within a stratum is
-systematic over papers from a seeded start.
-
-A plan is JSON lines {task, question_id, trial} in the order of labelling; raters see no other field.
+`SUPPOSED`. The draw within a stratum is systematic over papers from a seeded start. Raters see no other field of a plan
+than {task, question_id, trial}.
 """
 
 from __future__ import annotations
@@ -108,22 +106,28 @@ def rules_record() -> tuple[int, int]:
     return int(record["decided"]), int(record["wrong"])
 
 
-_Key = tuple[str, str, int]
-
-
-def read_plan(file: Path) -> list[_Key]:
+def read_plan(file: Path) -> list[Key]:
     """Task, question and trial of each answer of a plan, without repetition."""
+    return list(_read(file))
+
+
+def planned_strata(file: Path) -> dict[Key, str]:
+    """Strata of planned answers (plans of other studies have none)."""
+    return {key: stratum for key, stratum in _read(file).items() if stratum in (RULES, *MODELS)}
+
+
+def _read(file: Path) -> dict[Key, Any]:
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file}: cannot be read: {why(error)}") from None
-    keys = [_key(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    if not keys:
+    strata = dict(_planned(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip())
+    if not strata:
         raise UserError(f"{file}: plans nothing; rows are {{task, question_id, trial}}")
-    return list(dict.fromkeys(keys))
+    return strata
 
 
-def _key(line: str, place: str) -> _Key:
+def _planned(line: str, place: str) -> tuple[Key, Any]:
     try:
         row: Any = json.loads(line)
     except (ValueError, RecursionError):
@@ -133,10 +137,10 @@ def _key(line: str, place: str) -> _Key:
     task, id, trial = row.get("task"), row.get("question_id"), row.get("trial", 0)
     if not isinstance(task, str) or not isinstance(id, str) or type(trial) is not int:
         raise UserError(f"{place}: names no answer; rows are {{task, question_id, trial}}")
-    return task, id, trial
+    return (task, id, trial), row.get("stratum")
 
 
-def planned(rows: Iterable[Row], plan: list[_Key] | None, name: str, tell: Callable[[str], None]) -> list[Row]:
+def planned(rows: Iterable[Row], plan: list[Key] | None, name: str, tell: Callable[[str], None]) -> list[Row]:
     """The answers to label, in the order of the plan; all answers without one.
 
     `tell` gets one line on planned answers that never came.
@@ -224,11 +228,3 @@ def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
     step = len(answers) / count
     start = random.Random(f"{seed}/{answers[0].key[0]}/{answers[0].stratum}").random() * step
     return [sorted_answers[min(int(start + number * step), len(answers) - 1)] for number in range(count)]
-
-
-def planned_strata(file: Path) -> dict[Key, str]:
-    """Strata of planned answers (plans of other studies have none)."""
-    keys = read_plan(file)
-    rows = [json.loads(line) for line in file.read_text("utf-8-sig").splitlines() if line.strip()]
-    strata = {(row["task"], row["question_id"], row.get("trial", 0)): row.get("stratum") for row in rows}
-    return {key: stratum for key in keys if (stratum := strata[key]) in (RULES, *MODELS)}

@@ -1,8 +1,8 @@
 """Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
 LiveK12Bench, appendix C, tables 8 and 9. Missing decisions are in no coefficient, but in `accuracy_low` and
-`accuracy_high`. A section that cannot be computed has the reason in `note`. The positive class is "the error is there";
-of `ANSWER`, "the answer is right".
+`accuracy_high`. Sections that cannot be computed have a `note`. The positive class is "the error is there"; of
+`ANSWER`, "the answer is right".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Process
+from livek12.core.records import ERROR_TYPES, Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.evaluation.studies.consistency import (
@@ -29,10 +29,13 @@ from livek12.evaluation.studies.consistency import (
 )
 from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.stability import stability
-from livek12.evaluation.studies.study import Study, number, percent
+from livek12.evaluation.studies.stability import compared, stability
+from livek12.evaluation.studies.stability import sentences as ranking_sentences
+from livek12.evaluation.studies.study import Study, all_numbers, number, percent
+from livek12.report.tables import TableShown
 
 ANSWER = "answer"
+MEAN = "mean of the types"
 CONSENSUS = "consensus"
 Pairs = Sequence[tuple[Label, Row]]
 _Key = tuple[str, str, str, int]
@@ -102,14 +105,16 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
     return {
         "people": _between_people(people),
         "against_people": {
-            reference: {
-                kind: {
-                    name: _beside(labels, {key: statements[key].get(name, {}) for key in labels}, kind)
-                    for name in names
+            reference: _with_means(
+                {
+                    kind: {
+                        name: _beside(labels, {key: statements[key].get(name, {}) for key in labels}, kind)
+                        for name in names
+                    }
+                    for kind in (*KINDS, ANSWER)
+                    if any(decisions(labelled, kind) for labelled in labels.values())
                 }
-                for kind in (*KINDS, ANSWER)
-                if any(decisions(labelled, kind) for labelled in labels.values())
-            }
+            )
             for reference, labels in references.items()
         },
     }
@@ -158,7 +163,20 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
             beside = _beside(shared, people[b], kind)
             if beside["labelled"]:
                 pairs.setdefault(kind, {})[f"{a} / {b}"] = beside
-    return pairs or _note("no answer was labelled by two people")
+    return _with_means(pairs) or _note("no answer was labelled by two people")
+
+
+def _with_means(kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Adds the mean figures of the three types, as table 8 has them; None where a type has none."""
+    if all(kind in kinds for kind in ERROR_TYPES):
+        kinds[MEAN] = {name: _mean([kinds[kind][name] for kind in ERROR_TYPES]) for name in kinds[ERROR_TYPES[0]]}
+    return kinds
+
+
+def _mean(types: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    values = {name: [own[name] for own in types] for name in _FIGURES.values()}
+    sums = {name: sum(values.pop(name)) for name in ("labelled", "undecided")}
+    return {**sums, **{name: None if None in own else sum(own) / len(own) for name, own in values.items()}}
 
 
 def _beside(
@@ -181,15 +199,6 @@ def _beside(
 
 
 # --- asked again ----------------------------------------------------------------------------------------------------
-
-
-def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
-    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
-    groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
-    for name, rows in runs.items():
-        responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)
-        groups.setdefault(frozenset(responses), []).append(name)
-    return {names[0]: names for names in groups.values()}
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
@@ -221,8 +230,8 @@ _FIGURES = {"n": "labelled", "open": "undecided", "acc": "accuracy", "prec": "pr
 _FIGURES |= {"F1": "f1", "κ": "kappa"}
 
 
-def tables(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The result for a terminal: a row an evaluator against people (table 8), and agreement (table 9).
+def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
+    """A row an evaluator against people (table 8), and agreement (table 9).
 
     Undecided decisions are counted; bounds and further counts are in the result itself.
     """
@@ -232,14 +241,13 @@ def tables(result: Mapping[str, Any]) -> dict[str, Any]:
         for kind, evaluators in kinds.items():
             pairs = people.get(kind, {}) if "note" not in people and reference == CONSENSUS else {}
             rows = {**evaluators, **{f"{pair} (people)": figures for pair, figures in pairs.items()}}
-            beside[f"{reference}, {kind}"] = {name: _row(figures) for name, figures in rows.items()}
+            beside[f"{reference}, {kind}"] = {
+                name: {short: figures[full] for short, full in _FIGURES.items()} for name, figures in rows.items()
+            }
     alike = {f"critics {name}": figures for name, figures in _agreed(result["inter_judge"]).items()}
     alike |= {f"{name}, again": figures for name, figures in _agreed(result["intra_judge"]).items()}
-    return {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
-
-
-def _row(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {short: figures[name] for short, name in _FIGURES.items()}
+    shown = {**beside, **({"agreement": alike} if alike else {}), **_rankings(result["rankings"])}
+    return all_numbers("reliability", shown)
 
 
 def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -257,8 +265,8 @@ def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
     of = f"τ of rankings by {rankings['metric']}"
     return {
         of if len(bounds) == 1 else f"{of}, undecided at its {'worst' if bound == 'low' else 'best'}": {
-            **{f"by {axis.replace('_', ' ')}": figures for axis, figures in rankings[bound]["partitions"].items()},
-            "random halves": rankings[bound]["halves"],
+            **{f"{name}, by {axis}": figures for name, axis, figures in compared(rankings[bound])},
+            "half against half, at random": rankings[bound]["halves"],
         }
         for bound in bounds
     }
@@ -274,6 +282,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         reference = CONSENSUS if CONSENSUS in against else next(iter(against))
         for name, figures in against[reference].get(OVERALL, {}).items():
             yield f"{name} beside {_who(reference)}, over the three types of errors: {_figures(figures)}."
+        for name, figures in against[reference].get(MEAN, {}).items():
+            yield f"{name} beside {_who(reference)}, mean of the three types: {_figures(figures)}."
         for name, figures in against[reference].get(ANSWER, {}).items():
             yield f"{name} beside {_who(reference)}, on right or wrong: {_figures(figures)}."
     for name, figures in people.get(OVERALL, {}).items():
@@ -285,7 +295,8 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for section in ("people", "against_people", "inter_judge", "intra_judge", "rankings"):
         if "note" in result[section]:
             yield f"{section.replace('_', ' ')}: not available: {result[section]['note']}."
-    yield from _ranking_sentences(result["rankings"])
+    if "note" not in result["rankings"]:
+        yield from ranking_sentences(result["rankings"])
 
 
 def _who(reference: str) -> str:
@@ -299,19 +310,4 @@ def _figures(own: Mapping[str, Any]) -> str:
     return f"{text}, F1 {percent(own['f1'])}, κ {number(own['kappa'])} ({own['labelled']} decisions{left})"
 
 
-def _ranking_sentences(rankings: Mapping[str, Any]) -> Iterator[str]:
-    if "note" in rankings:
-        return
-    low = rankings["low"]
-    for axis, figures in low["partitions"].items():
-        if figures["mean"] is not None:
-            yield (
-                f"Rankings by {rankings['metric']} on each {axis.replace('_', ' ')} ({figures['n']}) beside the whole:"
-                f" Kendall's τ {number(figures['mean'])} ± {number(figures['std'])}."
-            )
-    halves = low["halves"]
-    if halves["mean"] is not None:
-        yield f"Between {halves['n']} random halves: τ {number(halves['mean'])} ± {number(halves['std'])}."
-
-
-STUDY = Study("reliability", sentences, terminal=tables)
+STUDY = Study("reliability", sentences, tables=tables)

@@ -9,22 +9,20 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from itertools import combinations
 from typing import Any
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
-from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, tabulate
-from livek12.core.scoring.schema import parameters_of
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
 from livek12.core.statistics import mean_std
-from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
+from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
+from livek12.evaluation.studies.contamination import Scored, scored
 from livek12.evaluation.studies.study import Study, interval, number
 
+Shares = Mapping[QuestionKey, float]
 STABILITY_AXES = ("subject", "question_type", "difficulty")
-_Scores = Mapping[QuestionKey, tuple[float, ...]]
-"""Numerator and weight of each question."""
 
 
 def stability(
@@ -40,42 +38,61 @@ def stability(
     `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
     """
     answers = {name: Outcomes.of(rows) for name, rows in one_way(runs, choice).items()}
-    questions = [
-        {(exam_of(task), question.id): question for task, own in rows.by_task().items() for question in own.asked()}
-        for rows in answers.values()
-    ]
-    shared = sorted(set.intersection(*map(set, questions))) if len(runs) > 1 else []
+    keys = {
+        name: {(exam_of(task), question.id) for task, own in rows.by_task().items() for question in own.asked()}
+        for name, rows in answers.items()
+    }
+    shared = set.intersection(*keys.values()) if len(runs) > 1 else set()
     if len(shared) < 2:
         raise UserError("a ranking needs two runs or more that asked the same questions, and two such questions")
-    shared_questions = {key: questions[0][key] for key in shared}
+    ids = {id for _, id in shared}
+    marked = {
+        name: scored(rows.where(lambda question: question.id in ids), metric, profile) for name, rows in answers.items()
+    }
+    questions = next(iter(marked.values()))[1]
+    shared_questions = {key: questions[key] for key in sorted(shared)}
+    marks = {name: run for name, (run, _) in marked.items()}
     return {
         "metric": metric,
         "profile": profile,
         "questions": len(shared_questions),
-        "not_shared": {name: len(own) - len(shared_questions) for name, own in zip(runs, questions, strict=True)},
-        **{bound: _study(answers, shared_questions, metric, profile, bound, halves, seed) for bound in ("low", "high")},
+        "not_shared": {name: len(own) - len(shared) for name, own in keys.items()},
+        **{bound: _study(marks, shared_questions, bound, halves, seed) for bound in ("low", "high")},
     }
 
 
 def _study(
-    runs: Mapping[str, Outcomes],
-    questions: Mapping[QuestionKey, SlimQuestion],
-    metric: str,
-    profile: Profile,
-    bound: str,
-    halves: int,
-    seed: int,
+    marks: Mapping[str, Scored], questions: Mapping[QuestionKey, SlimQuestion], bound: str, halves: int, seed: int
 ) -> dict[str, Any]:
-    scores = {name: _scores(rows, questions, metric, profile, bound) for name, rows in runs.items()}
+    scores = {name: (run.low if bound == "low" else run.high, run.weight) for name, run in marks.items()}
     overall = _means(scores, list(questions))
     taus = [kendall_tau(*(_means(scores, half) for half in pair)) for pair in _halves(list(questions), halves, seed)]
-    groups = {axis: _groups(scores, questions, overall, axis) for axis in STABILITY_AXES}
+    members = {axis: _members(questions, axis) for axis in STABILITY_AXES}
+    groups = {
+        axis: {
+            value: {"questions": len(keys), "tau": kendall_tau(overall, _means(scores, keys))}
+            for value, keys in values.items()
+        }
+        for axis, values in members.items()
+    }
+    between = {
+        axis: [kendall_tau(a, b) for a, b in combinations([_means(scores, keys) for keys in values.values()], 2)]
+        for axis, values in members.items()
+    }
     return {
         "scores": dict(zip(scores, overall, strict=True)),
         "groups": groups,
         "partitions": {axis: _summary([group["tau"] for group in values.values()]) for axis, values in groups.items()},
+        "between_slices": {axis: _summary(own) for axis, own in between.items()},
         "halves": _summary(taus),
     }
+
+
+def compared(study: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Name, axis and τ of each comparison with slices of the exam."""
+    for name, part in (("slice against whole", "partitions"), ("slice against slice", "between_slices")):
+        for axis, figures in study[part].items():
+            yield name, axis.replace("_", " "), figures
 
 
 def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
@@ -91,17 +108,12 @@ def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
     }
 
 
-def _groups(
-    scores: Mapping[str, _Scores], questions: Mapping[QuestionKey, SlimQuestion], overall: Sequence[float], axis: str
-) -> dict[str, dict[str, Any]]:
+def _members(questions: Mapping[QuestionKey, SlimQuestion], axis: str) -> dict[str, list[QuestionKey]]:
     members: defaultdict[str, list[QuestionKey]] = defaultdict(list)
     for key, question in questions.items():
         for value in question.on(axis):
             members[value].append(key)
-    return {
-        value: {"questions": len(keys), "tau": kendall_tau(overall, _means(scores, keys))}
-        for value, keys in sorted(members.items())
-    }
+    return dict(sorted(members.items()))
 
 
 def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[QuestionKey], list[QuestionKey]]]:
@@ -111,28 +123,13 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
     return [(split[:middle], split[middle:]) for split in splits]
 
 
-def _scores(
-    rows: Outcomes, questions: Mapping[QuestionKey, SlimQuestion], metric: str, profile: Profile, bound: str
-) -> _Scores:
-    """Numerator and weight of the metric, summed over the trials of each question."""
-    by_task = rows.by_task()
-    table = tabulate(Outcomes.joined([by_task[task].where(partial(_among, questions, task)) for task in by_task]))
-    term = task_terms(table, profile, parameters_of(profile))[metric]
-    if isinstance(term, str):
-        raise UserError(f"{metric}: {term}; choose another --metric")
-    return exam_sums(table, term.low if bound == "low" else term.high, term.weight)
-
-
-def _among(questions: Mapping[QuestionKey, SlimQuestion], task: str, question: SlimQuestion) -> bool:
-    return (exam_of(task), question.id) in questions
-
-
-def _means(scores: Mapping[str, _Scores], keys: Sequence[QuestionKey]) -> list[float]:
+def _means(scores: Mapping[str, tuple[Shares, Shares]], keys: Sequence[QuestionKey]) -> list[float]:
     """The metric of each run over some questions; 0 without weight."""
     means = []
-    for sums in scores.values():
-        weight = sum(sums[key][1] for key in keys)
-        means.append(sum(sums[key][0] for key in keys) / weight if weight else 0.0)
+    for share, weight in scores.values():
+        weighed = [key for key in keys if key in weight]
+        total = sum(weight[key] for key in weighed)
+        means.append(sum(share[key] * weight[key] for key in weighed) / total if total else 0.0)
     return means
 
 
@@ -142,6 +139,9 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)
     yield f"{len(ranked)} runs on {result['questions']} shared questions, by {result['metric']}: {'; '.join(scores)}."
+    for name, axis, figures in compared(low):
+        if figures["mean"] is not None:
+            yield f"{name.capitalize()}, by {axis}: Kendall's τ {number(figures['mean'])} over {figures['n']}."
     for bound, counted in (("low", "wrong"), ("high", "right")):
         halves = result[bound]["halves"]
         if halves["mean"] is None:

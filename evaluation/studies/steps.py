@@ -20,8 +20,9 @@ from livek12.evaluation.studies.consulting import AskedOf, consult
 from livek12.evaluation.studies.study import Study, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
-from livek12.report.charts import Chart, PlotPoint, Series, TableShown
+from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown
 
 PROMPT = "cfe_steps"
 MOST = 300
@@ -100,12 +101,21 @@ def step_density(jury: Jury, answers: Splittable, authors: Iterable[str], step: 
         "without_flow": answers.without_flow,
         "not_split": sum(problems.values()),
         "why_not": [{"why": why, "answers": count} for why, count in problems.most_common(5)],
-        "outcomes": {name: _lengths(rows) for name, rows in _parted(counted).items()},
+        "outcomes": _outcomes(counted),
+        "subsets": {
+            name: _outcomes(rows)
+            for name, pictures in (("text", False), ("multimodal", True))
+            if (rows := [each for each in counted if bool(each[0].question.images) == pictures])
+        },
         "distribution": {
             "response": _histogram(count for _, count in counted),
             "reference": _histogram(len(row.question.reasoning_flow) for row, _ in counted),
         },
     }
+
+
+def _outcomes(counted: Sequence[tuple[Row, float]]) -> dict[str, dict[str, Any]]:
+    return {name: _lengths(rows) for name, rows in _parted(counted).items()}
 
 
 def _parted(counted: Sequence[tuple[Row, float]]) -> dict[str, list[tuple[Row, float]]]:
@@ -188,17 +198,16 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
 def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Lengths by outcome, as in table 4."""
     for run, study in result.items():
-        yield TableShown(
-            f"{run}: lengths in steps (CFE-Bench, table 4)",
-            ["", *study["outcomes"]],
-            [
-                ["answers", *(str(each["answers"]) for each in study["outcomes"].values())],
-                *(
-                    [what, *(spread(each[what], each[f"{what}_std"], 2) for each in study["outcomes"].values())]
-                    for what in ("reference", "response")
-                ),
-            ],
+        parts = (
+            {"": study["outcomes"]} if len(study["subsets"]) < 2 else {**study["subsets"], "both": study["outcomes"]}
         )
+        cells = {f"{part} {name}".strip(): own for part, outcomes in parts.items() for name, own in outcomes.items()}
+        rows = [["answers", *(str(own["answers"]) for own in cells.values())]]
+        rows += [
+            [what, *(spread(own[what], own[f"{what}_std"], 2) for own in cells.values())]
+            for what in ("reference", "response")
+        ]
+        yield TableShown(f"{run}: lengths in steps (CFE-Bench, table 4)", ["", *cells], rows)
 
 
 STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)

@@ -7,15 +7,16 @@ flips, the larger of worst and best, and 1 where undecided answers could turn it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from livek12.core.statistics import holm, mean_interval, sign_flip_tests
+from livek12.core.statistics import holm, mean_interval, sign_flip_tests, wilson_interval
 from livek12.core.visible import visible
-from livek12.report.charts import Chart, TableShown, write_study
+from livek12.report.charts import Chart, study_page
 from livek12.report.marks import rounded
+from livek12.report.tables import TableShown, as_text, written
 
 
 def percent(share: float | None) -> str:
@@ -25,7 +26,7 @@ def percent(share: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """Two shares in percent; one where they are equal."""
-    return percent(low) if low == high or low is None else f"{rounded(100 * low)} to {percent(high)}"
+    return percent(low) if low is None or percent(low) == percent(high) else f"{rounded(100 * low)} to {percent(high)}"
 
 
 def share(share: float | None, interval: Sequence[float] | None) -> str:
@@ -33,6 +34,13 @@ def share(share: float | None, interval: Sequence[float] | None) -> str:
     if share is None or interval is None:
         return ""
     return f" ({percent(share)}, 95 % interval {rounded(100 * interval[0])} to {percent(interval[1])})"
+
+
+def share_of(count: int, total: int) -> dict[str, Any]:
+    """A share with Wilson's interval; None of nothing."""
+    if not total:
+        return {"share": None, "interval": None}
+    return {"share": count / total, "interval": list(wilson_interval(count, total))}
 
 
 def share_cell(share: Mapping[str, Any] | None) -> str:
@@ -79,23 +87,31 @@ Found = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Study:
-    """A kind of study: its result in sentences, on the terminal and on a page.
+    """A kind of study: its result in sentences, charts and tables, written in each of `FORMATS`.
 
     Attributes:
-        name: title of the terminal's tables.
+        name: title of tables without one of their own.
         sentences: of a result.
         question: title of the page.
         charts: of the page.
-        tables: of the page.
-        terminal: shortens a result for a terminal's width; JSON has all of it.
+        tables: of a result; None: all numbers of the result.
     """
 
     name: str
     sentences: Callable[[Found], Iterator[str]]
     question: str = ""
     charts: Callable[[Found], Iterable[Chart]] = lambda result: ()
-    tables: Callable[[Found], Iterable[TableShown]] = lambda result: ()
-    terminal: Callable[[Found], Found] = lambda result: result
+    tables: Callable[[Found], Iterable[TableShown]] | None = None
+
+    def written(self, result: Found, form: str) -> str:
+        """Its tables in one of `FORMATS`; html is the page, json the result itself."""
+        if form == "json":
+            return json.dumps(result, ensure_ascii=False, indent=1)
+        tables = list(self.tables(result) if self.tables else all_numbers(self.name, result))
+        if form == "html":
+            title = self.question or f"Study: {self.name}"
+            return study_page(title, self.sentences(result), self.charts(result), tables)
+        return as_text([written(table) for table in tables], form)
 
     def show(self, result: Found) -> None:
         """Prints the sentences, then all tables."""
@@ -105,17 +121,16 @@ class Study:
         for sentence in self.sentences(result):
             console.print(visible(sentence), soft_wrap=True)
         console.print()
-        _section(console, self.name, self.terminal(result))
-
-    def write_page(self, path: Path, result: Found) -> None:
-        """Writes the page."""
-        write_study(path, self.question, self.sentences(result), self.charts(result), self.tables(result))
+        for table in self.tables(result) if self.tables else all_numbers(self.name, result):
+            _print(console, table)
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
-_OURS = frozenset({"by_stage", "between_raters", "false_accepts", "false_rejects", "not_shared", "question_type"})
+_OURS = frozenset(
+    {"by_stage", "between_raters", "false_accepts", "false_rejects", "marked_by", "not_shared", "question_type"}
+)
 """Keys of this package; all other keys are names of runs, judges, raters, tasks."""
 
 
@@ -123,19 +138,17 @@ _GAP = 3
 """Characters between two columns."""
 
 
-def _section(console: Any, title: str, result: Found) -> None:
+def all_numbers(title: str, result: Found) -> Iterator[TableShown]:
+    """Tables of all that a result holds, section by section."""
     single = {name: value for name, value in result.items() if not isinstance(value, Mapping) and not _is_list(value)}
     if single:
-        _table(console, title, {_words(name): {"value": value} for name, value in single.items()})
+        yield TableShown(title, ["", ""], [[_words(name), _cell(value)] for name, value in single.items()])
     for name, value in result.items():
         below = f"{title}: {_words(name) if name in _OURS else name}"
         if _is_list(value):
-            _table(console, below, {str(number): row for number, row in enumerate(value, 1)})
+            yield _table(below, {str(number): row for number, row in enumerate(value, 1)})
         elif _is_group(value):
-            if _is_table(value):
-                _table(console, below, value)
-            else:
-                _section(console, below, value)
+            yield from [_table(below, value)] if _is_table(value) else all_numbers(below, value)
 
 
 def _is_group(value: Any) -> bool:
@@ -152,25 +165,31 @@ def _is_table(value: Found) -> bool:
     )
 
 
-def _table(console: Any, title: str, rows: Mapping[str, Found]) -> None:
+def _table(title: str, rows: Mapping[str, Found]) -> TableShown:
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    cells = ([name, *(_cell(row.get(column)) for column in columns)] for name, row in rows.items())
+    return TableShown(title, ["", *map(_words, columns)], list(cells))
+
+
+def _print(console: Any, table: TableShown) -> None:
+    """A table on a terminal: too wide ones in parts, or turned."""
     from rich import box
     from rich.table import Column, Table
 
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    heads = ["" if column == "value" else _words(column) for column in columns]
-    cells = [[_cell(row.get(column)) for column in columns] for row in rows.values()]
-    names = [visible(name) for name in rows]
+    corner, *heads = map(visible, table.heads)
+    names, *columns = [list(map(visible, column)) for column in zip(*table.rows, strict=True)] or [[]]
+    cells = [list(line) for line in zip(*columns, strict=True)]
     parts = _parts(console.width, names, heads, cells)
-    if columns != ["value"] and len(rows) < len(columns) and len(parts) > 1:  # turned, a line for each column
-        heads, names, cells = names, heads, [list(column) for column in zip(*cells, strict=True)]
+    if any(heads) and len(names) < len(heads) and len(parts) > 1:
+        heads, names, cells = names, heads, columns
         parts = _parts(console.width, names, heads, cells)
-    console.print(visible(title), style="bold")
+    console.print(visible(table.title), style="bold")
     for part in parts:
         shown = [Column(heads[place], overflow="fold") for place in part]
-        table = Table("", *shown, box=box.SIMPLE_HEAD, show_header=columns != ["value"])
+        grid = Table(corner, *shown, box=box.SIMPLE_HEAD, show_header=any(heads))
         for name, line in zip(names, cells, strict=True):
-            table.add_row(name, *(line[place] for place in part))
-        console.print(table)
+            grid.add_row(name, *(line[place] for place in part))
+        console.print(grid)
 
 
 def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -203,7 +222,7 @@ def _cell(value: Any) -> str:
         return "; ".join(_cell(entry) for entry in value)
     if isinstance(value, Mapping):
         return ", ".join(f"{_words(name)} {_cell(entry)}" for name, entry in value.items())
-    return visible(" ".join(str(value).split()))
+    return " ".join(str(value).split())
 
 
 Share: TypeAlias = tuple[float, float]

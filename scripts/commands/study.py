@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Row
     from livek12.core.scoring.outcomes import Outcomes
+    from livek12.evaluation.article_tables import ArticleForms
     from livek12.evaluation.choosing import AnswerChoice
     from livek12.evaluation.studies.labels import Label, Stranger
     from livek12.evaluation.studies.study import Study
     from livek12.judges.jury import Jury
 
 study = options.group()
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 @study.callback()
@@ -29,6 +32,7 @@ def about() -> None:
     """Measure how far marks can be trusted: agreement, sensitivity, stability, items; judges beside experts."""
 
 
+FORMATS = ("md", "latex", "csv", "html", "json")
 _LABELS = options.Opt("Labels of people: JSONL or CSV; may be given again.", metavar="FILE")
 Labels = Annotated[list[Path], _LABELS]
 Ranked = Annotated[str, "What ranks: accuracy, mark, PES or OES."]
@@ -38,6 +42,38 @@ Tasks = Annotated[
     str, options.Opt("Only answers to these tasks, where a run has several.", "--task", metavar="NAME[,NAME]")
 ]
 Way = Annotated[str, 'Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).']
+Form = Annotated[str, options.Opt("Print only the tables: md, latex, csv, html or json.", "--format")]
+Made: TypeAlias = "tuple[Study | ArticleForms, Any] | None"
+"""A study and its result; None where only files were written."""
+
+
+def kind(line: str) -> Callable[[Callable[..., Any]], None]:
+    """Adds a kind of study: all are written in every form, and `chosen` answers are chosen by the same options."""
+
+    def added(command: Callable[..., Any]) -> None:
+        given = dict(inspect.signature(command).parameters)
+        choosing = given.pop("chosen", None) is not None
+        shared: dict[str, tuple[Any, Any]] = {"task": (Tasks, ""), "way": (Way, "")} if choosing else {}
+        shared |= {"html": (Page, None), "format": (Form, ""), "as_json": (options.Json, False)}
+
+        def told(
+            *, html: Path | None, format: str, as_json: bool, task: str = "", way: str = "", **values: Any
+        ) -> None:
+            from livek12.core.arguments import one_of
+
+            form = "json" if as_json else one_of("--format", format, FORMATS) if format else ""
+            if made := command(**values, **({"chosen": choice(task, way)} if choosing else {})):
+                tell(made[0], made[1], form, html)
+
+        parameters = [inspect.Parameter(name, KEYWORD, default=default) for name, (_, default) in shared.items()]
+        own = [parameter.replace(kind=KEYWORD) for parameter in given.values()]
+        told.__signature__ = inspect.Signature([*own, *parameters])  # type: ignore[attr-defined]
+        told.__annotations__ = {name: command.__annotations__[name] for name in given}
+        told.__annotations__ |= {name: annotation for name, (annotation, _) in shared.items()}
+        told.__name__, told.__doc__ = command.__name__, command.__doc__
+        options.subcommand(study, line)(told)
+
+    return added
 
 
 def folders(runs: list[Path]) -> dict[str, RunFolder]:
@@ -114,136 +150,139 @@ def sitting(judge: str, cache: bool, study: str) -> Jury:
     return Jury(JudgingOptions(judge, cache=cache).judges())
 
 
-def tell(study: Study, result: Mapping[str, Any], as_json: bool, page: Path | None = None) -> None:
+def tell(study: Study | ArticleForms, result: Any, form: str, page: Path | None) -> None:
     """Writes the page of a result, if asked for, and prints the result."""
+    from livek12.core.files import write_atomically
     from livek12.core.progress import say
 
     if page is not None:
-        study.write_page(page, result)
+        write_atomically(page, study.written(result, "html"))
         say(f"{page}: figures and tables")
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, indent=1))
+    if form:
+        typer.echo(study.written(result, form))
     else:
         study.show(result)
 
 
-@options.subcommand(study, "livek12 study agreement runs/qwen3 --labels ann.jsonl")
-def agreement(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study agreement runs/qwen3 --labels ann.jsonl")
+def agreement(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     """Compare the marks of each run with those of people."""
     from livek12.evaluation.studies.human import AGREEMENT, human_agreement
 
-    result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
-    tell(AGREEMENT, result, as_json)
+    result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, chosen).items()}
+    return AGREEMENT, result
 
 
-@options.subcommand(study, "livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
+@kind("livek12 study corrected runs/qwen3 --labels runs/qwen3/labels-ann.jsonl")
 def corrected(
     runs: Runs,
+    chosen: AnswerChoice,
     labels: Labels,
     metric: Annotated[str, "What is corrected: accuracy or mark."] = "accuracy",
-    task: Tasks = "",
-    way: Way = "",
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
     from livek12.core.arguments import one_of
     from livek12.core.run.folder import LABEL_PLAN
+    from livek12.evaluation.choosing import ANY
     from livek12.evaluation.studies.corrected import STUDY, corrected_study
     from livek12.evaluation.studies.label_plan import METRICS, planned_strata
 
     counted = one_of("--metric", metric, METRICS)
-    chosen = choice(task, way) if task or way else None  # each task is corrected on its own
-    fitted, given, result = labelled(runs, labels, chosen), folders(runs), {}
-    rows = rows_of(given, chosen, together=False, judged=True)
+    own = chosen if chosen != ANY else None  # each task is corrected on its own
+    fitted, given, result = labelled(runs, labels, own), folders(runs), {}
+    rows = rows_of(given, own, together=False, judged=True)
     for name, folder in given.items():
         file = folder.path / LABEL_PLAN
         plan = planned_strata(file) if file.is_file() else None
         result[name] = corrected_study(rows[name], fitted[name], plan, counted)
-    tell(STUDY, result, as_json)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study inter-judge runs/qwen3")
-def inter_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study inter-judge runs/qwen3")
+def inter_judge(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure how far the judges of a panel agree on the answers of each run."""
     from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
 
-    taken = rows_of(folders(runs), choice(task, way), together=False, judged=True)
+    taken = rows_of(folders(runs), chosen, together=False, judged=True)
     result = {name: between_judges(rows) for name, rows in taken.items()}
-    tell(INTER_JUDGE, result, as_json)
+    return INTER_JUDGE, result
 
 
-@options.subcommand(study, "livek12 study intra-judge runs/qwen3")
-def intra_judge(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study intra-judge runs/qwen3")
+def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
     from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.consistency import INTRA_JUDGE, between_repeats, between_runs
 
-    given, chosen = folders(runs), choice(task, way)
+    given = folders(runs)
     if len(runs) > 1:
         result = between_runs({name: list(rows) for name, rows in rows_of(given, chosen).items()}, "same")
     else:
         ((name, rows),) = rows_of(given, chosen, judged=True).items()
         result = between_repeats(name, repeated_rows(given[name], rows))
-    tell(INTRA_JUDGE, result, as_json)
+    return INTRA_JUDGE, result
 
 
-@options.subcommand(study, "livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
-def sensitivity(runs: Runs, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
+def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
-    from livek12.evaluation.studies.consistency import SENSITIVITY, between_runs, require_every_answer
+    from livek12.evaluation.studies.consistency import SENSITIVITY, require_every_answer
+    from livek12.evaluation.studies.consistency import sensitivity as study_of
 
-    rows = {name: list(taken) for name, taken in rows_of(folders(runs), choice(task, way)).items()}
+    rows = {name: list(taken) for name, taken in rows_of(folders(runs), chosen).items()}
     if len(rows) > 1:
         require_every_answer(rows)
-    tell(SENSITIVITY, between_runs(rows, "different"), as_json)
+    return SENSITIVITY, study_of(rows)
 
 
-@options.subcommand(study, "livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
-def methods(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
+def methods(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
+    from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.human import METHODS, judging_methods
 
-    tell(METHODS, judging_methods(labelled(runs, labels, choice(task, way), together=True)), as_json)
+    given, judged = folders(runs), {}
+    for name, (pairs, strangers) in labelled(runs, labels, chosen, together=True).items():
+        for number, rows in enumerate(repeated_rows(given[name], [row for _, row in pairs]), 1):
+            repeat = [(label, row) for (label, _), row in zip(pairs, rows, strict=True)]
+            judged[name if number == 1 else f"{name} ({number})"] = repeat, strangers
+    return METHODS, judging_methods(judged)
 
 
-@options.subcommand(study, "livek12 study stability runs/qwen3 runs/gemma3")
+@kind("livek12 study stability runs/qwen3 runs/gemma3")
 def stability(
     runs: Runs,
+    chosen: AnswerChoice,
     metric: Ranked = "accuracy",
     profile: options.Profile = "article",
-    task: Tasks = "",
-    way: Way = "",
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Measure whether the ranking of models holds on parts of the exam."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.studies.stability import STUDY, stability
 
-    chosen = one_of("--metric", metric, contrasted_metrics())
-    result = stability(outcomes_of(folders(runs)), chosen, profile_named(profile), choice=choice(task, way))
-    tell(STUDY, result, as_json)
+    ranked_by = one_of("--metric", metric, contrasted_metrics())
+    return STUDY, stability(outcomes_of(folders(runs)), ranked_by, profile_named(profile), choice=chosen)
 
 
-@options.subcommand(study, "livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
+@kind("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
 def reliability(
     runs: Runs,
+    chosen: AnswerChoice,
     labels: Annotated[list[Path] | None, _LABELS] = None,
     metric: Ranked = "PES",
     profile: options.Profile = "article",
-    task: Tasks = "",
-    way: Way = "",
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.marking import repeated_rows
-    from livek12.evaluation.studies.reliability import STUDY, as_repeats, reliability
+    from livek12.evaluation.studies.consistency import as_repeats
+    from livek12.evaluation.studies.reliability import STUDY, reliability
 
-    ranked_by, chosen, opened = one_of("--metric", metric, contrasted_metrics()), choice(task, way), folders(runs)
+    ranked_by, opened = one_of("--metric", metric, contrasted_metrics()), folders(runs)
     taken = rows_of(opened, chosen, judged=True)
     repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
@@ -251,12 +290,13 @@ def reliability(
     fitted = labelled(runs, labels, chosen, together=True) if labels else {}
     pairs = {name: result for name, (result, _) in fitted.items() if name in groups}
     result = reliability(groups, pairs, ranked_by, profile_named(profile))
-    tell(STUDY, result, as_json)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
+@kind("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
 def items(
     runs: Runs,
+    chosen: AnswerChoice,
     irt: Annotated[bool, "Also fit a two-parameter model (needs the extra stats)."] = False,
     choose: Annotated[
         int | None, options.Opt("Propose N questions that keep the ranking, with their error.", min=1)
@@ -265,18 +305,14 @@ def items(
     export: Annotated[
         Path | None, "Write the answers to the suspect questions, for `livek12 review RUN --plan`."
     ] = None,
-    task: Tasks = "",
-    way: Way = "",
-    html: Page = None,
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Measure each question over the runs of several models, and list the keys that look wrong."""
     from livek12.core.progress import Progress
     from livek12.evaluation.choosing import RunRows
     from livek12.evaluation.studies.items import STUDY, items_study, linked, plan, read_items, same_by_rules
 
     found_folders = folders(runs)
-    items = read_items({name: RunRows(folder) for name, folder in found_folders.items()}, choice(task, way))
+    items = read_items({name: RunRows(folder) for name, folder in found_folders.items()}, chosen)
     with Progress("comparing answers", len(items), patient=True) as progress, same_by_rules() as same:
         result: dict[str, Any] = items_study(items, same, progress.step, prior)
     linked(result["suspects"], {name: folder.path for name, folder in found_folders.items()})
@@ -291,19 +327,17 @@ def items(
 
         rows = plan(result["suspects"])
         write_atomically(export, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    tell(STUDY, result, as_json, html)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08")
+@kind("livek12 study contamination runs/qwen3 runs/gemma3 --released qwen3=2025-08")
 def contamination(
     runs: Runs,
+    chosen: AnswerChoice,
     metric: Annotated[str, "Of what: accuracy, mark, PES or OES."] = "accuracy",
     profile: options.Profile = "article",
     released: Annotated[list[str] | None, "When a run's model came out: RUN=DATE; can be repeated."] = None,
-    task: Tasks = "",
-    way: Way = "",
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring.metrics import contrasted_metrics
@@ -311,22 +345,19 @@ def contamination(
     from livek12.evaluation.studies.contamination import STUDY, contamination
     from livek12.evaluation.studies.contamination import released as dates
 
-    chosen, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
+    of, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
     run_folders = folders(runs)
     when = dates(released or [], list(run_folders))
-    tell(STUDY, contamination(outcomes_of(run_folders), chosen, formulas, when, choice(task, way)), as_json)
+    return STUDY, contamination(outcomes_of(run_folders), of, formulas, when, chosen)
 
 
-@options.subcommand(
-    study, "livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1"
-)
+@kind("livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1")
 def first_error(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of labelled solutions (MR-Ben).")],
     judge: Annotated[str, "The judges that look for errors; written as for `livek12 judge`."] = "",
     limit: Annotated[int | None, options.Opt("Only the first N solutions.", min=1)] = None,
     cache: options.Cache = True,
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Ask critics for the first wrong step of solutions that experts have marked."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, warn
@@ -341,89 +372,76 @@ def first_error(
     with Jury(JudgingOptions(judge, cache=cache).judges()) as judges, Progress("auditing", len(solutions)) as progress:
         assert judges.panel is not None
         result = first_errors(solutions, Auditor(judges.panel), judges.threads, progress.step)
-    tell(STUDY, result, as_json)
+    return STUDY, result
 
 
-FORMATS = ("md", "latex", "csv", "html", "json")
-
-
-@options.subcommand(study, "livek12 study tables runs/qwen3 runs/gemma3 --table kmmmu-3 --format latex")
+@kind("livek12 study tables runs/qwen3 runs/gemma3 --table kmmmu-3 --format latex")
 def tables(
     runs: Runs,
     table: Annotated[
         list[str] | None, options.Opt("Only this table, e.g. livek12-3; may be given again.", metavar="NAME")
     ] = None,
-    format: Annotated[str, "md, latex, csv, html or json."] = "md",
+    pair: Annotated[
+        list[str] | None, "A model without and with reasoning (KMMMU, table 8): NAME=RUN,RUN; may be given again."
+    ] = None,
     intervals: Annotated[bool, "With 95 % intervals in md and latex."] = False,
     profile: options.Profile = "article",
-) -> None:
+) -> Made:
     """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
-    from livek12.core.arguments import one_of
     from livek12.core.progress import warn
     from livek12.core.scoring import profile_named
-    from livek12.evaluation.article_tables import SHAPES, article_tables, shape_named
-    from livek12.evaluation.comparing import read_outcomes
-    from livek12.report import tables as writing
+    from livek12.evaluation.article_tables import SHAPES, ArticleForms, article_tables, shape_named
+    from livek12.evaluation.comparing import named_groups, read_outcomes
 
-    one_of("--format", format, FORMATS)
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
-    result = article_tables(read_outcomes(runs), shapes, profile_named(profile)).some()
+    outcomes = read_outcomes(runs)
+    pairs = named_groups("--pair", pair or [], outcomes)
+    result = article_tables(outcomes, shapes, profile_named(profile), pairs).some()
     for name, reason in result.missing.items() if table else ():
         warn(f"{name}: {reason}")
-    if format == "json":
-        typer.echo(json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1))
-    elif format == "csv":
-        typer.echo(writing.as_csv(result.tables), nl=False)
-    elif format == "html":
-        from livek12.report.html import as_page
-
-        typer.echo(as_page(result.tables, result.missing))
-    else:
-        write = writing.as_latex if format == "latex" else writing.as_markdown
-        typer.echo(write(result.tables, intervals))
+    return ArticleForms(intervals), result
 
 
-@options.subcommand(study, "livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
+@kind("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
 def diagnostics(
     runs: Runs,
+    chosen: AnswerChoice,
     base: options.BaseRun = None,
     fewest: Annotated[
         int | None, options.Opt("Questions behind each point; default: 6 for a unit, 5 for a length.", min=1)
     ] = None,
-    html: Page = None,
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
+    from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.diagnostics import FEWEST, STUDY, diagnostics, read_diagnosed, whole_rows
 
     least = (fewest, fewest) if fewest else FEWEST
     result = {
         name: diagnostics(
-            read_diagnosed(folder.rows(), whole_rows(folder, base)), least, folder.spec().chosen is not None
+            read_diagnosed(of_all_ways(name, RunRows(folder), chosen), whole_rows(folder, base)),
+            least,
+            folder.spec().chosen is not None,
         )
         for name, folder in folders(runs).items()
     }
-    tell(STUDY, result, as_json, html)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
+@kind("livek12 study steps runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1")
 def steps(
     runs: Runs,
+    chosen: AnswerChoice,
     judge: JudgedBy = "",
     limit: Annotated[int | None, options.Opt("Only the first N answers of a run.", min=1)] = None,
-    task: Tasks = "",
-    way: Way = "",
     cache: options.Cache = True,
-    html: Page = None,
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
     from livek12.core.progress import Progress
     from livek12.evaluation.studies.consulting import authors_of
     from livek12.evaluation.studies.steps import STUDY, splittable, step_density
 
     given = folders(runs)
-    taken = rows_of(given, choice(task, way), together=False)
+    taken = rows_of(given, chosen, together=False)
     parts = {name: (given[name], splittable(rows, limit)) for name, rows in taken.items()}
     result = {}
     with (
@@ -432,15 +450,13 @@ def steps(
     ):
         for name, (folder, each) in parts.items():
             result[name] = step_density(judges, each, authors_of(folder), progress.step)
-    tell(STUDY, result, as_json, html)
+    return STUDY, result
 
 
-@options.subcommand(
-    study,
-    "livek12 study error-types runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1 --html errors.html",
-)
+@kind("livek12 study error-types runs/qwen3 --judge glm@openai:base_url=http://localhost:8000/v1 --html errors.html")
 def error_types(
     runs: Runs,
+    chosen: AnswerChoice,
     judge: JudgedBy = "",
     sample: Annotated[int, options.Opt("Wrong answers of each run that are looked at.", min=1)] = 100,
     seed: Annotated[int, "Of the sample."] = 0,
@@ -449,20 +465,16 @@ def error_types(
         list[str] | None, "Runs of one regression: NAME=RUN,RUN…; may be given again. Default: all runs."
     ] = None,
     plan: Annotated[bool, "Write each sample as the run's label plan, for `livek12 review RUN`."] = False,
-    task: Tasks = "",
-    way: Way = "",
     cache: options.Cache = True,
-    html: Page = None,
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Tell of what kind wrong answers are, by judges or people: rates by model, subject and pictures, and κ."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, say
+    from livek12.evaluation.comparing import named_groups
     from livek12.evaluation.studies.error_kinds import (
         STUDY,
         error_types_study,
         gathered,
-        groups_of,
         to_ask,
         typed_by_judges,
         typed_by_people,
@@ -473,37 +485,36 @@ def error_types(
         raise UserError(
             "error-types needs somebody who tells the kinds: --judge, --labels, or --plan for people to come"
         )
-    given, chosen = folders(runs), choice(task, way)
-    together = groups_of(group or [], list(given))
+    given = folders(runs)
+    together = named_groups("--group", group or [], given) or {"all runs": list(given)}
     fitted = labelled(runs, labels, chosen, together=True) if labels else {}
     typed = gathered(given, sample, seed, {name: pairs for name, (pairs, _) in fitted.items()}, chosen)
     if plan:
         for path in write_plans(typed, given):
             say(f"{path}: the sample, for `livek12 review {path.parent}`")
         if not (judge or labels):
-            return
+            return None
     if judge:
         with sitting(judge, cache, "error-types") as judges, Progress("typing errors", to_ask(typed)) as progress:
             typed_by_judges(typed, given, judges, progress.step)
     else:
         typed_by_people(typed)
     result = error_types_study(typed, together)
-    tell(STUDY, result, as_json, html)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study completion runs/begun --html completion.html")
-def completion(
-    runs: Runs, judge: JudgedBy = "", cache: options.Cache = True, html: Page = None, as_json: options.Json = False
-) -> None:
+@kind("livek12 study completion runs/begun --html completion.html")
+def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
     """Tell how much of the questions came back from their beginnings, by exam, with and without its name."""
     from dataclasses import replace
 
     from livek12.core.progress import Progress
+    from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.completion import STUDY, completion_study, completions, judged, measured
     from livek12.evaluation.studies.consulting import authors_of
 
     given = folders(runs)
-    rows = {name: completions(folder.rows()) for name, folder in given.items()}
+    rows = {name: completions(of_all_ways(name, RunRows(folder), chosen)) for name, folder in given.items()}
     ones = {name: [measured(row) for row in each] for name, each in rows.items()}
     if judge:
         total = sum(map(len, rows.values()))
@@ -515,34 +526,30 @@ def completion(
                     for item, (compared, problem) in zip(ones[name], verdicts, strict=True)
                 ]
     result = {name: completion_study(each) for name, each in ones.items()}
-    tell(STUDY, result, as_json, html)
+    return STUDY, result
 
 
-@options.subcommand(study, "livek12 study scheme runs/qwen3 --labels ann.jsonl --labels bob.jsonl")
-def scheme(runs: Runs, labels: Labels, task: Tasks = "", way: Way = "", as_json: options.Json = False) -> None:
+@kind("livek12 study scheme runs/qwen3 --labels ann.jsonl --labels bob.jsonl")
+def scheme(runs: Runs, labels: Labels, chosen: AnswerChoice) -> Made:
     """Measure how far marks in points are from people's: error, QWK, bias, criteria; and people from each other."""
     from livek12.evaluation.studies.schemes import STUDY, scheme_marks
 
-    result = {name: scheme_marks(*fitted) for name, fitted in labelled(runs, labels, choice(task, way)).items()}
-    tell(STUDY, result, as_json)
+    return STUDY, {name: scheme_marks(*fitted) for name, fitted in labelled(runs, labels, chosen).items()}
 
 
-@options.subcommand(study, "livek12 study exam-scores runs/qwen3 --medals IPhO_2025:gold=19.7,silver=12.1,bronze=7.2")
+@kind("livek12 study exam-scores runs/qwen3 --medals IPhO_2025:gold=19.7,silver=12.1,bronze=7.2")
 def exam_scores(
     runs: Runs,
+    chosen: AnswerChoice,
     medals: Annotated[
         list[str] | None, options.Opt("Limits of an exam: EXAM:MEDAL=POINTS,…; may be given again.", metavar="LIMITS")
     ] = None,
-    task: Tasks = "",
-    way: Way = "",
-    as_json: options.Json = False,
-) -> None:
+) -> Made:
     """Add up each exam's points: by answers alone, and by the better of answer and steps (HiPhO); medals by limits."""
     from livek12.evaluation.studies.exam_scores import STUDY, exam_scores, medal_limits
     from livek12.judges.jury import JudgeOptions, Jury
 
     limits = medal_limits(medals or [])
-    taken = rows_of(folders(runs), choice(task, way), together=False)
+    taken = rows_of(folders(runs), chosen, together=False)
     with Jury(JudgeOptions()) as judges:
-        result = {name: exam_scores(rows, judges.cascade, limits) for name, rows in taken.items()}
-    tell(STUDY, result, as_json)
+        return STUDY, {name: exam_scores(rows, judges.cascade, limits) for name, rows in taken.items()}

@@ -17,7 +17,7 @@ from livek12.dataset_builders.proposals.subsets import criteria, sheet
 from livek12.dataset_builders.proposals.subsets.candidates import Standing, candidate, measure, text_sha256
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS, CriteriaContext, subset_named
 from livek12.dataset_builders.proposals.subsets.decided import Item, Sample, sample
-from livek12.dataset_builders.proposals.subsets.proposing import Wanted, _judged, _ranked
+from livek12.dataset_builders.proposals.subsets.proposing import Annotation, Wanted, _judged, _ranked
 from livek12.dataset_builders.writing.listings import MemberRow, members_of, read_members, write_members
 from tests.dataset_builders.subset_questions import picture, question
 from tests.seconds import within
@@ -95,6 +95,30 @@ def test_premises_are_compared_among_choices_or_among_the_others() -> None:
 def test_only_what_is_visual_has_a_complex_layout() -> None:
     assert not SUBSETS["complex_layout"].admits(candidate(question()))
     assert SUBSETS["complex_layout"].admits(candidate(VISUAL))
+
+
+@pytest.mark.parametrize(
+    ("subset", "asked", "state"),
+    [
+        ("complex_layout", question(images=[picture()], question="其 v-t 图像为\n<image>"), "out"),
+        ("complex_layout", question(images=[picture()] * 3, question_type="short_answer"), "out"),
+        ("complex_layout", question(images=[picture()], question="元素<image>的原子"), "proposed"),
+        ("complex_layout", question(page_numbers=[3, 4], paper_id="p", images=[picture()]), "proposed"),
+        ("korean_specific", question(language="ko", question="서울에서 부는 바람의 속력을 구하시오."), "out"),
+        ("korean_specific", question(language="ko", question="국회와 대법원의 권한으로 옳은 것은?"), "proposed"),
+        ("korean_specific", question(language="ko", question="한국의 명절로 옳은 것은?"), "proposed"),
+        ("korean_specific", question(language="ko", question="맞춤법에 맞는 것은?"), "proposed"),
+    ],
+)
+def test_a_faint_sign_alone_is_no_proposal_unless_an_annotator_sees_more(
+    subset: str, asked: Question, state: str
+) -> None:
+    item = candidate(asked)
+    context = CriteriaContext(Standing.of([item]))
+    row = _judged(SUBSETS[subset], item, context, None, "")
+    assert row.state == state and ("too little for a proposal" in row.shown["evidence"]) == (state == "out")
+    seen = Annotation({SUBSETS[subset].criteria[0].name: True}, "so it is")
+    assert _judged(SUBSETS[subset], item, context, seen, "m").state == "proposed"
 
 
 def test_long_horizon_compares_within_paper_and_subject() -> None:

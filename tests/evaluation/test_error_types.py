@@ -118,6 +118,12 @@ def test_planted_rates_of_a_judge_that_errs_in_nothing(runs: dict[str, Path], tm
     assert pictures["Tables"]["kinds"]["visual_perception_error"]["answers"] == 0
     assert pictures["Diagrams"]["kinds"]["visual_perception_error"]["answers"] > 20
     assert set(told["by_subject"]) == {"law", "history", "biology"}
+    for place, name in enumerate(PICTURES):  # of both models: even numbers have tables, and all of one model are right
+        own = [n for n in range(QUESTIONS) if n % 2 == place]
+        wrong = sum(bool(n % 2) + bool(n % 4) for n in own)
+        assert (pictures[name]["decided"], pictures[name]["wrong"]) == (2 * len(own), wrong)
+        seen = pictures[name]["kinds"]["reasoning_error"]
+        assert seen["rate"] == pytest.approx(seen["share"] * wrong / (2 * len(own)))
     assert (
         "5 kinds need" in told["regressions"]["all runs"]["why_not"]
         or "need" in told["regressions"]["all runs"]["why_not"]

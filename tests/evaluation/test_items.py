@@ -174,9 +174,9 @@ def test_nine_recorded_models_on_a_real_paper(shared_data: Path, tmp_path: Path)
     assert [one["question_id"] for one in listed] == [one["question_id"] for one in found["suspects"]]
 
 
-def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: Path) -> None:
+def test_the_page_shows_suspects_information_and_what_a_choice_costs() -> None:
     from livek12.evaluation.studies.items import charts, sentences, tables
-    from livek12.report.charts import drawn, write_study
+    from livek12.report.charts import drawn, study_page
 
     items, bad = planted(2, models=8, questions=60, wrong=4)
     with same_by_rules() as same:
@@ -188,7 +188,6 @@ def test_the_page_shows_suspects_information_and_what_a_choice_costs(tmp_path: P
     known = sum(one["discrimination"] is not None for one in found["items"])
     assert shown["suspect key"] <= len(suspects) and sum(shown.values()) == known
     assert [round(point["low"]) for point in information["series"][0]["points"]] == [130, 0, 195]
-    write_study(tmp_path / "page.html", "<b>Keys</b>", sentences(found), charts(found), tables(found))
-    page = (tmp_path / "page.html").read_text()
+    page = study_page("<b>Keys</b>", sentences(found), charts(found), tables(found))
     assert "&lt;b&gt;Keys" in page and "What 20 questions cost" in page and "<script" not in page
     assert bad & suspects

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livek12.core.agreement import binary_agreement, weighted_agreement
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.human import auc, judging_methods, methods_sentences
+from livek12.evaluation.studies.human import METHODS, auc, judging_methods, methods_sentences
 from livek12.evaluation.studies.labels import Label
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here
@@ -98,3 +100,30 @@ def _named(one: Row, judge: str) -> Row:
 def test_the_command_says_what_is_missing(tmp_path: Path) -> None:
     ended = livek12_here("study", "methods", tmp_path, "--labels", tmp_path / "none.jsonl")
     assert ended.code == 2 and len(ended.errors) == 1
+
+
+def test_weights_by_class_are_those_of_the_article() -> None:
+    """122 answers are wrong and 183 right: with 11 missed and 20 too many, the weighted recall is the accuracy."""
+    rows = [(True, n >= 11) for n in range(183)] + [(False, n < 20) for n in range(122)]
+    human, judge = zip(*rows, strict=True)
+    assert binary_agreement(human, judge)["recall"] == pytest.approx(0.94, abs=0.005)
+    found = weighted_agreement(human, judge)
+    assert found["weighted_recall"] == pytest.approx((172 + 102) / 305)
+    assert found["weighted_precision"] == pytest.approx((183 * 172 / 192 + 122 * 102 / 113) / 305)
+    assert found["weighted_f1"] == pytest.approx((183 * 344 / 375 + 122 * 204 / 235) / 305)
+    assert weighted_agreement([True], [True])["weighted_f1"] == 1, "a class without marks has no weight"
+    assert weighted_agreement([True, False], [True, True])["weighted_precision"] is None
+    assert set(weighted_agreement([], []).values()) == {None}
+
+
+def test_the_table_of_ways_has_means_over_runs() -> None:
+    runs = {
+        f"{name}-{n}": judged(name, *rates, seed=n, count=200) for (name, rates), n in product(RATES.items(), range(2))
+    }
+    lines = METHODS.written(judging_methods(runs), "md").splitlines()
+    assert lines[0] == "## Ways of judging (CFE-Bench, table 1)"
+    assert (
+        lines[2]
+        == "|  | labels | undecided | Acc (%) | AUC | P | R | F1 | P of right | R of right | F1 of right | FN | FP |"
+    )
+    assert re.match(r"\| s2s \| 200 \| 0 \| 9\d\.\d\d ± \d\.\d\d \| 0\.9\d ± 0\.0\d \|", lines[5])

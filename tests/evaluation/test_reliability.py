@@ -17,9 +17,9 @@ from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, Call, Key, Process, ProcessError, Question, Response, Verdict
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.consistency import between_critics, critics_said, over_repeats
+from livek12.evaluation.studies.consistency import as_repeats, between_critics, critics_said, over_repeats
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.reliability import as_repeats, evaluators, reliability, sentences
+from livek12.evaluation.studies.reliability import evaluators, reliability, sentences
 from tests.evaluation.labelled_runs import make_run
 from tests.scripts.command import livek12_here
 
@@ -108,6 +108,10 @@ def test_planted_precision_recall_and_kappa_are_found_again() -> None:
                     2 * one["precision"] * one["recall"] / (one["precision"] + one["recall"])
                 )
         assert beside["overall"]["panel"]["labelled"] == 3 * N
+        for name, own in beside["mean of the types"].items():
+            for figure in ("precision", "recall", "f1", "kappa"):
+                assert own[figure] == pytest.approx(sum(beside[kind][name][figure] for kind in ERROR_TYPES) / 3)
+            assert own["f1"] != pytest.approx(2 / (1 / own["precision"] + 1 / own["recall"]), abs=1e-6)
         assert beside["overall"]["panel"]["kappa"] > max(
             beside["overall"][one]["kappa"] for one in ("lenient", "harsh")
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +21,7 @@ from livek12.core.records import (
     Question,
     Response,
     Sampling,
+    Variant,
     Verdict,
     Vote,
 )
@@ -25,6 +29,16 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.choosing import STANDARD, AnswerChoice, exam_of, sieves, task_way
 from livek12.evaluation.site.ranking import items
+from livek12.evaluation.studies import (
+    consistency,
+    contamination,
+    corrected,
+    error_kinds,
+    human,
+    reliability,
+    stability,
+)
+from livek12.evaluation.studies import items as items_of
 from livek12.tasks.registry import all_tasks, find_task
 from tests.evaluation.diagnosed import drawn
 from tests.scripts.command import livek12_here
@@ -74,9 +88,15 @@ def verdict(response: Response, right: bool, judge: str) -> Verdict:
     )  # fmt: skip
 
 
-def make_run(path: Path, model: str, tasks: tuple[str, ...], judge: str = "judge-a") -> Path:
-    asked = {}
-    for name in tasks:
+def make_run(
+    path: Path,
+    model: str,
+    tasks: tuple[str, ...],
+    judge: str = "judge-a",
+    asked: dict[str, list[Question]] | None = None,
+) -> Path:
+    asked = dict(asked or {})
+    for name in tasks if not asked else ():
         task = find_task(name)
         assert task is not None
         numbers = range(0, QUESTIONS, 2) if name == "livek12_text_only" else range(QUESTIONS)
@@ -95,7 +115,7 @@ def make_run(path: Path, model: str, tasks: tuple[str, ...], judge: str = "judge
                 key = Key(task=name, question_id=each.id, trial=0)
                 response = Response(key=key, text=f"{model} {name} {each.id}", engine="replay", model=model)
                 responses.append(response)
-                verdicts.append(verdict(response, is_right(model, name, int(each.id[1:])), judge))
+                verdicts.append(verdict(response, is_right(model, name, int(each.id[1:3])), judge))
     run.begin_marking(dict.fromkeys(tasks, judge), {judge: judge}, 0)
     run.leave()
     return path
@@ -145,7 +165,32 @@ KINDS = {
     "corrected": ("--labels", "LABELS"),
     "methods": ("--labels", "LABELS"),
     "inter-judge": (),
+    "tables": ("--table", "livek12-3", "--table", "livek12-13"),
 }
+
+
+STUDIES = {
+    "agreement": human.AGREEMENT, "contamination": contamination.STUDY, "corrected": corrected.STUDY,
+    "error-types": error_kinds.STUDY, "inter-judge": consistency.INTER_JUDGE, "items": items_of.STUDY,
+    "methods": human.METHODS, "reliability": reliability.STUDY, "stability": stability.STUDY,
+}  # fmt: skip
+
+
+def assert_sound(text: str, form: str) -> None:
+    """Rows have as many cells as their heads, and nothing of a name is a command."""
+    if form == "html":
+        assert "<table>" in text and "<script" not in text and "default-src 'none'" in text
+    elif form == "csv":
+        assert {len(line) for line in csv.reader(io.StringIO(text))} == {4}
+    elif form == "md":
+        for part in text.split("## ")[1:]:
+            assert len({line.count("|") for line in part.replace(r"\|", "").splitlines() if line.startswith("|")}) == 1
+    else:
+        tables = re.findall(r"\\begin\{tabular\}\{(l+r*)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
+        assert tables
+        for heads, body in tables:
+            rows = [line for line in body.splitlines() if line.endswith(r" \\")]
+            assert rows and {len(re.findall(r"(?<!\\)&", row)) for row in rows} <= {len(heads) - 1}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -156,7 +201,10 @@ def test_a_mixed_folder_says_what_the_standard_way_alone_says(folders: Folders, 
     mixed, told = study(kind, *folders.mixed, *more)
     assert mixed == alone
     assert "left out" not in quiet
-    if kind not in ("agreement", "methods", "corrected"):  # which look at labelled answers alone
+    if kind in STUDIES:
+        for form in ("md", "latex", "csv", "html"):
+            assert_sound(STUDIES[kind].written(alone, form), form)
+    if kind not in ("agreement", "methods", "corrected", "tables"):  # which look at labelled answers, or have columns
         assert "weak: 140 answers are left out: 20 to questions that another task asked too" in told
         assert f"40 asked otherwise ({IMAGES}), 40 asked otherwise (at most 3276 completion tokens)" in told
 
@@ -176,6 +224,29 @@ def test_planted_truth_comes_back_by_way(folders: Folders) -> None:
     }
     assert gap() == {model: pytest.approx(values) for model, values in truth.items()}
     assert gap("--way", IMAGES) == gap("--task", "livek12_image_only") == {model: [20, 20, 1.0] for model in MODELS}
+
+
+def test_a_question_that_two_derived_tasks_ask_is_studied_once(tmp_path: Path) -> None:
+    def told(name: str, tasks: tuple[str, ...], *more: str) -> tuple[Any, str]:
+        asked = {}
+        for task in tasks:
+            kind = task.partition(":")[2]
+            own = [question(n, "kmmmu") for n in range(6)]
+            asked[task] = [
+                one.model_copy(update={"id": f"{one.id}:{kind}", "variant": Variant(of=one.id, kind=kind)})
+                for one in own
+            ]
+        path = make_run(tmp_path / name, "weak", tasks, asked=asked)
+        progress._said.clear()
+        return study("completion", path, *more)
+
+    once = ("kmmmu:completion", "kmmmu:completion_hinted")
+    alone, quiet = told("alone", once)
+    twice, said = told("twice", ("kmmmu:completion", "kmmmu_hard:completion", "kmmmu:completion_hinted"))
+    assert twice["twice"] == alone["alone"] and "left out" not in quiet
+    assert "twice: 6 answers are left out: 6 to questions that another task asked too" in said
+    begun, _ = told("begun", once, "--task", "kmmmu:completion")
+    assert begun["begun"]["completions"] == 6 and {cell["hinted"] for cell in begun["begun"]["sources"]} == {False}
 
 
 def test_the_judging_of_copies_is_compared_on_one_way(tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_planted_lengths_by_outcome(recorded: Path, tmp_path: Path) -> None:
     assert (solved["answers"], solved["response"], solved["response_std"]) == (3, 4, 1)
     assert (unsolved["answers"], unsolved["response"], unsolved["response_std"]) == (3, 9, 1)
     assert (every["response"], every["reference"], every["longer"]) == (6.5, 3, 3.5)
+    assert told["subsets"] == {"text": told["outcomes"]}
     assert told["distribution"]["response"] == {"3": 1, "4": 1, "5": 1, "8": 1, "9": 1, "10": 1}
     assert "6.50 ± 2.88" in (tmp_path / "steps.html").read_text()
 

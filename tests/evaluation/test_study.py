@@ -14,7 +14,14 @@ from livek12.core.errors import UserError
 from livek12.core.records import Key, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
 from livek12.core.scoring import Row
 from livek12.evaluation.studies import first_error
-from livek12.evaluation.studies.consistency import between_judges, between_runs, judges_sentences, runs_sentences
+from livek12.evaluation.studies.consistency import (
+    SENSITIVITY,
+    between_judges,
+    between_runs,
+    judges_sentences,
+    runs_sentences,
+    sensitivity,
+)
 from livek12.evaluation.studies.human import human_agreement
 from livek12.evaluation.studies.labels import Label, fit_labels
 from livek12.evaluation.studies.stability import sentences as ranking
@@ -212,7 +219,7 @@ def test_a_ranking_that_holds_and_one_that_turns() -> None:
     found = stability(outcomes_of({"weak": run("0"), "middle": run("01"), "strong": run("0123")}), halves=20)
     assert found["low"] == found["high"]
     assert found["low"]["groups"]["subject"]["math"] == {"questions": 4, "tau": 1.0}
-    assert found["low"]["halves"]["min"] >= 0
+    assert found["low"]["halves"]["min"] >= 0 and found["low"]["between_slices"]["subject"]["n"] == 0
     turned = stability(outcomes_of({"a": run("01"), "b": run("23")}), halves=20)
     assert turned["low"]["groups"]["subject"]["math"]["tau"] is None
     assert turned["low"]["halves"]["min"] in (-1.0, None)
@@ -254,8 +261,11 @@ def test_every_study_says_in_a_sentence_what_it_found() -> None:
         " counts as right.",
     ]
     ranked = {name: [row(str(i), str(i) in right) for i in range(4)] for name, right in (("a", "0"), ("b", "0123"))}
-    first, second = ranking(stability(outcomes_of(ranked), halves=20))
+    first, *slices, second = ranking(stability(outcomes_of(ranked), halves=20))
     assert first == "2 runs on 4 shared questions, by accuracy: b 100.0 %; a 25.0 %."
+    assert slices == [
+        f"Slice against whole, by {axis}: Kendall's τ 1.00 over 1." for axis in ("subject", "question type")
+    ]
     assert second.startswith("Two random halves of the questions rank the runs with Kendall's τ 1.00 on average")
     seen = {
         "decided": 3, "errors_seen": 1, "errors_missed": 1, "false_alarms": 0,
@@ -275,3 +285,53 @@ def test_ranking_by_process_scores_needs_audits() -> None:
     runs = {"a": [row("1", True), row("2", True)], "b": [row("1", True), row("2", False)]}
     with pytest.raises(UserError, match="PES"):
         stability(outcomes_of(runs), "PES")
+
+
+def test_a_ranking_of_slices_beside_the_whole_and_beside_each_other() -> None:
+    """In mathematics a is first, in physics b, and over both a: each slice is named by what it is compared with."""
+
+    def run(right: dict[str, int]) -> list[Row]:
+        rows = []
+        for subject, count in right.items():
+            for n in range(10):
+                one = row(f"{subject}{n}", n < count)
+                rows.append(dataclasses.replace(one, question=one.question.model_copy(update={"subject": subject})))
+        return rows
+
+    runs = {
+        "a": run({"math": 9, "physics": 3}),
+        "b": run({"math": 2, "physics": 6}),
+        "c": run({"math": 1, "physics": 1}),
+    }
+    found = stability(outcomes_of(runs), halves=5)["low"]
+    whole, between = (found[part]["subject"] for part in ("partitions", "between_slices"))
+    assert (whole["n"], whole["mean"], between["n"]) == (
+        2,
+        pytest.approx(2 / 3),
+        1,
+    )  # math as the whole, physics turns a, b
+    assert between["mean"] == pytest.approx(1 / 3)
+    lines = list(ranking(stability(outcomes_of(runs), halves=5)))
+    assert "Slice against whole, by subject: Kendall's τ 0.67 over 2." in lines
+    assert "Slice against slice, by subject: Kendall's τ 0.33 over 1." in lines
+
+
+def test_two_models_marked_by_two_judges_with_three_prompts() -> None:
+    """Planted: of 10 answers, judge x accepts 2, 5 and 7 of the first model by p1 to p3; judge y all alike."""
+    accepts = {"one": {"x": (2, 5, 7), "y": (4, 4, 4)}, "two": {"x": (9, 9, 8), "y": (1, 2, 3)}}
+    runs = {
+        f"{model}-{judge}-p{n}": [
+            row(str(i), i < count, text=model, judge=f"rules-1+0 p{n}-7-abc+{judge}+all",
+                votes={judge: "accept" if i < count else "reject"})
+            for i in range(10)
+        ]
+        for model, judges in accepts.items() for judge, counts in judges.items() for n, count in enumerate(counts, 1)
+    }  # fmt: skip
+    found = sensitivity(runs)
+    table, *_, prompts = SENSITIVITY.tables(found) if SENSITIVITY.tables else ()
+    assert table.heads == ["", "x: p1", "x: p2", "x: p3", "x: range", "y: p1", "y: p2", "y: p3", "y: range"]
+    assert table.rows[0] == ["one-x-p1", "20.0 %", "50.0 %", "70.0 %", "50.0", "40.0 %", "40.0 %", "40.0 %", "0.0"]
+    assert table.rows[1] == ["two-x-p1", "90.0 %", "90.0 %", "80.0 %", "10.0", "10.0 %", "20.0 %", "30.0 %", "20.0"]
+    assert [line[0] for line in prompts.rows] == ["p1", "p2", "p3"]
+    assert "[TRUE] or [FALSE]" in SENSITIVITY.written(found, "html")
+    assert len(list(SENSITIVITY.sentences(found))) == 4

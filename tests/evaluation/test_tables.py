@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shutil
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,12 @@ from typing import Any
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.core.records import Attributes, Flags, Key, Process, Question, Response, Verdict
+from livek12.core.records import Attributes, Flags, Key, Process, Question, Response, Variable, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim
-from livek12.evaluation.article_tables import SHAPES, article_tables, shape_named
+from livek12.evaluation.article_tables import COUNTS, SHAPES, article_tables, shape_named
 from livek12.report.html import as_page
-from livek12.report.tables import ArticleTable, as_csv, as_latex, as_markdown, latex_text, written
+from livek12.report.tables import ArticleTable, TableShown, as_csv, as_text, latex_text, written
 from tests.scored import score
 from tests.scripts.command import livek12_here
 
@@ -135,11 +138,12 @@ def test_names_are_data_in_every_format() -> None:
     tables = article_tables({HOSTILE: slim(rows)}, [shape_named("mdk12-3")]).tables
     page = as_page(tables, {HOSTILE: HOSTILE})
     assert "<script" not in page and "default-src 'none'" in page
-    latex = as_latex(tables)
+    shown = list(map(written, tables))
+    latex, markdown = (as_text(shown, form) for form in ("latex", "md"))
     assert r"\input" not in latex and r"\textbackslash{}input\{/etc/passwd\}" in latex
-    for line in as_markdown(tables).splitlines():
+    for line in markdown.splitlines():
         assert line.replace(r"\|", "").count("|") in (0, 4)
-    assert "<script" not in as_markdown(tables).replace(r"\<", "")
+    assert "<script" not in markdown.replace(r"\<", "")
     (head, *lines) = csv.reader(io.StringIO(as_csv(tables)))
     assert {len(line) for line in lines} == {len(head)}
 
@@ -198,6 +202,127 @@ def test_arl_is_out_of_100_as_its_article_prints_it() -> None:
     assert raw and float(written(table)["cells"][0][place].split()[0]) == pytest.approx(100 * raw, abs=0.05)
 
 
+def modality(number: int, name: str, sub: str, right: bool, trial: int = 0) -> Row:
+    places = Attributes(visual_modality=name, visual_subcategory=sub)
+    return answer("kmmmu", number, right, trial, attributes=places, subsets=["hard"] if number < 90 else [])
+
+
+def test_planted_error_rates_by_pictures() -> None:
+    """Hard: of 30 diagrams 12 wrong, of 30 tables 3, of 9 charts 5, too few for a line; 2 trials; others are easy."""
+    wrong = {
+        ("Diagrams", "diagram_circuit"): (30, 12),
+        ("Tables", "table_data"): (30, 3),
+        ("Charts", "chart_line"): (9, 5),
+    }
+    rows, start = [modality(n, "Tables", "table_data", False) for n in range(90, 95)], 0
+    for (name, sub), (count, errors) in wrong.items():
+        rows += [modality(start + n, name, sub, n >= errors, trial) for n in range(count) for trial in range(2)]
+        start += count
+    rates = one("kmmmu-7", rows)
+    cells = {tuple(c["head"]): cell["value"] for c, cell in zip(rates["columns"], rates["cells"][0], strict=True)}
+    assert (cells["Diagrams", "Count"], cells["Diagrams", "Error"]) == (60, 24)
+    assert cells["Diagrams", "Error rate"] == pytest.approx(0.4) and cells["Tables", "Error rate"] == pytest.approx(0.1)
+    assert cells["Overall", "Error rate"] == pytest.approx(20 / 69)
+    by_sub = written(one("kmmmu-25", rows))
+    assert by_sub["rows"] == ["diagram_circuit: m0", "table_data: m0"], "nine questions are too few"
+    assert by_sub["cells"][0][:2] == ["60", "24"] and by_sub["cells"][0][2].startswith("40 ")
+    counts = one("kmmmu-14", rows)
+    assert [cell["value"] for cell in counts["cells"][0]] == [9, 30, 35, 74]
+
+
+def test_planted_releases_budgets_and_modes() -> None:
+    exam = {"2025-06": {"math": 9, "physics": 6}, "2026-03": {"math": 5, "physics": 4}}
+    audit = Process(cie=0, lae=0, dre=0, errors=[], critics=["a"])
+    rows = [
+        answer(
+            "livek12_text_only", 100 * m + 10 * p + n, n < right, process=audit, release=release, subject=subject,
+            points=5, subsets=["long_horizon"],
+        )
+        for m, (release, subjects) in enumerate(exam.items())
+        for p, (subject, right) in enumerate(subjects.items())
+        for n in range(10)
+    ]  # fmt: skip
+    table = one("livek12-13", rows)
+    cells = {
+        tuple(filter(None, c["head"])): cell["value"]
+        for c, cell in zip(table["columns"], table["cells"][0], strict=True)
+    }
+    assert cells["2025-06", "Δ", "OES"] == pytest.approx(100 * (15 - 9) / 20)
+    assert cells["2025-06", "Math", "Δ", "OES"] == pytest.approx(40)
+    assert cells["2025-06", "Physics", "OES"] == pytest.approx(60) and ("2026-03", "Math", "Δ", "OES") not in cells
+    single = article_tables({"m": slim(rows[:20])}, [shape_named("livek12-13")])
+    assert "the questions are of one release" in single.missing["livek12-13"]
+    curve = one("livek12-figure-5b", rows)
+    assert [c["head"][0] for c in curve["columns"]][::9] == ["≤1.0", "≤0.1"]
+    shares = [cell["value"] for cell in curve["cells"][0]]
+    assert shares == pytest.approx([24 / 40] * 10), "no answer has over 3276 tokens"
+    modes = {"it": slim(kmmmu()), "thinking": slim([answer("kmmmu", n, n < 54) for n in range(60)])}
+    (gains,) = article_tables(modes, [shape_named("kmmmu-8")], pairs={"Base": ["it", "thinking"]}).tables
+    instruct, thinking, gain = gains["cells"][0]
+    assert gains["rows"] == ["Base"] and thinking["value"] == pytest.approx(0.9)
+    assert gain["value"] == pytest.approx(0.9 - (instruct["value"] or 0))
+    assert not article_tables(modes, [shape_named("kmmmu-8")]).tables
+
+
+def test_knowledge_points_are_told_by_difficulty() -> None:
+    rows = [answer("mdk12", n, n % 2 == 0, difficulty=("easy", "hard")[n // 10]) for n in range(20)]
+    rows += [
+        answer("mdk12_kprag", n, n % 10 < (8, 6)[n // 10], difficulty=("easy", "hard")[n // 10]) for n in range(20)
+    ]
+    table = one("mdk12-figure-5", rows)
+    cells = {c["head"][0]: cell["value"] for c, cell in zip(table["columns"], table["cells"][0], strict=True)}
+    assert [cells[f"{part}: Δ"] for part in ("Overall", "Easy", "Hard")] == pytest.approx([20, 30, 10])
+
+
+MDK12_WAYS = ("", "_dynamic", "_kprag", "_kpref")
+SUBSETS = ["hard", "complex_layout", "rigorous_process", "long_horizon"]
+
+
+def of_every_kind() -> list[Row]:
+    """Answers for each table of `SHAPES` and `COUNTS`, with names that mean something in LaTeX."""
+    audit = Process(cie=1, lae=0, dre=0, errors=[], critics=["a"])
+    places = Attributes(macro_subject=HOSTILE, task="a_b & 5 %", visual_modality="수학", visual_subcategory="[1em]*")
+    ways = ("livek12", "livek12_image_only", "kmmmu", "kmmmu_text_only", *(f"mdk12{way}" for way in MDK12_WAYS))
+    rows = [
+        answer(
+            task, n, n % 2 == 0, process=audit, subsets=SUBSETS, attributes=places, points=5, year=str(2020 + n % 2),
+            flags=Flags(is_korean_specific=n % 3 == 0, has_text_in_image=True), release=f"2026-0{1 + n % 2}",
+            difficulty=("easy", "medium", "hard")[n % 3], paper_id=f"p{n % 2}",
+        )
+        for task in ways
+        for n in range(24)
+    ]  # fmt: skip
+    return rows + [
+        answer("cfe_text", n, True, variables=[Variable(name="v", value="1", description="", type="numeric")])
+        for n in range(3)
+    ]
+
+
+def test_every_table_is_sound_latex(tmp_path: Path) -> None:
+    runs = {name: slim(of_every_kind()) for name in (HOSTILE, "b")}
+    found = article_tables(runs, (*SHAPES, *COUNTS), pairs={"pair": [HOSTILE, "b"]})
+    assert not found.missing
+    text = as_text([written(table, True) for table in found.tables], "latex")
+    tables = re.findall(r"\\begin\{tabular\}\{(l r*|l+r*)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
+    assert len(tables) == len(found.tables) == len(SHAPES) + len(COUNTS)
+    for form, body in tables:
+        for line in filter(lambda line: line.endswith(r" \\"), body.splitlines()):
+            spans = [int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d+)\}", line)]
+            assert len(re.findall(r"(?<!\\)&", line)) + sum(spans) == len(form) - 1, line
+    compiler = next(filter(shutil.which, ("xelatex", "lualatex", "tectonic")), None)
+    if compiler is None:
+        pytest.skip("no LaTeX that knows Unicode is installed: only the structure was looked at")
+    signs = TableShown(HOSTILE, ["", "κ, τ", "± α → β", HOSTILE], [[HOSTILE, "Δ ≤ 5 %", "[1–2]·×", "R² …"]])
+    paper = tmp_path / "tables.tex"
+    text += as_text([written(signs)], "latex")
+    paper.write_text("\\documentclass{article}\n\\begin{document}\n" + text + "\n\\end{document}\n")
+    more = () if compiler == "tectonic" else ("-interaction=nonstopmode", "-halt-on-error")
+    ended = subprocess.run(
+        [compiler, *more, paper], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stdout[-2000:]
+
+
 def test_what_cannot_be_is_one_line() -> None:
     with pytest.raises(UserError, match="unknown table 'x': choose one of livek12-3"):
         shape_named("x")
@@ -206,9 +331,9 @@ def test_what_cannot_be_is_one_line() -> None:
 
 
 def test_each_shape_has_a_name_of_its_own_and_metrics() -> None:
-    assert len({shape.name for shape in SHAPES}) == len(SHAPES)
+    assert len({shape.name for shape in (*SHAPES, *COUNTS)}) == len(SHAPES) + len(COUNTS)
     assert all(block.metrics for shape in SHAPES for block in shape.blocks)
-    assert all(len(shape.blocks) == 1 for shape in SHAPES if shape.by_paper)
+    assert all(len(shape.blocks) == 1 for shape in SHAPES if shape.rows_by)
 
 
 @pytest.mark.slow

@@ -28,8 +28,8 @@ TASK = "livek12_text_only"
 SUBJECTS = ("biology", "chemistry", "math", "physics")
 
 
-def run_at(folder: Path, right: str, task: str = TASK) -> Path:
-    """A run with one answer a letter: 1 right, 0 wrong, ? ungraded, - never given."""
+def run_at(folder: Path, right: str, task: str = TASK, prompts: dict[int, int] | None = None) -> Path:
+    """A run with one answer a letter: 1 right, 0 wrong, ? ungraded, - never given; `prompts`: tokens by number."""
     asked = [
         Question(
             id=f"q{number:03}",
@@ -63,7 +63,10 @@ def run_at(folder: Path, right: str, task: str = TASK) -> Path:
             if letter == "-":
                 continue
             key, earned = Key(task=task, question_id=question.id), 5.0 * (letter == "1")
-            responses.append(Response(key=key, text="1", finish_reason="stop", engine="e", model="m"))
+            tokens = (prompts or {}).get(int(question.id[1:]))
+            responses.append(
+                Response(key=key, text="1", finish_reason="stop", engine="e", model="m", prompt_tokens=tokens)
+            )
             decision = {"1": "accept", "0": "reject", "?": "undecided"}[letter]
             part = PartVerdict.model_validate(
                 {"answer": "1", "gold": "1", "decision": decision, "score": None, "decided_by": "number"}
@@ -317,3 +320,21 @@ def test_runs_are_compared_by_kind_of_criterion(tmp_path: Path) -> None:
     }
     assert "| 100.0 (3) | 0.0–100.0 (3) |" in as_markdown(compared)
     assert "kinds" not in compare_runs([make_run(tmp_path / name).path for name in "cd"])
+
+
+def test_prompt_tokens_are_of_the_same_inputs(tmp_path: Path) -> None:
+    """One tokenizer needs twice the tokens; the second run lacks an answer and a count, the third states none."""
+    planted = {n: 100 + n for n in range(4)}
+    wordy = {n: 2 * count for n, count in planted.items() if n != 1}
+    runs = [
+        run_at(tmp_path / "terse", "1111", prompts=planted),
+        run_at(tmp_path / "wordy", "111-", prompts=wordy),
+    ]
+    told = json.loads(livek12_here("compare", *runs, "--json").out)["tasks"][TASK]
+    assert told["prompt_tokens"] == {"terse": 101, "wordy": 202}, "questions 0 and 2 have both counts"
+    rows = list(csv.DictReader(io.StringIO(livek12_here("compare", *runs, "--csv").out)))
+    assert [row["prompt_tokens"] for row in rows] == ["101.0", "202.0", ""]
+    text = livek12_here("compare", *runs, "--md").out
+    assert "prompt tokens" in text and "202.0" in text and "mean of one input" in text
+    silent = run_at(tmp_path / "silent", "1111")
+    assert "prompt_tokens" not in json.loads(livek12_here("compare", *runs, silent, "--json").out)["tasks"][TASK]

@@ -53,7 +53,7 @@ KOREAN_WORDS: dict[str, tuple[str, ...]] = {
 }
 _PATTERNS = {category: re.compile(rf"(?<![가-힣])(?:{'|'.join(words)})") for category, words in KOREAN_WORDS.items()}
 _MOST_WORDS = 6
-RULES_VERSION = 2
+RULES_VERSION = 3
 KOREAN_SPECIFIC = "korean_specific"
 """The flag `is_korean_specific`, not a name in `subsets`."""
 
@@ -114,6 +114,7 @@ class Subset:
         says: definition for reviewer and annotator.
         admits: eligibility of a question.
         least: criteria that a proposal must meet.
+        floor: score that features alone must reach; an annotator's yes needs none.
         per_subject: quota for each subject of each language; None: none.
     """
 
@@ -124,6 +125,7 @@ class Subset:
     criteria: tuple[Criterion, ...] = ()
     admits: Callable[[Candidate], bool] = lambda item: True
     least: int = 2
+    floor: float = 0.0
     per_subject: int | None = None
 
     @property
@@ -242,6 +244,8 @@ _KOREAN = {
     "culture": "It turns on Korean customs, food, media or social life.",
     "geography": "It turns on places, regions or statistics of Korea.",
 }
+_TELLING = frozenset({"korea", "language"})
+"""One word of these is enough for a proposal; of the others (서울, 국회, 조선) two are."""
 SUBSETS: dict[str, Subset] = {
     subset.name: subset
     for subset in (
@@ -274,6 +278,7 @@ SUBSETS: dict[str, Subset] = {
                 (item.features[name] or 0) >= least for name, least in (("images", 1), ("table_rows", 2), ("pages", 2))
             ),
             least=1,
+            floor=0.15,
             per_subject=50,
         ),
         Subset(
@@ -377,9 +382,10 @@ SUBSETS: dict[str, Subset] = {
             "features",
             "Answering needs knowledge of Korea itself (its law, institutions, history, language, culture), and not"
             " merely of the world told in Korean.",
-            tuple(Criterion(name, says, 1, _korean(name)) for name, says in _KOREAN.items()),
+            tuple(Criterion(name, says, 1 + (name in _TELLING), _korean(name)) for name, says in _KOREAN.items()),
             lambda item: item.language == "ko",
             least=1,
+            floor=0.08,
         ),
         Subset("hard", "kmmmu", "runs", "Every named baseline run answers it wrongly, in every trial."),
         Subset("adversarial", "kmmmu", "runs", "No model of the cascade answers it rightly with high confidence."),

@@ -307,12 +307,16 @@ def _judged(
             unknown.append(criterion.name)
         if finding.met:
             evidence.append(f"{criterion.name}: {finding.why}")
+    score /= sum(criterion.weight for criterion in subset.criteria)
     enough = subset.admits(item) and len(met) >= subset.least
+    if enough and score < subset.floor and not any(opinions.values()):
+        enough = False
+        evidence.append(f"a score of {score:.2g} is below {subset.floor:g}: too little for a proposal")
     return _row(
         subset,
         item,
         "proposed" if enough else "out",
-        score / sum(criterion.weight for criterion in subset.criteria),
+        score,
         criteria="; ".join(met),
         unknown="; ".join(unknown),
         evidence="\n".join(evidence),
