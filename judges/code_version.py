@@ -31,6 +31,8 @@ PANEL = ("judges/llm", "core/prompts.py", "core/replies.py", "engines/asking.py"
 _NOT_SAID = frozenset({"annotation", "returns", "type_params", "kind", "ctx"})
 
 
+_READING = threading.Lock()
+"""Threads that come together wait for the first, which takes a second."""
 _PARSING = threading.Lock()
 _TRIES = 20
 
@@ -39,13 +41,12 @@ _TRIES = 20
 def code_version(places: tuple[str, ...]) -> str:
     """Eight hexadecimal digits for `DECIDING` or `PANEL`."""
     sources = [source for place in places for source in _sources(place)]
-    store = Store(DECISIONS)
     key = f"code {hashlib.sha256(repr(sources).encode()).hexdigest()}"
-    version = store.get(key)
-    if version is None:
-        version = version_of(sources)
-        store.put(key, version)
-    store.close()
+    with _READING, contextlib.closing(Store(DECISIONS)) as store:
+        version = store.get(key)
+        if version is None:
+            version = version_of(sources)
+            store.put(key, version)
     return version
 
 

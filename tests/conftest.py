@@ -6,10 +6,12 @@ import gc
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,8 +27,10 @@ SLOW_SECONDS = 300
 STARTED = {"browser", "client", "hub", "served", "small_folder", "tiny_text", "tiny_qwen25_vl", "tiny_qwen3_vl"}
 """Fixtures that start a browser, a Hub or a model, or make one: whoever comes first pays for them."""
 
+ENGINES = "tests/engines/"
+
 # A busy machine is no failure: no test may depend on how fast it is.
-settings.register_profile("livek12", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("livek12", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("livek12")
 
 # A shell starts what runs behind it with Ctrl-C ignored, and every process of a test would inherit that.
@@ -49,6 +53,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(0 if _is_dear(item) else SLOW_SECONDS))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: one process for all tests of engines, since each would import torch and vLLM."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return ENGINES if nodeid.startswith(ENGINES) else str(super()._split_scope(nodeid))
+
+    return ByFile(config, log)
+
+
 def _is_dear(item: pytest.Item) -> bool:
     return item.get_closest_marker("release") is not None
 
@@ -57,6 +75,16 @@ def pytest_collection_finish() -> None:
     """What is collected stays: engines that are closed, and commands, collect garbage without looking at it again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_garbage() -> Iterator[None]:
+    """What a file has imported stays too: a collection takes a second where torch is loaded."""
+    modules = len(sys.modules)
+    yield
+    if len(sys.modules) > modules or not gc.get_freeze_count():  # an engine that is closed unfreezes all
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -72,6 +72,7 @@ class Hub:
             "HF_HUB_DISABLE_TELEMETRY": "1",
             "HF_HUB_OFFLINE": "0",
             "HF_TOKEN": "",
+            "USE_TORCH": "0",  # datasets imports it for every stream, and no client needs it
         }
 
     def fault(self, path: str, action: str, *, method: str = "", after: int = 0, times: int = 1) -> None:

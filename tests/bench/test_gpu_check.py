@@ -49,15 +49,15 @@ def test_stages_are_read_off_the_log_of_vllm() -> None:
 
 def test_counts_of_all_processes_of_vllm_are_read_once(tmp_path: Path) -> None:
     environment = counting_in(tmp_path / "counts")
-    code = "import importlib.metadata as m; print(*[e.load().__name__ for e in m.entry_points(group=GROUP)])"
+    code = "import importlib.metadata as m; print(*[e.load().__name__ for e in m.entry_points(group=GROUP, name=NAME)])"
     loaded = subprocess.run(
-        [sys.executable, "-c", code.replace("GROUP", "'vllm.general_plugins'")],
+        [sys.executable, "-c", code.replace("GROUP", "'vllm.general_plugins'").replace("NAME", "'livek12_counts'")],
         env={**ENVIRONMENT, **environment, "PYTHONPATH": os.pathsep.join([environment["PYTHONPATH"], *sys.path])},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "plugged_in" in loaded.stdout.split()
+    assert loaded.stdout.split() == ["plugged_in"]
     for process, requests in ((7, 1), (8, 3)):
         (Path(environment[FOLDER]) / f"{process}.json").write_text(json.dumps({"requests": requests}))
     assert counted(Path(environment[FOLDER])) == [{"requests": 3}, {"requests": 1}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib.util
 import os
 import subprocess
@@ -33,7 +35,17 @@ def needs(*modules: str) -> None:
 def needs_transformers(*more: str) -> None:
     """Skips the test where transformers is missing; readies torch's companions where it is there."""
     needs("torch", "transformers", *more)
+    _import_transformers()
+
+
+@functools.cache
+def _import_transformers() -> None:
+    """Each engine that is closed collects garbage, and would look at all of torch again."""
     mend_torch_builds()
+    import torch  # noqa: F401
+    from transformers import AutoModelForCausalLM, AutoProcessor  # noqa: F401
+
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +74,7 @@ def served(small_gguf: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def small_folder(small_gguf: Path, cache: Path) -> Path:
     """The genuine small model as safetensors, converted once, by a process of its own as in the benchmarks."""
-    needs("torch", "transformers", "gguf")
+    needs_transformers("gguf")
     from livek12.scripts.bench.models import small_model_folder
 
     code = "import sys, pathlib; from livek12.scripts.bench.models import small_model_folder as made; "

@@ -205,7 +205,8 @@ class TestSteps:
         yield engine
         engine.close()
 
-    @pytest.mark.parametrize("trials", [3, pytest.param(1, marks=pytest.mark.release)])
+    @pytest.mark.release  # with pictures, below, it is tried always
+    @pytest.mark.parametrize("trials", [3, 1])
     def test_no_step_is_emptier_than_where_all_prompts_are_there(
         self, engine: VLLMEngine, steps: list[Step], trials: int
     ) -> None:

@@ -98,7 +98,8 @@ def timeless(folder: Path) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("engine", ["openai", pytest.param("replay", marks=pytest.mark.release)])
+@pytest.mark.release  # kills at moments that are chosen are tried always: tests/evaluation/test_stages.py
+@pytest.mark.parametrize("engine", ["openai", "replay"])
 def test_generation_survives_kills(engine: str, data: Path, oracle: tuple[str, Path], tmp_path: Path) -> None:
     url, log = oracle
     asked = ["run", "--task", TASKS, "--data", data, "--trials", 2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -86,10 +85,10 @@ def test_hostile_answers_are_bounded_and_never_accepted(name: str, tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_responses_are_read_without_harm(name: str) -> None:
-    for question_type, (count, finish_reason) in product(TYPES, ((1, "stop"), (3, "length"))):
-        asked = question(question_type, language="ko", question="____", answer=["1"] * count)
-        extract(HOSTILE[name], asked, finish_reason)
-        extract("답은 " + HOSTILE[name] + "\n", asked, finish_reason)
+    texts = HOSTILE[name], "답은 " + HOSTILE[name] + "\n"
+    for number, question_type in enumerate(TYPES):
+        for count, finish_reason, text in ((1, "stop", texts[number % 2]), (3, "length", texts[1 - number % 2])):
+            extract(text, question(question_type, language="ko", question="____", answer=["1"] * count), finish_reason)
 
 
 PLEASING = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 from collections.abc import Callable
@@ -25,6 +27,9 @@ from tests.engines.conftest import (  # noqa: F401  (fixtures: the small models 
 )
 from tests.plugins.odd_exam import write_odd_exam
 from tests.scripts.command import livek12_here
+
+# Inspect asks for it at each eval, and reads what is said of three hundred packages.
+vars(importlib.metadata)["packages_distributions"] = functools.cache(importlib.metadata.packages_distributions)
 
 Row = tuple[str, str, str]
 """(role, "text" or "image", the text or `rgb_sha256` of the picture)."""

@@ -55,7 +55,7 @@ from tests.judges.llm.judge_server import JudgeScript, counted, says, text_of  #
 
 Seen = list[tuple[str, str, str]]
 imported = partial(logs.joined, "inspect")
-FIRST = 25
+FIRST = 10
 SEEN: list[Seen] = []
 CONFIGS: list[GenerateConfig] = []
 
@@ -262,9 +262,9 @@ def test_a_sheet_is_our_request_and_gets_our_marks(sample_data: str, tmp_path: P
 @pytest.mark.parametrize(
     ("task", "data", "trials", "limit"),
     [
-        ("livek12_text_only", "sample_data", 3, None),
+        ("livek12_text_only", "sample_data", 2, None),
         ("livek12_image_only", "sample_data", 1, None),
-        ("cfe_text", "cfe_data", 2, 40),
+        ("cfe_text", "cfe_data", 2, 20),
     ],
 )
 def test_marks_and_imported_log_equal_a_native_run(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.withheld import without_answers
 from tests.dataset_builders.publishing_sets import make_set, page, question
 from tests.dataset_builders.test_releases import LATER, STEMS
-from tests.hub import Hub
+from tests.hub import WRITER, Hub
 from tests.hub_client import Client
 
 pytestmark = pytest.mark.slow
@@ -106,16 +108,24 @@ def test_over_three_releases_no_answer_is_lost_or_leaked(
     assert f"`{RELEASES[-1]}`, are not public yet" in (tmp_path / "public-2607" / "README.md").read_text()
 
 
-@pytest.fixture
-def chain(hub: Hub, logged_in: Client, tmp_path: Path, request: pytest.FixtureRequest) -> tuple[str, Path]:
+@pytest.fixture(scope="module")
+def begun(hub: Hub, client: Client, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A repository whose newest release is held back, and a data set of two releases."""
-    name = f"org/{request.node.name.split('[')[0][:40]}"
-    old = make_set(tmp_path / "old", [question("a"), question("b")], [page(1)])
-    assert logged_in.livek12("publish", old, "--repo", name, "--hold-answers", f"{name}-keys").code == 0
-    both = make_set(
-        tmp_path / "both", [question("a"), question("b"), question("c", "2607")], [page(1), page(1, "2607")]
-    )
+    name, folder = "org/chain", tmp_path_factory.mktemp("chain")
+    client.log_in(WRITER)
+    old = make_set(folder / "old", [question("a"), question("b")], [page(1)])
+    assert client.livek12("publish", old, "--repo", name, "--hold-answers", f"{name}-keys").code == 0
+    both = make_set(folder / "both", [question("a"), question("b"), question("c", "2607")], [page(1), page(1, "2607")])
     return name, both
+
+
+@pytest.fixture
+def chain(begun: tuple[str, Path], hub: Hub, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The same, where both repositories are at their end what they were."""
+    name, both = begun
+    before = [hub.repo(repo).commit_of("main") for repo in (name, f"{name}-keys")]
+    yield name, Path(shutil.copytree(both, tmp_path / "both"))
+    assert before == [hub.repo(repo).commit_of("main") for repo in (name, f"{name}-keys")]
 
 
 def keyless(folder: Path, release: str) -> Path:
@@ -142,20 +152,18 @@ def test_answers_that_a_head_keeps_are_not_dropped(
     if how == "not logged in to the keys":
         logged_in.log_in(None)
         args.append("--dry-run")
-    before = [hub.repo(repo).commit_of("main") for repo in (name, f"{name}-keys")]
     ended = logged_in.livek12(*args)
     assert ended.code == 2, ended.out
     (line,) = ended.errors
     assert "would drop the answers of 2 questions (a)" in line and f"--base-answers {name}-keys" in line
     assert "become public" not in ended.out
-    assert before == [hub.repo(repo).commit_of("main") for repo in (name, f"{name}-keys")]
     assert not hub.repo(f"{name}-other-keys").exists
 
 
-def test_what_is_dropped_on_purpose_is_said(
-    chain: tuple[str, Path], hub: Hub, logged_in: Client, tmp_path: Path
-) -> None:
-    name, _ = chain
+def test_what_is_dropped_on_purpose_is_said(hub: Hub, logged_in: Client, tmp_path: Path) -> None:
+    name = "org/dropped"
+    old = make_set(tmp_path / "old", [question("a"), question("b")], [page(1)])
+    assert logged_in.livek12("publish", old, "--repo", name, "--hold-answers", f"{name}-keys").code == 0
     less = make_set(tmp_path / "less", [question("a"), question("c", "2607")])
     args = ("publish", less, "--repo", name, "--hold-answers", f"{name}-keys")
     refused = logged_in.livek12(*args)

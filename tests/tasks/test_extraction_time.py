@@ -27,12 +27,12 @@ ASKED = [
     question(answer=["1", "2"]),
     question("short_answer", answer=["1"], language="en"),
 ]
-CHARS = 5_000
+CHARS = 2_500
 """Four times as many are within what readers of the end of a text look at: beyond that a shape may say something else."""
-WHOLE_CHARS = 20_000
+WHOLE_CHARS = 10_000
 MOST = 8
 """Times as long for four times the text: half of what a quadratic reader takes, twice what a linear one does."""
-NOTHING_TO_MEASURE = 0.05
+NOTHING_TO_MEASURE = 0.02
 
 
 def seconds(text: str) -> float:
