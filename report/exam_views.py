@@ -73,7 +73,7 @@ def row_cells(row: Mapping[str, Any]) -> list[str]:
         _between(*percentile[:2]) + (f" ({span(*percentile[2:])})" if len(percentile) > 2 else "")
         if percentile
         else "",
-        " to ".join(dict.fromkeys(grades)) if grades else "",
+        " – ".join(dict.fromkeys(grades)) if grades else "",
         ", ".join(
             f"{grade} {_between(100 * low, 100 * high, 0)} %"
             for grade, (low, high) in row["chances"].items()

@@ -278,7 +278,7 @@ class _OnScale:
     def __init__(self, scale: ExamScale, points: float) -> None:
         self._factor = (scale.of or points) / points if points else 1.0
         self.limits = {grade: limit / self._factor for grade, limit in scale.cutoffs.items()}
-        self._below = f"below {[*scale.cutoffs][-1]}" if scale.cutoffs else ""
+        self._below = f"< {[*scale.cutoffs][-1]}" if scale.cutoffs else ""
         self._people = sorted(scale.distribution.items())
 
     def percentiles(self, marks: Sequence[float]) -> list[float] | None:
