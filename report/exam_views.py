@@ -91,6 +91,8 @@ def _sentences(exam: Mapping[str, Any]) -> Iterator[str]:
         yield f"no mark: {exam['missing']} of its questions were not asked"
         return
     whole = exam["rows"][0]
+    if exam["missing"]:
+        yield f"{exam['missing']} questions of elective sections were not asked"
     if whole["electives"]:
         how = "worst" if exam["combination"] == "worst" else "best"
         yield f"elective sections ({how}): {' or '.join(', '.join(names) for names in whole['electives'])}"
