@@ -37,7 +37,7 @@ def exam_views(figures: Sequence[Mapping[str, Any]]) -> list[ExamView]:
         title = f"{exam['name']}, {' + '.join(exam['tasks'])}"
         tables = [("section", exam["rows"]), ("combination", exam["combinations"])]
         shown = [_table(heading, [(row["name"], row) for row in rows]) for heading, rows in tables if rows]
-        views.append(ExamView(title, list(_sentences(exam)), shown))
+        views.append(ExamView(title, [*_sentences(exam), *_source(exam)], shown))
     return views
 
 
@@ -51,7 +51,8 @@ def compared_exams(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Exam
     for title, entries in whole.items():
         marked = [(run, exam["rows"][0]) for run, exam in entries if exam["rows"]]
         sentences = [f"{run}: {sentence}" for run, exam in entries for sentence in _sentences(exam)]
-        views.append(ExamView(title, sentences, [_table("run", marked)] if marked else []))
+        sources = dict.fromkeys(source for _, exam in entries for source in _source(exam))
+        views.append(ExamView(title, [*sentences, *sources], [_table("run", marked)] if marked else []))
     return views
 
 
@@ -107,8 +108,10 @@ def _sentences(exam: Mapping[str, Any]) -> Iterator[str]:
             f"{errors['same']} of {errors['wrong']} wrong answers ({number(100 * errors['share'])} %{ci}) are the"
             f" commonest wrong option of people; guessing among wrong options: {number(100 * errors['chance'])} %"
         )
-    if exam["sources"]:
-        yield f"people's results: {'; '.join(exam['sources'])}"
+
+
+def _source(exam: Mapping[str, Any]) -> list[str]:
+    return [f"people's results: {'; '.join(exam['sources'])}"] if exam["sources"] else []
 
 
 def _correlation(items: Mapping[str, Any]) -> str:
