@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain, combinations, pairwise
-from math import comb, prod
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -160,16 +160,17 @@ class ExamSection(Record):
             yield from section.leaves()
 
     def choices(self) -> int:
-        """Number of combinations."""
+        """Number of combinations; of more than `MOST_CHOICES` sections only that there are more than these."""
         counts = [section.choices() for section in self.sections]
-        if self.take is None:
+        if self.take in (None, len(counts)):
             return prod(counts)
-        if set(counts) == {1}:  # at once: there may be very many
-            return comb(len(counts), self.take)
-        ways = [1] + [0] * self.take
+        if len(counts) > MOST_CHOICES:  # a stranger's file may have very many
+            return len(counts)
+        take = self.take or 0
+        ways = [1] + [0] * take
         for count in counts:
-            ways = [ways[0], *(ways[n] + ways[n - 1] * count for n in range(1, self.take + 1))]
-        return ways[self.take]
+            ways = [ways[0], *(ways[n] + ways[n - 1] * count for n in range(1, take + 1))]
+        return ways[take]
 
     def combined(self) -> Iterator[tuple[ExamSection, ...]]:
         """Leaves of each combination."""
@@ -288,7 +289,7 @@ def resolve(exams: Iterable[Exam], questions: Sequence[AskedQuestion], where: st
         try:
             built.append(resolver.exam(exam))
         except ValueError as error:
-            raise UserError(f"{where}: {one_line(error, 250)}") from None
+            raise UserError(f"{where}: {one_line(error, 600)}") from None
     taken = {id for exam in built for id in exam.ids}
     papers = {question.paper for question in questions if question.id in taken}
     for question in questions:
@@ -315,13 +316,15 @@ class _Resolver:
         benchmarks = {self._by_id[id].benchmark for id in built.ids}
         if len(benchmarks) > 1:
             raise ValueError(f"{exam.name}: its questions are of {' and '.join(sorted(benchmarks))}")
-        if exam.combination == "all" and (count := built.choices()) > MOST_CHOICES:
-            raise ValueError(f"{exam.name}: has {count:,} combinations; `all` lists up to {MOST_CHOICES}, take `best`")
+        if exam.combination == "all" and built.choices() > MOST_CHOICES:
+            raise ValueError(f"{exam.name}: has more than {MOST_CHOICES} combinations, which `all` lists; take `best`")
         return built.model_copy(update={"benchmark": benchmarks.pop()})
 
     def _section(self, section: AnySection, paper: str | None, factor: float, path: str) -> AnySection:
         paper, factor = section.paper or paper, factor * section.weight
-        sections = [self._section(each, paper, factor, f"{path} / {each.name}") for each in section.sections]
+        sections = [
+            self._section(each, paper, factor, f"{path} / {one_line(each.name, 40)}") for each in section.sections
+        ]
         ids = []
         for id in chain.from_iterable(self._ids(entry, paper, path) for entry in section.questions):
             if id in self._taken:

@@ -37,7 +37,7 @@ def exam_views(figures: Sequence[Mapping[str, Any]]) -> list[ExamView]:
         title = f"{exam['name']}, {' + '.join(exam['tasks'])}"
         tables = [("section", exam["rows"]), ("combination", exam["combinations"])]
         shown = [_table(heading, [(row["name"], row) for row in rows]) for heading, rows in tables if rows]
-        views.append(ExamView(title, list(_sentences(exam)), shown))
+        views.append(ExamView(title, [*_sentences(exam), *_source(exam)], shown))
     return views
 
 
@@ -51,7 +51,8 @@ def compared_exams(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Exam
     for title, entries in whole.items():
         marked = [(run, exam["rows"][0]) for run, exam in entries if exam["rows"]]
         sentences = [f"{run}: {sentence}" for run, exam in entries for sentence in _sentences(exam)]
-        views.append(ExamView(title, sentences, [_table("run", marked)] if marked else []))
+        sources = dict.fromkeys(source for _, exam in entries for source in _source(exam))
+        views.append(ExamView(title, [*sentences, *sources], [_table("run", marked)] if marked else []))
     return views
 
 
@@ -73,7 +74,7 @@ def row_cells(row: Mapping[str, Any]) -> list[str]:
         _between(*percentile[:2]) + (f" ({span(*percentile[2:])})" if len(percentile) > 2 else "")
         if percentile
         else "",
-        " to ".join(dict.fromkeys(grades)) if grades else "",
+        " – ".join(dict.fromkeys(grades)) if grades else "",
         ", ".join(
             f"{grade} {_between(100 * low, 100 * high, 0)} %"
             for grade, (low, high) in row["chances"].items()
@@ -91,6 +92,8 @@ def _sentences(exam: Mapping[str, Any]) -> Iterator[str]:
         yield f"no mark: {exam['missing']} of its questions were not asked"
         return
     whole = exam["rows"][0]
+    if exam["missing"]:
+        yield f"{exam['missing']} questions of elective sections were not asked"
     if whole["electives"]:
         how = "worst" if exam["combination"] == "worst" else "best"
         yield f"elective sections ({how}): {' or '.join(', '.join(names) for names in whole['electives'])}"
@@ -105,8 +108,10 @@ def _sentences(exam: Mapping[str, Any]) -> Iterator[str]:
             f"{errors['same']} of {errors['wrong']} wrong answers ({number(100 * errors['share'])} %{ci}) are the"
             f" commonest wrong option of people; guessing among wrong options: {number(100 * errors['chance'])} %"
         )
-    if exam["sources"]:
-        yield f"people's results: {'; '.join(exam['sources'])}"
+
+
+def _source(exam: Mapping[str, Any]) -> list[str]:
+    return [f"people's results: {'; '.join(exam['sources'])}"] if exam["sources"] else []
 
 
 def _correlation(items: Mapping[str, Any]) -> str:

@@ -117,7 +117,7 @@ def exam_figures(
         rows=list(marker.rows(exam)) if complete else [],
         combinations=[marker.combination(leaves) for leaves in listed if all(map(answers.sat, leaves))],
         sources=[source for source in dict.fromkeys(_sources(exam)) if source],
-        items=_item_figures(answers, items),
+        items=_item_figures(answers, items, level),
         errors=_shared_errors(chosen({*with_options}), with_options, level) if with_options else None,
     )
 
@@ -278,7 +278,7 @@ class _OnScale:
     def __init__(self, scale: ExamScale, points: float) -> None:
         self._factor = (scale.of or points) / points if points else 1.0
         self.limits = {grade: limit / self._factor for grade, limit in scale.cutoffs.items()}
-        self._below = f"below {[*scale.cutoffs][-1]}" if scale.cutoffs else ""
+        self._below = f"< {[*scale.cutoffs][-1]}" if scale.cutoffs else ""
         self._people = sorted(scale.distribution.items())
 
     def percentiles(self, marks: Sequence[float]) -> list[float] | None:
@@ -305,14 +305,14 @@ class _OnScale:
         for grade, limit in self.limits.items():
             reached = end.at_least(limit)
             chances[grade], above = max(0.0, reached - above), max(above, reached)
-        return chances | ({self._below: 1 - above} if self.limits and 1 - above > _SLACK else {})
+        return chances | ({self._below: 1 - above} if self.limits else {})
 
 
 def _below(score: float, mark: float) -> float:
     return 0.5 if abs(score - mark) <= _SLACK else float(score < mark)
 
 
-def _item_figures(answers: _Answers, items: Mapping[str, ItemResults]) -> ItemFigures | None:
+def _item_figures(answers: _Answers, items: Mapping[str, ItemResults], level: float) -> ItemFigures | None:
     import numpy as np
 
     rated = [(answers.place[id], item.rate) for id, item in items.items() if item.rate is not None]
@@ -325,7 +325,7 @@ def _item_figures(answers: _Answers, items: Mapping[str, ItemResults]) -> ItemFi
     r = float(np.corrcoef(model, people)[0, 1]) if len(model) > 1 and model.std() and people.std() else None
     figures = ItemFigures(questions=len(model), open=len(rated) - len(model), correlation=r, ci=None)
     if r is not None and len(model) > 3 and abs(r) < 1:
-        reach = NormalDist().inv_cdf(0.975) / math.sqrt(len(model) - 3)
+        reach = NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(len(model) - 3)
         figures["ci"] = [math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)]
     return figures
 

@@ -16,7 +16,8 @@ _COLUMNS = ["id", "benchmark", "paper_id", "number", "points"]
 def exam_files(source: Path) -> list[Path]:
     """Files of a folder, or beside a file: `exam.yaml` or PAPER.exam.yaml."""
     if source.is_dir():
-        return sorted({*source.rglob(SOURCE), *source.rglob(f"*.{SOURCE}")})
+        named = {*source.rglob(SOURCE), *source.rglob(f"*.{SOURCE}")}
+        return sorted(file for file in named if file.is_file())
     own = source.with_name(f"{source.stem}.{SOURCE}")
     return [file for file in (own, source.with_name(SOURCE)) if file.is_file()][:1]
 

@@ -232,7 +232,12 @@ def test_the_chance_of_a_medal_is_that_of_a_simulation() -> None:
     for right in range(31):
         (row,) = figures(exam, outcomes(worth, {id: float(int(id) < right) for id in worth}))["rows"]
         chances.append({grade: low for grade, (low, _) in row["chances"].items()})
-        assert sum(chances[-1].values()) == pytest.approx(1)
+        assert sum(chances[-1].values()) == pytest.approx(1) and [*chances[-1]] == [
+            "gold",
+            "silver",
+            "bronze",
+            "< bronze",
+        ]
     draw = np.random.default_rng(1)
     strength = draw.uniform(0, 1, 200_000)
     rights = draw.binomial(30, strength)
@@ -257,6 +262,9 @@ def test_open_answers_widen_chances_and_grades() -> None:
     for grade, (low, high) in closed["chances"].items():
         assert low == high and row["chances"][grade][0] <= low <= row["chances"][grade][1] + 1e-9
     assert row["chances"]["gold"][1] > 0.5 > row["chances"]["gold"][0]
+    all_pass = built(worth, questions=list(worth), scale={"of": 100, "cutoffs": {"A": 100, "E": 0}})
+    (row,) = figures(all_pass, outcomes(worth, dict.fromkeys(worth, (0.0, 1.0))))["rows"]
+    assert row["grades"] == ["E", "A"] and row["chances"]["< E"] == [0, 0] and row["chances"]["A"] == [0, 0.5]
 
 
 def test_sittings_and_what_was_not_asked() -> None:
@@ -368,7 +376,7 @@ BAD = {
     "combinations": (
         "name: e\ncombination: all\ntake: 4\nsections: "
         + str([{"name": f"s{n}", "questions": [f"q{n}"]} for n in range(12)]),
-        "e: has 495 combinations; `all` lists up to 200, take `best`",
+        "e: has more than 200 combinations, which `all` lists; take `best`",
     ),
 }
 
@@ -383,6 +391,16 @@ def test_bad_exams_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
         resolve(read_source(file), asked(worth), str(file))
     assert str(error.value).startswith(str(file)) and message in str(error.value)
     assert "\n" not in str(error.value) and len(str(error.value)) < len(str(file)) + 320
+
+
+@pytest.mark.parametrize(("sections", "take", "count"), [(17, 2, 136), (12, 4, 495), (3, 3, 1), (300, 150, 300)])
+def test_combinations_are_counted_and_listed(sections: int, take: int, count: int) -> None:
+    worth: Worth = {f"q{n}": 1.0 for n in range(sections)}
+    parts = [{"name": id, "questions": [id]} for id in worth]
+    exam = built(worth, sections=parts, take=take)
+    assert exam.choices() == count
+    if sections < 20:
+        assert len({tuple(leaf.name for leaf in leaves) for leaves in exam.combined()}) == count
 
 
 def test_numbers_of_several_papers_need_a_paper_or_ids() -> None:
