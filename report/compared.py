@@ -286,7 +286,6 @@ def as_markdown(result: Comparison) -> str:
 
 
 def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
-    """Titles and columns of the tables with a row a run, of all tasks together."""
     if kinds := result.get("kinds"):
         yield KINDS, of_kinds(kinds)
     if usage := result.get("usage"):
