@@ -75,7 +75,7 @@ _SPACING = late(_SPACES)
 PLAIN = late(r"\\(?:mathrm|text|mathbf|boldsymbol|operatorname)\s*\{([^{}]*)\}|\{([A-Za-z0-9])\}")
 """Upright words of a formula, and a single sign in braces."""
 _GAP = rf"(?:{_SPACES}|[{{}}]|\\(?:mathrm|text|mathbf|boldsymbol|operatorname)(?=\s*\{{))*+"
-_LONGEST_QUOTE = 2000
+_LONGEST_QUOTE = 300
 
 
 def folded(text: str) -> str:
