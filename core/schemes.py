@@ -74,8 +74,7 @@ _SPACES = r"\\(?:left|right|q?quad|displaystyle)(?![a-zA-Z])|\\[,;:! ()\[\]]|[\s
 _SPACING = late(_SPACES)
 PLAIN = late(r"\\(?:mathrm|text|mathbf|boldsymbol|operatorname)\s*\{([^{}]*)\}|\{([A-Za-z0-9])\}")
 """Upright words of a formula, and a single sign in braces."""
-_GAP = rf"(?:{_SPACES}|[{{}}]|\\(?:mathrm|text|mathbf|boldsymbol|operatorname)(?=\s*\{{))*+"
-_LONGEST_QUOTE = 2000
+_SKIPPED = late(rf"{_SPACES}|[{{}}]|\\(?:mathrm|text|mathbf|boldsymbol|operatorname)(?=\s*\{{)|(?<=\\)d(?=frac)|\s")
 
 
 def folded(text: str) -> str:
@@ -88,9 +87,11 @@ def quoted_span(text: str, quote: str) -> tuple[int, int] | None:
     """The place of a quotation in a text whose spacing and formatting may differ."""
     if (start := text.find(quote)) >= 0:
         return start, start + len(quote)
-    signs = re.sub(r"[{}]", "", folded(quote))[:_LONGEST_QUOTE]
-    match = re.search(_GAP.join(map(re.escape, signs)), text) if signs else None
-    return match.span() if match else None
+    signs = _SKIPPED.sub("", quote).strip(".,;")
+    ends = [0, *(end for match in _SKIPPED.finditer(text) for end in match.span()), len(text)]
+    places = [place for start, end in zip(ends[::2], ends[1::2], strict=True) for place in range(start, end)]
+    start = "".join(text[place] for place in places).find(signs) if signs else -1
+    return (places[start], places[start + len(signs) - 1] + 1) if start >= 0 else None
 
 
 def read_scheme(value: Any, points: float | None = None) -> Scheme:

@@ -92,7 +92,6 @@ def compare_runs(runs: Sequence[Path], where: str = "", profile: Profile = "arti
 
 
 def _by_kind(runs: Mapping[str, Path], where: Where) -> dict[str, dict[str, KindMarks]]:
-    """Marks by kind of criterion; empty without questions with a scheme that all runs have."""
     folders = {name: RunFolder(path) for name, path in runs.items()}
     with_scheme = (
         {(task, question.id) for task, question in run.each_question() if question.scheme and where.takes(question)}

@@ -152,7 +152,7 @@ def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column
 
 
 def of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
-    """Share of the points earned for criteria of each kind, and their number in the answers of a run."""
+    """Share of the points by kind, and the number of criteria."""
     names = list(dict.fromkeys(kind for run in kinds.values() for kind in run))
     return [Column(kind, [_share_of(run.get(kind)) for run in kinds.values()]) for kind in names]
 
@@ -370,7 +370,6 @@ def as_html(markdown: str) -> str:
 
 
 def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
-    """Titles and columns of the tables with a row a run, of all tasks together."""
     if kinds := result.get("kinds"):
         yield KINDS, of_kinds(kinds)
     if usage := result.get("usage"):

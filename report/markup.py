@@ -360,7 +360,6 @@ def _blocks(text: str, pictures: Sequence[Markup], highlights: Sequence[Highligh
 
 
 def _places_of(text: str, highlights: Sequence[Highlight]) -> Iterator[tuple[int, int, int]]:
-    """Beginning, end and number of each highlight."""
     for number, highlight in enumerate(highlights):
         if (quote := clean(highlight.quote).strip()) and (span := quoted_span(text, quote)):
             start, end = span[0], span[0] + len(text[slice(*span)].rstrip(MARKDOWN_SIGNS))
@@ -486,7 +485,7 @@ class _Places:
 
 
 def _edges(text: str, places: Sequence[tuple[int, int, int]], spans: Sequence[TextSpan]) -> Iterator[tuple[int, str]]:
-    """Place and sign of both ends of the highlights: around formulas that they cut; none in a block of code."""
+    """Both ends of highlights, around formulas that they cut."""
     for start, end, number in places:
         cut = [span for span in spans if span.start < start < span.end or span.start < end < span.end]
         if not any(text.startswith("```", span.start) for span in cut):
@@ -495,7 +494,6 @@ def _edges(text: str, places: Sequence[tuple[int, int, int]], spans: Sequence[Te
 
 
 def _with_edges(text: str, start: int, end: int, edges: list[tuple[int, str]]) -> str:
-    """The plain text from start to end with the edges in it, which are taken out of the list."""
     pieces, position = list[str](), start
     while edges and edges[0][0] <= end:
         place, sign = edges.pop(0)

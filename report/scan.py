@@ -239,7 +239,6 @@ def _said(row: Row) -> dict[str, Any]:
 
 
 def _by_criteria(row: Row) -> dict[str, Any]:
-    """The criteria of an answer, each with its sign and what was quoted for it."""
     signed = [Highlight(excerpt(quote, LONGEST_QUOTE), kind, name) for quote, kind, name in highlights(row)]
     length = sum(len(name) + 1 + len(quote) for quote, _, name in signed)
     return {
@@ -254,5 +253,5 @@ def _is_short(answers: Sequence[dict[str, Any]]) -> bool:
 
 
 def _lines(characters: int, whole: bool = False) -> int:
-    """Lines of a note's text: at most three, where the page cuts it unless it shows the whole."""
+    """Lines of a note's text: at most three, where the page cuts it."""
     return 1 + characters // LINE if whole else min(3, 1 + characters // LINE)

@@ -165,7 +165,7 @@ class Wording(Record):
 
 
 def read_wordings(folder: Path) -> dict[tuple[str, str], dict[str, Wording]]:
-    """The last wording of each mended criterion, by task and question; lines that are none are passed over."""
+    """The last wording of each mended criterion, by task and question."""
     wordings: dict[tuple[str, str], dict[str, Wording]] = {}
     for _, line in _lines(folder / WORDINGS):
         with suppress(ValueError):

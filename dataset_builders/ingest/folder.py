@@ -130,7 +130,6 @@ def rows(paper: IngestedPaper) -> Iterator[dict[str, Any]]:
 
 
 def _without_proposed_scheme(draft: Draft) -> Draft:
-    """The draft without a scheme that a model proposed and nobody reviewed, unless it may be used so."""
     proposed = [doubt.text for doubt in draft.doubts if doubt.text.startswith(f"{PROPOSED} scheme: ")]
     allowed = all(UNREVIEWED in text.rpartition(" (")[2] for text in proposed)
     return draft if allowed else draft.model_copy(update={"scheme": []})

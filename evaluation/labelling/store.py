@@ -98,7 +98,6 @@ class LabelStore:
             return places
 
     def _equal(self, place: int) -> list[int]:
-        """The places of answers to the same question with the same response."""
         own = self.answers[place]
         text = own.response.text if own.response else None
         near = ((n, row) for n, row in enumerate(self.answers) if row.question.id == own.question.id)
@@ -156,7 +155,6 @@ class LabelStore:
         return {**about, "model": self._model, "rater": rater, **stated, **self._read(place), "at": _now()}
 
     def _read(self, place: int) -> dict[str, Any]:
-        """The trial of an answer, and the response that is read."""
         answer = self.answers[place]
         read = {"response_sha256": answer.response.sha256} if answer.response else {}
         return {"trial": answer.trial, **read}

@@ -45,38 +45,7 @@ def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stra
         "not_in_this_run": len(strangers),
         "raters": {rater: _beside(marked) for rater, marked in sorted(raters.items())},
         "between_raters": _between(raters),
-        **({"criteria": by_criteria} if (by_criteria := criteria_agreement([label for label, _ in pairs])) else {}),
     }
-
-
-def criteria_agreement(labels: Sequence[Label]) -> dict[str, Any]:
-    """Two raters' marks of the same answers by criteria: their points, and Cohen's κ of each criterion."""
-    marked: defaultdict[str, dict[tuple[object, ...], Label]] = defaultdict(dict)
-    for label in labels:
-        if label.criteria:
-            marked[label.rater][label.task, label.question_id, label.trial] = label
-    pairs_of = {}
-    for a, b in combinations(sorted(marked), 2):
-        both = [(marked[a][key], marked[b][key]) for key in marked[a] if key in marked[b]]
-        marks: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-        for own, other in both:
-            for id in own.criteria.keys() & other.criteria.keys():
-                marks[f"{own.question_id} {id}"].append((own.criteria[id], other.criteria[id]))
-        if both:
-            shares = [(own.share or 0.0, other.share or 0.0) for own, other in both]
-            pairs_of[f"{a} / {b}"] = {
-                "answers": len(both),
-                "mean_absolute_difference": sum(abs(x - y) for x, y in shares) / len(shares),
-                "quadratic_kappa": quadratic_kappa([x for x, _ in shares], [y for _, y in shares]),
-                **_alike([pair for own in marks.values() for pair in own]),
-                "each": {name: _alike(own) for name, own in sorted(marks.items())},
-            }
-    return pairs_of
-
-
-def _alike(marks: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    kappa = cohen_kappa([a for a, _ in marks], [b for _, b in marks])
-    return {"criteria": len(marks), "same": sum(a == b for a, b in marks), "kappa": kappa}
 
 
 def bounded_agreement(pairs: Sequence[tuple[bool, bool | None]]) -> dict[str, Any]:
@@ -186,12 +155,6 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
                 f"{share(marks['accuracy'], marks['accuracy_ci'])}; it accepted {marks['false_accepts']} that the"
                 f" person rejected, and rejected {marks['false_rejects']} that the person accepted. Cohen's κ"
                 f" {number(marks['kappa'])}."
-            )
-        for pair, alike in beside.get("criteria", {}).items():
-            yield (
-                f"{run}, {pair} by criteria: {alike['same']} of {alike['criteria']} marks of {alike['answers']} answers"
-                f" the same, Cohen's κ {number(alike['kappa'])}; their points differ by"
-                f" {percent(alike['mean_absolute_difference'])} on average."
             )
 
 

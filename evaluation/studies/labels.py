@@ -45,8 +45,9 @@ class Label:
     """One person's label of one answer.
 
     `correct` None: only errors are stated; `share`: marks over full marks; `task` None: the id is enough; `errors`:
-    presence of error types (LiveK12Bench, section 2.3); `criteria`: points by criterion; `error_type`: the one kind, by
-    its name in `core.error_types`; `response_sha256`: of the response; `at`: ISO 8601; `place`: file and line.
+    presence of error types (LiveK12Bench, section 2.3); `criteria`: points by criterion of the scheme; `error_type`:
+    the one kind, by its name in `core.error_types`; `response_sha256`: of the response that was read; `at`: ISO 8601;
+    `place`: file and line.
     """
 
     question_id: str
@@ -223,11 +224,10 @@ def _criteria(row: Mapping[str, Any]) -> dict[str, float]:
     value = row.get("criteria", {})
     with suppress(ValueError, RecursionError):
         value = json.loads(value) if isinstance(value, str) else value
-    marks = value if isinstance(value, dict) else {"": None}
-    points = {str(id): mark for id, mark in marks.items() if isinstance(mark, int | float) and 0 <= mark < math.inf}
-    if len(points) < len(marks):
+    marks: dict[Any, Any] = value if isinstance(value, dict) else {"": None}
+    if not all(isinstance(mark, int | float) and 0 <= mark < math.inf for mark in marks.values()):
         raise ValueError(f"{row['question_id']}: criteria is no object of points by criterion")
-    return points
+    return {str(name): mark for name, mark in marks.items()}
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:

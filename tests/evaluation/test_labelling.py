@@ -239,24 +239,6 @@ def test_a_mended_wording_shows_the_affected_marks_again(tmp_path: Path) -> None
         assert (mended.text, mended.by) == ("finds $a = g$", "bob")
 
 
-def test_two_raters_have_a_kappa_for_each_criterion(tmp_path: Path) -> None:
-    from livek12.evaluation.studies.human import criteria_agreement, sentences
-
-    run = make_run(tmp_path / "run", each=4, scheme=SCHEME).path
-    with opened(run) as store:
-        for place, (ann, bob) in enumerate(((3, 3), (1, 1), (0, 0), (3, 0))):
-            store.put("ann", place, {"criteria": {"1": 1, "2": ann}})
-            store.put("bob", place, {"criteria": {"1": 1, "2": bob}})
-    labels = read_labels(sorted(run.glob("labels-*.jsonl")), "m", lambda line: None)
-    agreement = criteria_agreement(labels)
-    both = agreement["ann / bob"]
-    assert (both["answers"], both["criteria"], both["same"]) == (4, 8, 7)
-    assert both["mean_absolute_difference"] == pytest.approx(3 / 16)
-    assert both["each"]["livek12-q4 2"] == {"criteria": 1, "same": 0, "kappa": 0.0}
-    lines = list(sentences({"run": {"raters": {}, "criteria": agreement}}))
-    assert lines and "7 of 8 marks of 4 answers" in lines[0]
-
-
 def test_criteria_are_shown_as_text_and_added_up_over_http(tmp_path: Path) -> None:
     with serving(by_criteria(tmp_path / "run")) as port:
         _, view = ask(port, "/review/answer/0")

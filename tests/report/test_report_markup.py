@@ -270,7 +270,7 @@ def test_a_quotation_is_highlighted_in_its_place(quote: str) -> None:
     assert html.count("✓ &lt;b&gt;1") == (len(marks) > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(ANSWER)), st.integers(1, 60)), min_size=1, max_size=4))
 def test_highlights_change_nothing_but_the_marks(places: list[tuple[int, int]]) -> None:
     highlights = [Highlight(ANSWER[start : start + size], "part", "½ 1") for start, size in places]

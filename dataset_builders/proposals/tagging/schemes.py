@@ -44,7 +44,7 @@ _SCHEMA = object_schema(
 
 @dataclass
 class SchemeReport:
-    """Numbers of questions with a proposal, of those that could have one, and of failed (repeatable) requests."""
+    """Questions with a proposal, questions asked, and failed (repeatable) requests."""
 
     proposed: int = 0
     asked: int = 0
@@ -82,7 +82,7 @@ def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeRep
 
 
 def may_have_one(draft: Draft) -> bool:
-    """Tests for a draft with a solution and points, and without options and a scheme."""
+    """Tests for a draft that lacks only the scheme."""
     return bool(draft.solution and draft.points and not draft.scheme and draft.question_type not in CHOICE_TYPES)
 
 

@@ -197,7 +197,12 @@ def conversions(question: Question) -> dict[str, Conversion]:
 
 def in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
     """Changes the type and removes fields of the old one."""
-    gone: Mapping[str, Any] = {"question_type_raw": question_type, "solution": None, "solution_images": []}
+    gone: Mapping[str, Any] = {
+        "question_type_raw": question_type,
+        "solution": None,
+        "solution_images": [],
+        "scheme": [],
+    }
     gone = {**gone, "part_units": [], "options": [], "answer_images": [], "variables": [], "reasoning_flow": []}
     points = {} if source.points is None else {"part_points": [source.points]}
     return source.model_copy(update={**gone, **points, "question_type": question_type, **changes})

@@ -239,7 +239,9 @@ def test_hostile_text_comes_out_as_text(ports: tuple[int, int]) -> None:
     assert ask(ports[0], "/review/act", PAGE, ["x"])[0] == 422
 
 
-def test_a_scheme_is_shown_as_text_and_tried(folder: Path) -> None:
+def test_a_scheme_is_shown_as_text_and_tried(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers")
+
     def trial(draft: Draft, response: str) -> dict[str, Any]:
         return {"points": sum(criterion.points for criterion in draft.scheme[0]), "response": response}
 
