@@ -124,6 +124,8 @@ def anchors(
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
         chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
+        if style == "word" and len(chosen[1]) > 1 and all(items[anchor.place].is_heading for anchor in chosen[1]):
+            return _with_runs(chosen[1])  # what a source numbers below its headings are parts
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen

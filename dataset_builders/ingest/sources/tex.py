@@ -32,7 +32,7 @@ _DROPPED: Final = frozenset(
     " selectfont linespread usepackage documentclass graphicspath pagenumbering geometry hypersetup newpage clearpage"
     " vfill hfill noindent indent centering raggedright small large Large LARGE huge Huge normalsize footnotesize"
     " scriptsize tiny bfseries itshape rmfamily sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle"
-    " printanswers noprintanswers addpoints score ding smallskip medskip bigskip par item hline toprule midrule"
+    " printanswers noprintanswers addpoints score ding tableofcontents draftpaper smallskip medskip bigskip par item hline toprule midrule"
     " bottomrule cline displaystyle protect relax left right allowbreak linebreak pagebreak nopagebreak break"
     " fillwithlines fillwithdottedlines makeemptybox examsetup secret titleformat raggedbottom sloppy null strut"
     " phantom hphantom vphantom listoffigures stretch newcounter stepcounter refstepcounter addtocounter baselineskip"
