@@ -55,6 +55,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
     ("han", re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：]?\s*"), 1.0),
+    ("han", re.compile(r"\s*题\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*(?=[(（]|$)"), 1.0),
     ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
