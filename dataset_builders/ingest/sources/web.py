@@ -156,7 +156,8 @@ class _Reader(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables:
             self.tables[-1] = self.tables[-1] or [[]]
-            self.tables[-1][-1].append([])
+            span = int(given["colspan"]) if re.fullmatch(r"\d{1,2}", given.get("colspan", "")) else 1
+            self.tables[-1][-1] += [[] for _ in range(max(1, span))]
         elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
             self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
 
@@ -237,7 +238,7 @@ class _Reader(HTMLParser):
     def flush(self, inside: bool = False) -> None:
         """Ends the paragraph; one that goes on stays as it is but for its text."""
         last = self.paragraph
-        last.text = _MATH.sub(lambda match: f"${next(filter(None, match.groups())).strip('$ ')}$", last.text)
+        last.text = _MATH.sub(lambda match: match[4] or f"${next(filter(None, match.groups())).strip()}$", last.text)
         self.paragraph = Paragraph(level=last.level if inside else 0)
         self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
         if last.text.strip():

@@ -260,7 +260,13 @@ class _Document:
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
         for row in table.iter():
             if _name(row) == "tr" and not any(row in nested.iter() for nested in _nested(table)):
-                yield [self._cell(cell) for cell in _cells(row)]
+                cells: list[Cell] = []
+                for cell in _cells(row):
+                    span = _child(cell, "tcPr", "gridSpan")
+                    wide = _value(span) if span is not None else ""
+                    cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
+                    cells.append(self._cell(cell))
+                yield cells
 
     def _cell(self, cell: Element) -> Cell:
         """The paragraphs of a cell; a table in it as lines with wide gaps."""

@@ -251,7 +251,8 @@ _DATA = base64.b64encode(png()).decode()
          ["$\\dot q$"]),
         (f"<p>a<img src='data:image/png;base64,{_DATA}'>b<img src='http://127.0.0.1/x.png'>", ["a\ufffcb□"]),
         ("<p>1<span style='display:none'>secret</span><style>p{}</style>2<svg><text>t</text></svg>", ["12□"]),
-        ("<table><tr><th>a<th>b<tr><td>1<td>2</table>", ["a\tb", "1\t2"]),
+        ("<table><tr><th>a<th>b<tr><td colspan=2>1<td>2</table>", ["a\tb", "\t1\t2"]),
+        ("<p>It costs $5 and $6 now", ["It costs $5 and $6 now"]),
         ("<pre>if x:\n    y</pre>", ["```", "if x:", "    y", "```"]),
     ],
 )  # fmt: skip
