@@ -108,12 +108,13 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _COMMENT.sub(r"\1", decoded(path.read_bytes()[:MAX_TEXT]).replace("\r\n", "\n"))
+    text = _COMMENT.sub(r"\1", decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
     reader.define(preamble if begin else "")
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
+    body = re.sub(r"\\iffalse\b.*?\\fi\b", "", body, flags=re.DOTALL)
     reader.east_asian = bool(re.search("[一-鿿]", body))
     reader.korean = bool(re.search(f"[{HANGUL}]", body))
     for head in ("title", "subtitle", "subject"):

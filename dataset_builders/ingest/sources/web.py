@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import TreeBuilder
 
+from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer
+from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
 
+MAX_FILE: Final = 32 << 20
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
     " header hr li main ol p pre section ul caption legend details summary".split()
@@ -40,7 +42,7 @@ _HANGUL: Final = re.compile(f"[{HANGUL}]")
 
 def read(path: Path) -> Writer:
     """The paragraphs, tables and pictures of a page."""
-    text = decoded(path.read_bytes()[: 4 * MAX_TEXT])
+    text = decoded(path)
     kept: list[str] | None = None
     if path.suffix.lower().startswith((".md", ".markdown")):
         text = _of_markdown(text, kept := [])
@@ -51,8 +53,15 @@ def read(path: Path) -> Writer:
     return reader.writer
 
 
-def decoded(data: bytes) -> str:
-    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page."""
+def decoded(path: Path) -> str:
+    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
+
+    Raises:
+        UserError: the file is larger than a paper is.
+    """
+    data = path.read_bytes()
+    if len(data) > MAX_FILE:
+        raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
     said = _CHARSET.search(data[:2048])
     for encoding in ("utf-8-sig", said[1].decode() if said else "utf-8", "gb18030"):
         try:
