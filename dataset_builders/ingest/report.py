@@ -92,7 +92,9 @@ def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str
         "title": paper.title or paper.paper_id,
         "source": paper.source,
         "facts": [
-            fact for fact in (paper.language, paper.subject, f"{paper.pages} pages", paper.release or "") if fact
+            fact
+            for fact in (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release or "")
+            if fact
         ],
         "read": f"template {paper.template}, parsed by {paper.parsed_by}",
         "counts": counts(paper),

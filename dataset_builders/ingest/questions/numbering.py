@@ -55,6 +55,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
     ("han", re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：]?\s*"), 1.0),
+    ("han", re.compile(r"\s*题\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*(?=[(（]|$)"), 1.0),
     ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
@@ -124,6 +125,8 @@ def anchors(
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
         chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
+        if style == "word" and len(chosen[1]) > 1 and all(items[anchor.place].is_heading for anchor in chosen[1]):
+            return _with_runs(chosen[1])  # what a source numbers below its headings are parts
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen

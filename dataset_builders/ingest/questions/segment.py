@@ -295,7 +295,7 @@ def _distribute(
             continue
         elif (
             item.line
-            and (is_section(item.text) or (item.is_heading and body.segments))
+            and (is_section(item.text) or _heads(items, place, chosen))
             and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
         ):
             sorter.title(item)
@@ -315,6 +315,13 @@ def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> 
     """A title-like line within a question: an indented "(一)" with no question soon after it."""
     following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
     return not any(later in chosen for later in following)
+
+
+def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
+    """A heading of a source behind the first, which is the paper's title, and right before a question."""
+    following = (later for later in range(place + 1, len(items)) if later in chosen or items[later].is_heading)
+    earlier = any(item.is_heading for item in items[:place])
+    return items[place].is_heading and earlier and next(following, place) in chosen
 
 
 def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:

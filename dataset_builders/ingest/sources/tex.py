@@ -32,7 +32,8 @@ _DROPPED: Final = frozenset(
     " selectfont linespread usepackage documentclass graphicspath pagenumbering geometry hypersetup newpage clearpage"
     " vfill hfill noindent indent centering raggedright small large Large LARGE huge Huge normalsize footnotesize"
     " scriptsize tiny bfseries itshape rmfamily sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle"
-    " printanswers noprintanswers addpoints score ding smallskip medskip bigskip par item hline toprule midrule"
+    " printanswers noprintanswers addpoints score ding tableofcontents draftpaper smallskip medskip bigskip par"
+    " item hline toprule midrule"
     " bottomrule cline displaystyle protect relax left right allowbreak linebreak pagebreak nopagebreak break"
     " fillwithlines fillwithdottedlines makeemptybox examsetup secret titleformat raggedbottom sloppy null strut"
     " phantom hphantom vphantom listoffigures stretch newcounter stepcounter refstepcounter addtocounter baselineskip"
@@ -107,12 +108,13 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _COMMENT.sub(r"\1", decoded(path.read_bytes()[:MAX_TEXT]).replace("\r\n", "\n"))
+    text = _COMMENT.sub(r"\1", decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
     reader.define(preamble if begin else "")
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
+    body = re.sub(r"\\iffalse\b.*?\\fi\b", "", body, flags=re.DOTALL)
     reader.east_asian = bool(re.search("[一-鿿]", body))
     reader.korean = bool(re.search(f"[{HANGUL}]", body))
     for head in ("title", "subtitle", "subject"):

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import TreeBuilder
 
+from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer
+from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
 
+MAX_FILE: Final = 32 << 20
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
     " header hr li main ol p pre section ul caption legend details summary".split()
@@ -40,7 +42,7 @@ _HANGUL: Final = re.compile(f"[{HANGUL}]")
 
 def read(path: Path) -> Writer:
     """The paragraphs, tables and pictures of a page."""
-    text = decoded(path.read_bytes()[: 4 * MAX_TEXT])
+    text = decoded(path)
     kept: list[str] | None = None
     if path.suffix.lower().startswith((".md", ".markdown")):
         text = _of_markdown(text, kept := [])
@@ -51,8 +53,15 @@ def read(path: Path) -> Writer:
     return reader.writer
 
 
-def decoded(data: bytes) -> str:
-    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page."""
+def decoded(path: Path) -> str:
+    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
+
+    Raises:
+        UserError: the file is larger than a paper is.
+    """
+    data = path.read_bytes()
+    if len(data) > MAX_FILE:
+        raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
     said = _CHARSET.search(data[:2048])
     for encoding in ("utf-8-sig", said[1].decode() if said else "utf-8", "gb18030"):
         try:
@@ -156,7 +165,8 @@ class _Reader(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables:
             self.tables[-1] = self.tables[-1] or [[]]
-            self.tables[-1][-1].append([])
+            span = int(given["colspan"]) if re.fullmatch(r"\d{1,2}", given.get("colspan", "")) else 1
+            self.tables[-1][-1] += [[] for _ in range(max(1, span))]
         elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
             self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
 
@@ -237,7 +247,7 @@ class _Reader(HTMLParser):
     def flush(self, inside: bool = False) -> None:
         """Ends the paragraph; one that goes on stays as it is but for its text."""
         last = self.paragraph
-        last.text = _MATH.sub(lambda match: f"${next(filter(None, match.groups())).strip('$ ')}$", last.text)
+        last.text = _MATH.sub(lambda match: match[4] or f"${next(filter(None, match.groups())).strip()}$", last.text)
         self.paragraph = Paragraph(level=last.level if inside else 0)
         self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
         if last.text.strip():

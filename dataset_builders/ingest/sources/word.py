@@ -208,15 +208,14 @@ class _Document:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
         self.writer = Writer()
-        main = "word/document.xml"
+        relations = self._xml("word/_rels/document.xml.rels")
         self.relations = {
             _value(relation, "Id"): posixpath.normpath(posixpath.join("/word", _value(relation, "Target"))).lstrip("/")
-            for relation in (self._xml("word/_rels/document.xml.rels") or ())
+            for relation in (relations if relations is not None else ())
             if _value(relation, "TargetMode") != "External"
         }
         self.numbers = _Numbers(self._xml("word/numbering.xml"), self._xml("word/styles.xml"))
-        document = self._xml(main)
-        body = _child(document, "body")
+        body = _child(self._xml("word/document.xml"), "body")
         if body is None:
             raise UserError("it holds no text of a Word document: save it as .docx again, or as PDF")
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
@@ -258,9 +257,14 @@ class _Document:
                 self._blocks(_chosen(child))
 
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
-        for row in table.iter():
-            if _name(row) == "tr" and not any(row in nested.iter() for nested in _nested(table)):
-                yield [self._cell(cell) for cell in _cells(row)]
+        for row in _named(table, "tr"):
+            cells: list[Cell] = []
+            for cell in _named(row, "tc"):
+                span = _child(cell, "tcPr", "gridSpan")
+                wide = _value(span) if span is not None else ""
+                cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
+                cells.append(self._cell(cell))
+            yield cells
 
     def _cell(self, cell: Element) -> Cell:
         """The paragraphs of a cell; a table in it as lines with wide gaps."""
@@ -341,7 +345,8 @@ class _Document:
         elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator", "ruby"):
             paragraph.gap()
         elif name == "ruby":
-            self._runs(_child(child, "rubyBase") or child, paragraph)
+            base = _child(child, "rubyBase")
+            self._runs(child if base is None else base, paragraph)
 
     def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
         aligned, underline = _child(properties, "vertAlign"), _child(properties, "u")
@@ -408,16 +413,13 @@ def _chosen(node: Element) -> Element:
     return choice if choice is not None else node
 
 
-def _nested(table: Element) -> list[Element]:
-    return [node for node in table.iter() if _name(node) == "tbl" and node is not table]
-
-
-def _cells(row: Element) -> Iterator[Element]:
-    for child in row:
-        if _name(child) == "tc":
+def _named(node: Element, name: str) -> Iterator[Element]:
+    """Rows of a table or cells of a row, those in content controls too."""
+    for child in node:
+        if _name(child) == name:
             yield child
         elif _name(child) not in _SKIPPED:
-            yield from _cells(child)
+            yield from _named(_chosen(child), name)
 
 
 def _drawn_parts(node: Element) -> Iterator[Element]:

@@ -338,7 +338,7 @@ function addFigure(box) {
 function showPages() {
   const pages = Array.from({ length: q.pages }, (_, i) => h("div", { class: "page", "data-page": i + 1 }, h("img", { alt: `page ${i + 1}`, draggable: "false", decoding: "async", loading: Math.abs(i + 1 - q.page) < 2 ? "eager" : "lazy", src: `review/page/${encodeURIComponent(q.paper)}/${i + 1}`, onload: sized }), h("span", { class: "folio" }, String(i + 1))));
   pages.forEach(page => { page.style.aspectRatio = "1 / 1.414"; });
-  fill(".pages", pages);
+  fill(".pages", pages.length ? pages : h("p", { class: "none" }, "read from its source: it has no pages"));
   rescale();
 }
 
