@@ -35,10 +35,8 @@ _SHARE = rf"(?P<points>{_NUMBER}){_POINTS}(?:(?:/|out of|of){_GAP}(?P<full>{_NUM
 _VECTOR = re.compile(rf"\{{{_GAP}(?P<values>{_NUMBER}(?:{_GAP},{_GAP}{_NUMBER}){{0,99}}){_GAP},?{_GAP}\}}")
 _TAGGED = re.compile(rf"<(?P<tag>points?|score|grade|mark)>{_GAP}{_SHARE}</(?P=tag)>", re.IGNORECASE)
 _BOXED = re.compile(rf"\\boxed\{{{_GAP}{_SHARE}\}}")
-_SAID = re.compile(
-    rf"(?:(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分){_GAP}(?:(?:is|=|:|：){_GAP})?)?{_SHARE}\.?",
-    re.IGNORECASE,
-)
+_NOUN = rf"(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分){_GAP}(?:(?:is|=|:|：){_GAP})?"
+_SAID = re.compile(rf"(?:{_NOUN})?{_SHARE}\.?", re.IGNORECASE)
 _WORD = re.compile(
     rf"(?:(?:final )?(?:verdict|grade|label|assessment|judge?ment){_GAP}[:：]{_GAP})?(?P<word>{'|'.join(WORDS)})\.?",
     re.IGNORECASE,
