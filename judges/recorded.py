@@ -32,13 +32,13 @@ _NUMBER = r"\d{1,6}(?:\.\d{1,6})?"
 _GAP = r"\s{0,9}"
 _POINTS = rf"{_GAP}(?:(?:points?|pts?|marks?|分){_GAP})?"
 _SHARE = rf"(?P<points>{_NUMBER}){_POINTS}(?:(?:/|out of|of){_GAP}(?P<full>{_NUMBER}){_POINTS})?"
-_VECTOR = re.compile(rf"\{{{_GAP}(?P<values>{_NUMBER}(?:{_GAP},{_GAP}{_NUMBER}){{0,99}}){_GAP},?{_GAP}\}}")
+_VECTOR = re.compile(
+    rf"(?<![\w^}}\\])\{{{_GAP}(?P<values>{_NUMBER}(?:{_GAP},{_GAP}{_NUMBER}){{1,99}}){_GAP},?{_GAP}\}}"
+)
 _TAGGED = re.compile(rf"<(?P<tag>points?|score|grade|mark)>{_GAP}{_SHARE}</(?P=tag)>", re.IGNORECASE)
 _BOXED = re.compile(rf"\\boxed\{{{_GAP}{_SHARE}\}}")
-_SAID = re.compile(
-    rf"(?:(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分){_GAP}(?:(?:is|=|:|：){_GAP})?)?{_SHARE}\.?",
-    re.IGNORECASE,
-)
+_NOUN = rf"(?:final |total |overall )?(?:score|points?|grade|marks?|得分|总分){_GAP}(?:(?:is|=|:|：){_GAP})?"
+_SAID = re.compile(rf"(?:{_NOUN})?{_SHARE}\.?", re.IGNORECASE)
 _WORD = re.compile(
     rf"(?:(?:final )?(?:verdict|grade|label|assessment|judge?ment){_GAP}[:：]{_GAP})?(?P<word>{'|'.join(WORDS)})\.?",
     re.IGNORECASE,
@@ -60,13 +60,12 @@ def read_reply(text: str, criteria: Sequence[SchemeCriterion], full: float | Non
         raise Unreadable(f"is {len(text)} characters long")
     if (fields := _object(text)) is not None:
         return _of_object(text, fields, criteria, full, words)
-    vectors = {re.sub(r"\s", "", match["values"]) for match in _VECTOR.finditer(text)}
-    vectors = {vector for vector in vectors if len(vector.split(",")) == len(criteria)}
+    last = text.rstrip("* \t\r\n").rpartition("\n")[2].replace("*", "").strip()
+    vectors = _vectors(last, criteria) or _vectors(text, criteria)
     if len(vectors) == 1:
         return points_by_place([float(value) for value in vectors.pop().split(",")], criteria)
-    last = text.rstrip("* \t\r\n").rpartition("\n")[2].replace("*", "").strip()
-    for pattern in (_TAGGED, _BOXED):
-        marks = {(float(m["points"]), float(m["full"]) if m["full"] else full) for m in pattern.finditer(text)}
+    for pattern, place in ((_TAGGED, text), (_BOXED, last)):
+        marks = {(float(m["points"]), float(m["full"]) if m["full"] else full) for m in pattern.finditer(place)}
         if len(marks) == 1:
             return Award(share_of(*marks.pop()))
     if not vectors and (match := _SAID.fullmatch(last)):
@@ -74,6 +73,11 @@ def read_reply(text: str, criteria: Sequence[SchemeCriterion], full: float | Non
     if not vectors and (match := _WORD.fullmatch(last)):
         return Award(share_of_word(match["word"], full))
     raise Unreadable(f"concludes with no mark: {glimpse(text[-100:])}")
+
+
+def _vectors(text: str, criteria: Sequence[SchemeCriterion]) -> set[str]:
+    vectors = {re.sub(r"\s", "", match["values"]) for match in _VECTOR.finditer(text)}
+    return {vector for vector in vectors if len(vector.split(",")) == len(criteria)}
 
 
 def outcome_of(share: float | None) -> Outcome:

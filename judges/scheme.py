@@ -97,7 +97,7 @@ def _by_rule(
             right = all(part.decision == "accept" for part in parts)
             reason = "; ".join(part.reason for part in parts)
             return Decision("accept" if right else "reject", float(right), "answer", reason), None
-    gold = criterion.expression
+    gold = _STAR.sub(r"^{\\star}", criterion.expression or "")
     if not gold or folded(gold) in folded(question.question):
         return undecided("rules", "no equation to look for"), None
     name, value = _sides(gold)
@@ -168,6 +168,11 @@ _MATH = late(
     re.DOTALL,
 )
 _APART = late(r"\\\\|\\q?quad|\\(?:Rightarrow|implies|Longrightarrow|therefore)(?![a-z])|[,;，；](?![^{(\[]*[})\]])|\n")
+_LAYOUT_OF_MATH = late(
+    r"\\(?:label|tag)\*?\{[^{}]{0,200}\}|\\(?:nonumber|notag)(?![a-z])"
+    r"|\\(?:begin|end)\{(?:aligned|align|equation|gathered|gather|split)\*?\}"
+)
+_STAR = late(r"\^\s{0,3}(?:\{\s{0,3}(?:\*|\\star|\\ast)\s{0,3}\}|\*|\\star(?![a-z])|\\ast(?![a-z]))")
 _RELATION = late(r"(?<![<>!:\\])=|\\approx(?![a-z])|\\simeq(?![a-z])|≈")
 _NAME = late(r"\\[a-zA-Z]+|[A-Za-z]")
 _LAYOUT = frozenset(r"\frac \dfrac \tfrac \cdot \times \left \right \mathrm \text \sqrt \approx \simeq \quad".split())
@@ -186,10 +191,23 @@ def equations_of(text: str) -> list[str]:
 
 def _equations(text: str) -> Iterator[str]:
     for match in _MATH.finditer(text):
-        for line in _APART.split(next(filter(None, match.groups()), "")):
-            name, *values = _RELATION.split(line.replace("&", ""))
-            if name.strip() and len(line) <= LONGEST_EQUATION:
-                yield from (f"{name.strip()} = {value.strip(' .,')}" for value in values if value.strip(" .,"))
+        last = ""
+        for line in _APART.split(_plain_math(next(filter(None, match.groups()), ""))):
+            name, *values = (_balanced(side.strip(" .,\n\t")) for side in _RELATION.split(line.replace("&", "")))
+            last = name or last
+            if last and len(line) <= LONGEST_EQUATION:
+                yield from (f"{last} = {value}" for value in values if value)
+
+
+def _plain_math(text: str) -> str:
+    """Mathematics without labels, tags, environments and boxes, with one form of a star."""
+    return _STAR.sub(r"^{\\star}", _LAYOUT_OF_MATH.sub("", text).replace("\\boxed{", "{"))
+
+
+def _balanced(side: str) -> str:
+    """The side of an equation without the brace of a box that begins or ends with it."""
+    extra = side.count("{") - side.count("}")
+    return (side.removeprefix("{") if extra > 0 else side.removesuffix("}") if extra < 0 else side).strip()
 
 
 def _sides(equation: str) -> tuple[str, str]:

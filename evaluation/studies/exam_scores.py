@@ -52,7 +52,7 @@ def medal_limits(texts: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[str, Any]:
-    """Each exam of a run: questions, full points, both scores, and points of long answers alone."""
+    """Each exam of a run: questions, full points, both scores, and these by question type."""
     trials: defaultdict[tuple[str, str], list[tuple[Share, Share]]] = defaultdict(list)
     questions: dict[tuple[str, str], Question] = {}
     for row in rows:
@@ -74,7 +74,9 @@ def exam_name(question: Question) -> str:
 
 
 def _figures(scored: Sequence[tuple[Question, Share, Share]], medals: Mapping[str, float]) -> dict[str, Any]:
-    long = [entry for entry in scored if entry[0].scheme or entry[0].question_type in READER_TYPES]
+    kinds: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
+    for entry in scored:
+        kinds[entry[0].question_type_raw or entry[0].question_type].append(entry)
     fine = _sum(scored, 2)
     return {
         "questions": len(scored),
@@ -82,7 +84,10 @@ def _figures(scored: Sequence[tuple[Question, Share, Share]], medals: Mapping[st
         "full": _full(scored),
         "coarse": _sum(scored, 1),
         "fine": fine,
-        "long_answers": {"questions": len(long), "full": _full(long), "fine": _sum(long, 2)},
+        "by_type": {
+            kind: {"questions": len(own), "full": _full(own), "coarse": _sum(own, 1), "fine": _sum(own, 2)}
+            for kind, own in kinds.items()
+        },
         **({"medal": [_medal(end, medals) for end in fine]} if medals else {}),
     }
 

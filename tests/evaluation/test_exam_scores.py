@@ -20,9 +20,9 @@ SCHEME = [
     {"points": 2, "text": "solves for the speed", "kind": "method"},
 ]
 ROWS: list[dict[str, Any]] = [
-    {"id": "a1", "exam": "A_2025", "answer": ["14"], "points": 3, "scheme": SCHEME},
+    {"id": "a1", "exam": "A_2025", "answer": ["14"], "points": 3, "scheme": SCHEME, "question_type_raw": "解答题"},
     {"id": "a2", "exam": "A_2025", "answer": ["5"], "points": 2},
-    {"id": "a3", "exam": "A_2025", "answer": ["7"], "points": 3, "scheme": SCHEME},
+    {"id": "a3", "exam": "A_2025", "answer": ["7"], "points": 3, "scheme": SCHEME, "question_type_raw": "解答题"},
     {"id": "b1", "exam": "B_2025", "answer": ["2"], "points": 4},
 ]
 ANSWERS = {
@@ -72,7 +72,10 @@ def test_the_better_of_answer_and_steps(run: Path) -> None:
     exams = scores(run, *medals)
     assert exams["A_2025"] == {
         "questions": 3, "with_scheme": 2, "full": 8, "coarse": [5, 5], "fine": [6, 8],
-        "long_answers": {"questions": 2, "full": 6, "fine": [4, 6]}, "medal": ["gold", "gold"],
+        "by_type": {
+            "short_answer": {"questions": 1, "full": 2, "coarse": [2, 2], "fine": [2, 2]},
+            "解答题": {"questions": 2, "full": 6, "coarse": [3, 3], "fine": [4, 6]},
+        }, "medal": ["gold", "gold"],
     }  # fmt: skip
     assert (exams["B_2025"]["coarse"], exams["B_2025"]["medal"]) == ([0, 0], ["none", "none"])
     marks = run.parent / "marks.jsonl"

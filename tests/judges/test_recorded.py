@@ -23,7 +23,8 @@ OURS = (
     ("reply", "points"),
     [
         ("Item 3 is partly there.\n**Final grading vector: {1, 0, 1.5}**", [1, 0, 1.5]),
-        ("Item 1: {1,0,2}\n\nSo the grade is {1,0,2}.", [1, 0, 2]),
+        ("The roots are {1,0,2}.\n\nSo the grade is {1,0,1}.", [1, 0, 1]),
+        ("The grade is {1,0,2}.\n\nWell done.", [1, 0, 2]),
         ('{"points": 1, "details": [{"title": "energy", "points": 1}, {"title": "height", "points": "0/1"}'
          ', {"title": "finds the speed", "points": 0, "desc": ""}]}', [1, 0, 0]),
         ('Thinking.\n```json\n{"criteria": {"1": 1, "2": 1, "3": 2}}\n```\nDone.', [1, 1, 2]),
@@ -42,7 +43,7 @@ def test_criteria(reply: str, points: list[float | None]) -> None:
         ("A gap.\n<points>6 out of 7</points>", None, 6 / 7),
         ("<assessment>Good</assessment>\n<score>3</score>", 6, 0.5),
         ("So it is \\boxed{2/4}.", None, 0.5),
-        ("Reasons.\nFinal score: 5 / 10", 7, 0.5),
+        ("The student gives \\boxed{5}.\nFinal score: 5 / 10", 7, 0.5),
         ("总分：3分", 6, 0.5),
         ('{"score": 2, "max_score": "8"}', 7, 0.25),
         ('<json>{"reason": "x < y", "response": "almost"}</json>', 7, 6 / 7),
@@ -88,3 +89,9 @@ LONG = ["<json>" * 30_000, "{1," * 60_000, f"1 {SPACES}x", f"<score>1{SPACES}", 
 def test_long_replies_cost_no_time(reply: str) -> None:
     with pytest.raises(Unreadable):
         read_reply(reply, CRITERIA, 4, RESPONSE)
+
+
+def test_braces_of_formulas_are_no_vectors() -> None:
+    """A scheme of one criterion, as guidelines of proofs have, or indices as many as criteria."""
+    assert read_reply("So $x^{2}$ is right.\n<points>6 out of 7</points>", CRITERIA[:1], 7, "").share == 6 / 7
+    assert read_reply("So $x_{1,2}$ is right.\n<points>1 out of 2</points>", CRITERIA[:2], 2, "").share == 0.5

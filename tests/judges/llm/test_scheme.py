@@ -257,3 +257,25 @@ def test_the_prompt_says_what_a_reply_is() -> None:
     assert verdict.points == 3 and verdict.correct and verdict.by_models
     schema = json.dumps(script.seen[0].body)
     assert '"enum": ["full", "partial", "none"]' in schema
+
+
+@pytest.mark.parametrize(
+    ("written", "equations"),
+    [
+        (r"\[\boxed{ v_c = \sqrt{r g} }\]", [r"v_c = \sqrt{r g}"]),
+        (
+            r"\[\begin{align} a &= b \label{eq:a} \tag{1} \\ &= c \nonumber \\ d &= e \end{align}\]",
+            ["a = b", "a = c", "d = e"],
+        ),
+        (
+            r"\[\begin{align}\boxed{\begin{aligned} &v = c \\ &w = \frac{1}{2} \end{aligned}}\end{align}\]",
+            ["v = c", r"w = \frac{1}{2}"],
+        ),
+        (
+            r"$F_s^* = \frac{A}{2}$ and $X^{\star} = 4$, $Y^\ast = 5$",
+            [r"F_s^{\star} = \frac{A}{2}", r"X^{\star} = 4", r"Y^{\star} = 5"],
+        ),
+    ],
+)
+def test_labels_boxes_and_stars_are_no_part_of_an_equation(written: str, equations: list[str]) -> None:
+    assert equations_of(written) == equations
