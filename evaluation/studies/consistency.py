@@ -346,7 +346,7 @@ def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Accuracy by judge and prompt, a row for each set of responses; the prompts; all numbers."""
+    """Accuracy by judge and prompt, all numbers, and the prompts."""
     groups = result.get("outputs", {"": result})
     rows = {name: _by_prompt(group) for name, group in groups.items()}
     heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))

@@ -310,7 +310,7 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Groups of all runs: their decided and wrong answers, and of `answers` with a kind the kinds."""
+    """Groups: decided and wrong answers, and the kinds of `answers`."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
         if value := AXES[axis][1](wrong.row):
