@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -357,9 +357,7 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
             if task is None or task.budget is not None or task.derive is not None:
                 continue
             for group in dict.fromkeys(map(_group, of_task.asked())):
-                pools[group][way_of(task)].append(
-                    of_task.where(lambda question, group=group: _group(question) == group)
-                )
+                pools[group][way_of(task)].append(of_task.where(partial(_is_in, group)))
         spoken = defaultdict[str, set[str]](set)
         for benchmark, language in pools:
             spoken[benchmark].add(language)
@@ -372,6 +370,10 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
 def _group(question: SlimQuestion) -> tuple[str, str]:
     language = next(iter(question.on("language")), "") if question.benchmark in BY_LANGUAGE else ""
     return question.benchmark, language
+
+
+def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
+    return _group(question) == group
 
 
 def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:

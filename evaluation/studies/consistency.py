@@ -276,7 +276,7 @@ def _marked_by(verdicts: Collection[Verdict]) -> dict[str, str]:
     """The models that voted, and their method."""
     models = {vote.judge for verdict in verdicts for part in verdict.parts for vote in part.votes}
     methods = {method_of(verdict) for verdict in verdicts if verdict.judge != UNMARKED}
-    return {"models": "+".join(sorted(models)), "method": "+".join(sorted(methods))}
+    return {"models": "+".join(sorted(models)) or "rules", "method": "+".join(sorted(methods))}
 
 
 _METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
@@ -346,7 +346,7 @@ def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Accuracy by judge and prompt, a row for each set of responses; the prompts; all numbers."""
+    """Accuracy by judge and prompt, all numbers, and the prompts."""
     groups = result.get("outputs", {"": result})
     rows = {name: _by_prompt(group) for name, group in groups.items()}
     heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
@@ -366,11 +366,12 @@ def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
     """By judge, its accuracy by prompt and their range."""
     judges: defaultdict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for run, by in sorted(group["marked_by"].items(), key=lambda each: (each[1]["models"], each[1]["method"])):
-        judges[by["models"]][by["method"]] = group["accuracy"][run]
+        own = judges[by["models"]]
+        own[f"{by['method']} ({run})" if by["method"] in own else by["method"]] = group["accuracy"][run]
     cells: dict[str, str] = {}
     for judge, accuracies in judges.items():
-        cells |= {f"{judge}: {method}": interval(own["low"], own["high"]) for method, own in accuracies.items()}
-        ends = ([own[end] for own in accuracies.values()] for end in ("low", "high"))
+        cells |= {f"{judge}: {method}": interval(each["low"], each["high"]) for method, each in accuracies.items()}
+        ends = ([each[end] for each in accuracies.values()] for end in ("low", "high"))
         cells[f"{judge}: range"] = span([max(values) - min(values) for values in ends], "–")
     return cells
 
@@ -382,7 +383,7 @@ def sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def sensitivity(runs: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
-    """`between_runs` of differently judged copies; with copies of several runs that of each, by its first copy."""
+    """`between_runs` of differently judged copies, of several runs by the first copy of each."""
     copies = as_repeats(runs)
     if len(copies) == 1 or min(map(len, copies.values())) < 2:
         return between_runs(runs, "different")

@@ -31,7 +31,7 @@ from livek12.core.statistics import least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
 from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, listed, number, percent, share_cell, share_of
+from livek12.evaluation.studies.study import Study, all_numbers, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
@@ -310,7 +310,7 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Groups of all runs: their decided and wrong answers, and of `answers` with a kind the kinds."""
+    """Groups: decided and wrong answers, and the kinds of `answers`."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
         if value := AXES[axis][1](wrong.row):
@@ -614,6 +614,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                         for value, each in values.items()
                     ],
                 )
+        yield from all_numbers(f"{benchmark}: agreement", study["agreement"])
         for group, fit in study["regressions"].items():
             if "coefficients" in fit:
                 yield TableShown(

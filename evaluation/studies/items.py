@@ -29,7 +29,7 @@ from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.core.text import folded, one_line
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
-from livek12.evaluation.studies.study import Study, number, percent
+from livek12.evaluation.studies.study import Study, all_numbers, number, percent
 from livek12.judges.grade import GradingConfig, grade
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.report.charts import Chart, PlotPoint, Series
@@ -562,7 +562,7 @@ def _right(item: Mapping[str, Any]) -> float:
 
 
 def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Suspect keys, and the representative choice."""
+    """Suspect keys, the representative choice, and all questions."""
     yield TableShown(
         "Keys that look wrong",
         ["question", "key", "models say", "how many", "chance", "discrimination"],
@@ -588,6 +588,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
                 for name, key in (("chosen by the other half", "chosen"), ("drawn by chance", "by_chance"))
             ],
         )
+    yield from all_numbers("items", {name: result[name] for name in ("items", "irt") if name in result})
 
 
 STUDY = Study("items", sentences, "Which keys are wrong?", charts, tables)

@@ -33,10 +33,7 @@ def stability(
     seed: int = 0,
     choice: AnswerChoice = ANY,
 ) -> dict[str, Any]:
-    """Rankings on all shared questions, on each group, and on random halves.
-
-    `metric` is one of `contrasted_metrics` (PES and OES need a process audit).
-    """
+    """Rankings on all shared questions, on each group, and on random halves."""
     answers = {name: Outcomes.of(rows) for name, rows in one_way(runs, choice).items()}
     keys = {
         name: {(exam_of(task), question.id) for task, own in rows.by_task().items() for question in own.asked()}

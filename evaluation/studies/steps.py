@@ -17,7 +17,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
 from livek12.evaluation.studies.consulting import AskedOf, consult
-from livek12.evaluation.studies.study import Study, number, spread
+from livek12.evaluation.studies.study import Study, all_numbers, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series
@@ -208,6 +208,7 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
             for what in ("reference", "response")
         ]
         yield TableShown(f"{run}: lengths in steps (CFE-Bench, table 4)", ["", *cells], rows)
+        yield from all_numbers(f"{run}: answers by steps", study["distribution"])
 
 
 STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)

@@ -87,7 +87,7 @@ Found = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Study:
-    """A kind of study: its result in sentences, charts and tables, written in each of `FORMATS`.
+    """A kind of study: its result in sentences, charts and tables, in every form.
 
     Attributes:
         name: title of tables without one of their own.
@@ -104,7 +104,7 @@ class Study:
     tables: Callable[[Found], Iterable[TableShown]] | None = None
 
     def written(self, result: Found, form: str) -> str:
-        """Its tables in one of `FORMATS`; html is the page, json the result itself."""
+        """Its tables as md, latex or csv, the page as html, the result as json."""
         if form == "json":
             return json.dumps(result, ensure_ascii=False, indent=1)
         tables = list(self.tables(result) if self.tables else all_numbers(self.name, result))

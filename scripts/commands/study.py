@@ -48,7 +48,7 @@ Made: TypeAlias = "tuple[Study | ArticleForms, Any] | None"
 
 
 def kind(line: str) -> Callable[[Callable[..., Any]], None]:
-    """Adds a kind of study: all are written in every form, and `chosen` answers are chosen by the same options."""
+    """Adds a kind of study, with the options of all kinds."""
 
     def added(command: Callable[..., Any]) -> None:
         given = dict(inspect.signature(command).parameters)
@@ -60,7 +60,10 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
             *, html: Path | None, format: str, as_json: bool, task: str = "", way: str = "", **values: Any
         ) -> None:
             from livek12.core.arguments import one_of
+            from livek12.core.errors import UserError
 
+            if as_json and format:
+                raise UserError("--json, --format: give one of them")
             form = "json" if as_json else one_of("--format", format, FORMATS) if format else ""
             if made := command(**values, **({"chosen": choice(task, way)} if choosing else {})):
                 tell(made[0], made[1], form, html)
@@ -159,7 +162,8 @@ def tell(study: Study | ArticleForms, result: Any, form: str, page: Path | None)
         write_atomically(page, study.written(result, "html"))
         say(f"{page}: figures and tables")
     if form:
-        typer.echo(study.written(result, form))
+        text = study.written(result, form)
+        typer.echo(text, nl=not text.endswith("\n"))
     else:
         study.show(result)
 
@@ -245,7 +249,8 @@ def methods(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     for name, (pairs, strangers) in labelled(runs, labels, chosen, together=True).items():
         for number, rows in enumerate(repeated_rows(given[name], [row for _, row in pairs]), 1):
             repeat = [(label, row) for (label, _), row in zip(pairs, rows, strict=True)]
-            judged[name if number == 1 else f"{name} ({number})"] = repeat, strangers
+            if number == 1 or any(row.verdict for row in rows):  # repeats of another judging have none
+                judged[name if number == 1 else f"{name} ({number})"] = repeat, strangers
     return METHODS, judging_methods(judged)
 
 

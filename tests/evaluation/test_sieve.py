@@ -265,6 +265,8 @@ def test_the_judging_of_copies_is_compared_on_one_way(tmp_path: Path) -> None:
     [
         (("--way", "aloud"), "--way 'aloud': weak has 'standard', 'page images alone'"),
         (("--task", "mdk12"), "--task mdk12: weak has livek12, livek12_text_only"),
+        (("--format", "docx"), "--format"),
+        (("--format", "csv", "--json"), "--json, --format: give one of them"),
     ],
 )
 def test_a_choice_that_no_run_has_is_one_line(folders: Folders, more: tuple[str, ...], line: str) -> None:

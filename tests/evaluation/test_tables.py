@@ -21,6 +21,7 @@ from livek12.core.scoring.outcomes import Outcome, Slim
 from livek12.evaluation.article_tables import COUNTS, SHAPES, article_tables, shape_named
 from livek12.report.html import as_page
 from livek12.report.tables import ArticleTable, TableShown, as_csv, as_text, latex_text, written
+from tests.conftest import ROOT
 from tests.scored import score
 from tests.scripts.command import livek12_here
 
@@ -332,6 +333,10 @@ def test_what_cannot_be_is_one_line() -> None:
 
 def test_each_shape_has_a_name_of_its_own_and_metrics() -> None:
     assert len({shape.name for shape in (*SHAPES, *COUNTS)}) == len(SHAPES) + len(COUNTS)
+    named = re.findall(
+        r"`(?:tables --table )?((?:livek12|kmmmu|cfe|mdk12)-[\w-]+)", (ROOT / "docs/tables.md").read_text()
+    )
+    assert {shape.name for shape in (*SHAPES, *COUNTS)} == set(named)
     assert all(block.metrics for shape in SHAPES for block in shape.blocks)
     assert all(len(shape.blocks) == 1 for shape in SHAPES if shape.rows_by)
 
