@@ -49,7 +49,7 @@ class Sweeping:
         self.file.write_text(yaml.safe_dump(self.said))
 
     def run(self, *options: str) -> Ended:
-        return livek12("sweep", self.file, *options)
+        return livek12_here("sweep", self.file, *options)
 
     def start(self) -> subprocess.Popen[str]:
         command = [*COMMAND, "sweep", str(self.file)]
