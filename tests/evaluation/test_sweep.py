@@ -19,7 +19,7 @@ from livek12.core.scoring import Row
 from livek12.evaluation.sweep.plan import read_plan
 from livek12.evaluation.sweep.slurm import scripts
 from tests.endpoint import oracle_at
-from tests.scripts.command import COMMAND, ROOT, Ended, livek12, livek12_here
+from tests.scripts.command import COMMAND, ROOT, Ended, livek12_here
 
 TASKS = ["livek12_text_only_en", "cfe_text"]
 QUESTIONS = 15
