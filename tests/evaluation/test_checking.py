@@ -29,7 +29,7 @@ from livek12.evaluation.task_data import reload_task_data
 from tests.evaluation.test_site import TASK, asked, made, read, simple
 from tests.scripts.command import livek12_here
 
-MUTATIONS = 160
+MUTATIONS = 100
 OTHER = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 UNREAD = (".lock", ".in-use", ".claims-")
 """Files that no number is made of, and that no reader of a finished run opens."""

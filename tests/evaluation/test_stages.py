@@ -30,7 +30,7 @@ from tests.engines.helpers import children, command_of, gone
 from tests.engines.scripted_server import Json, Reply, serving
 from tests.evaluation.test_judge_models import replying
 from tests.judges.llm.judge_server import JudgeScript, says, text_of
-from tests.scripts.command import COMMAND, Ended, livek12, livek12_here
+from tests.scripts.command import COMMAND, Ended, livek12_here
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +111,7 @@ def test_marking_runs_beside_the_asking_and_comes_to_the_same(judge: str, data: 
 
     script = Both(gate)
     with serving(script) as address:
-        ended = livek12(*arguments(address, data, overlap, "--no-cache", "--stages", "overlap", judge=judge))
+        ended = livek12_here(*arguments(address, data, overlap, "--no-cache", "--stages", "overlap", judge=judge))
         assert (ended.code, ended.errors) == (0, []), ended.err
         assert marked.is_set()
         script.gate = lambda: None
@@ -138,7 +138,7 @@ def spent(ended: Ended) -> str:
 def test_killed_at_any_moment_of_both_stages_it_goes_on(data: Path, tmp_path: Path) -> None:
     rough, calm = tmp_path / "rough", tmp_path / "calm"
     with serving(Both()) as address:
-        assert livek12(*arguments(address, data, calm, "--stages", "turn")).code == 0
+        assert livek12_here(*arguments(address, data, calm, "--stages", "turn")).code == 0
         total = stored(calm, "responses")
         how = [str(word) for word in arguments(address, data, rough, "--stages", "overlap")]
         for stem, target in (("verdicts", 1), ("responses", total // 2), ("verdicts", total // 2)):
@@ -150,7 +150,7 @@ def test_killed_at_any_moment_of_both_stages_it_goes_on(data: Path, tmp_path: Pa
             child.kill()
             child.wait()
             until(lambda left=left: all(map(gone, left)))  # type: ignore[misc]
-        ended = livek12(*how)
+        ended = livek12_here(*how)
     assert ended.code == 0, ended.err
     for stem in ("responses", "verdicts"):
         assert set(Counter(json.dumps(line["key"]) for line in lines(rough, stem)).values()) == {1}
@@ -298,7 +298,7 @@ def test_local_judges_take_turns_and_say_the_same(
     data: Path, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = "one eye two"
-    run = recorded(data, tmp_path / "run", "kmmmu,livek12_text_only")  # with pictures, which two of them cannot see
+    run = recorded(data, tmp_path / "run", "kmmmu,livek12_text_only_en")  # with pictures, which two of them cannot see
     together = RunFolder(shutil.copytree(run.path, tmp_path / "together"))
     who = ["--judge", panel(models, names, tmp_path)]
     monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path / "cache"))
@@ -324,7 +324,7 @@ def test_without_a_cache_turns_are_taken_too_and_nothing_is_remembered(
     data: Path, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path / "cache"))
-    run = recorded(data, tmp_path / "run", "livek12_text_only")
+    run = recorded(data, tmp_path / "run", "livek12_text_only_en")
     who = ["--judge", panel(models, "one two", tmp_path)]
     for sessions in (2, 4):
         ended = livek12_here("judge", run.path, *who, "--no-cache", "--no-audit", "--again")

@@ -19,7 +19,7 @@ from livek12.core.scoring import Row
 from livek12.evaluation.sweep.plan import read_plan
 from livek12.evaluation.sweep.slurm import scripts
 from tests.endpoint import oracle_at
-from tests.scripts.command import COMMAND, ROOT, Ended, livek12, livek12_here
+from tests.scripts.command import COMMAND, ROOT, Ended, livek12_here
 
 TASKS = ["livek12_text_only_en", "cfe_text"]
 QUESTIONS = 15
@@ -49,7 +49,7 @@ class Sweeping:
         self.file.write_text(yaml.safe_dump(self.said))
 
     def run(self, *options: str) -> Ended:
-        return livek12("sweep", self.file, *options)
+        return livek12_here("sweep", self.file, *options)
 
     def start(self) -> subprocess.Popen[str]:
         command = [*COMMAND, "sweep", str(self.file)]

@@ -36,7 +36,7 @@ def verifier() -> Iterator[Verifier]:
 
 def test_batches_say_what_a_calm_process_says() -> None:
     rows = step()
-    with Verifier(workers=3) as verifier:
+    with Verifier(workers=2) as verifier:
         assert verifier.batch(rows) == calm()
         assert verifier.batch(rows[::-1])[::-1] == calm()
     assert {found.decision for found in calm()} == {"accept", "reject", "undecided"}

@@ -38,8 +38,8 @@ EXAMS = {
     "kmmmu": "sample_data",
     "livek12": "odd_data",
 }
-LIMIT, TRIALS = 10, 2
-SIMPLE = 6
+LIMIT, TRIALS = 6, 2
+SIMPLE = 4
 """How many questions the simple model is asked: it differs from the chat model in where pictures stand."""
 LOST = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Connection error."
 

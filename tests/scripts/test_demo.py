@@ -99,7 +99,7 @@ def test_the_demo_asks_what_it_can_see_and_ends_briefly(tokens: int, cache: Path
     assert (tmp_path / "demo" / "site" / "data" / "runs" / "short.js").is_file()
     assert len(lines) <= 11
     _again(args, tmp_path, lines)
-    assert livek12("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
+    assert livek12_here("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
 
 
 def _again(args: tuple[object, ...], folder: Path, lines: list[str]) -> None:
