@@ -276,20 +276,22 @@ def attack(name: str, command: Command, room: Path, seconds: float, seed: int = 
     """All faults on a command, in an order by the seed, as long as there is time."""
     tried, until, began = Tried(name), time.monotonic() + seconds, time.monotonic()
 
-    def trial(kind: str, call: int) -> tuple[Ended, Ended, Any, Any]:
-        place = room / "place"
+    place = room / "place"
+
+    def fresh() -> list[object]:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         command.prepare(place)
-        words = command.words(place)
+        return command.words(place)
+
+    def trial(kind: str, call: int) -> tuple[Ended, Ended, Any, Any]:
+        words = fresh()
         ended = forked(words, place, kind, call)
         faulty = _stated(command, place)
         again = forked(words, place)
         return ended, again, faulty, _stated(command, place)
 
-    (room / "place").mkdir()
-    command.prepare(room / "place")
-    livek12_here(*command.words(room / "place"))  # imports what all forks need
+    livek12_here(*fresh())  # imports what all forks need
     before, _, calm, _ = trial("", 0)
     if before.code not in (0, 1):
         tried.failures.append(f"does not run: {before}")
