@@ -411,7 +411,7 @@ def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(file) as parquet:
             yield parquet
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise UserError(unread_parquet(file, error)) from None
 
 

@@ -143,6 +143,8 @@ def test_workflows_pin_their_actions_and_run_on_every_supported_python() -> None
     assert len(used) > 5 and not loose
     versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
     assert f"python: {json.dumps(versions)}" in workflows["test.yml"]
+    assert "pip-audit --requirement constraints.txt" in workflows["test.yml"]
+    assert "cyclonedx-py environment" in workflows["release.yml"] and "id-token: write" in workflows["release.yml"]
 
 
 def test_no_file_names_this_machine_or_a_registry() -> None:

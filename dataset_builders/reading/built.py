@@ -71,7 +71,7 @@ def _members(tables: Tables) -> dict[tuple[str, str], list[str]]:
         for file in (file for files in splits.values() for file in files if table != PAGES):
             try:
                 columns = pq.read_table(file, columns=["benchmark", "id"], partitioning=None).to_pydict()
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeError) as error:
                 raise UserError(unread_parquet(file, error)) from None
             for key in zip(columns["benchmark"], columns["id"], strict=True):
                 members.setdefault(key, []).append(table)

@@ -154,7 +154,7 @@ def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
             if file.stat().st_size > MOST_BYTES:
                 raise UserError(f"{file}: larger than {MOST_BYTES >> 10} KiB: no map of keys")
             names = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
             raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
     if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
         raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")

@@ -432,7 +432,7 @@ def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
                         log.skip(where, None, data)
                     else:
                         yield data, where, {}, False
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         log.skip(f"{name}:{number + 1}", None, f"damaged Parquet ({error}); cannot be read from here on")
 
 

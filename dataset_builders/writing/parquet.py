@@ -291,5 +291,5 @@ def _rows_in(file: Path) -> int:
 
     try:
         return int(pq.read_metadata(file).num_rows)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise UserError(f"{file}: damaged or not Parquet ({why(error)}); fetch it again") from None

@@ -153,7 +153,7 @@ class _Validator:
                     except UserError as error:  # of a benchmark that is not known here
                         self._say(where, error)
                     yield where, parsed
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             self._say(name, f"damaged or not Parquet ({error}); build or fetch it again")
         if astray and _SPLIT.fullmatch(split):
             self._say(name, f"{len(astray)} rows are not of split {split}; the first: {astray[0]}")

@@ -100,7 +100,7 @@ def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Ma
         with pq.ParquetFile(log) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns)):
                 yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise UserError(f"{log}: damaged or not Parquet ({' '.join(str(error).split())[:200]})") from None
 
 

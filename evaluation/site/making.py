@@ -469,7 +469,7 @@ def read_models(file: Path) -> dict[str, KnownModel]:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
     if content is None:
         raise UserError(f"{file}: states no model; see docs/site.md")

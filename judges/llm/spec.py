@@ -249,7 +249,7 @@ def read_panel_file(path: Path, engine: str = "auto", shared: Mapping[str, Any] 
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is not YAML: {' '.join(str(error).split())[:200]}") from error
     if not isinstance(content, dict) or not isinstance(content.get("judges"), list) or not content["judges"]:
         raise UserError(f"{path}: needs a list of judges")

@@ -198,7 +198,7 @@ class ExpressionReader(Cursor, ABC):
                     node = ["div", node[1], times(node[2], self.power())]
                     factors[-1] = (factors[-1][0], node)
                     continue
-                if self.is_op("{") and self.tokens[self.at + 1 : self.at + 2][0].text in _SIGNS:
+                if self.is_op("{") and any(token.text in _SIGNS for token in self.tokens[self.at + 1 : self.at + 2]):
                     raise Unparsable("a sign at the begin of a group")
                 fraction = self.peek().text == "frac"
                 right = self.power()

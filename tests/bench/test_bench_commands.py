@@ -25,6 +25,7 @@ CALLS = {
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
+ELSEWHERE |= {"fuzz": "test_fuzz.py"}
 PARTS = {
     "common",
     "counting",

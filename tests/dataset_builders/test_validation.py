@@ -239,3 +239,14 @@ def test_not_a_data_set(tmp_path: Path) -> None:
         validate(tmp_path)
     with pytest.raises(UserError, match="no such folder"):
         validate(tmp_path / "none")
+
+
+def test_a_table_whose_name_is_no_utf_8_costs_a_line(tmp_path: Path) -> None:
+    from livek12.dataset_builders import validate as check
+
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "\udcff").write_bytes(b"")
+    (tmp_path / "README.md").write_text(
+        "---\nconfigs:\n- config_name: text_only\n  data_files:\n  - split: en\n    path: t/*\n---\n"
+    )
+    assert any("damaged or not Parquet" in problem for problem in check(tmp_path))

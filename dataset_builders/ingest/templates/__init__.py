@@ -155,9 +155,9 @@ def _parse(data: bytes, where: str) -> Template:
         if not isinstance(raw, dict):
             raise UserError(f"{where}: is no template: it needs name, language, layout, types and fields")
         return Template.model_validate(raw)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{where}: is not YAML: {one_line(error, 160)}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "template"
         raise UserError(f"{where}: {place}: {one_line(first['msg'], 160)}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{where}: is not YAML: {one_line(error, 160)}") from None

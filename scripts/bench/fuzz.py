@@ -1,0 +1,131 @@
+"""Coverage-guided fuzzing of readers of foreign text, by atheris (`pip install atheris`).
+
+`python scripts/bench/fuzz.py READER CORPUS [libFuzzer's flags, such as -max_total_time=600 -timeout=10]`. A reader may
+refuse a text by its own error; any other exception, and a text that takes longer, ends the run and is stored. Each
+becomes a row of tests/bench/test_fuzz.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from livek12.core.errors import UserError
+from livek12.core.records import Option, Question
+
+
+def latex(data: bytes) -> None:
+    """Formulas of answers."""
+    from livek12.judges.rules.latex import parse
+    from livek12.judges.rules.tokens import Unparsable
+
+    with contextlib.suppress(Unparsable):
+        parse(_text(data))
+
+
+def second_reader(data: bytes) -> None:
+    """Formulas that the first reader refuses."""
+    from livek12.judges.rules.second_trees import second_reading
+    from livek12.judges.rules.tokens import Unparsable
+
+    with contextlib.suppress(Unparsable):
+        second_reading(_text(data))
+
+
+@cache
+def _questions() -> list[Question]:
+    common: dict[str, Any] = {
+        "id": "q",
+        "benchmark": "livek12",
+        "language": "en",
+        "subject": "math",
+        "question": "Which?",
+    }
+    options = [Option(label=label, text=f"option {label}") for label in "ABCD"]
+    return [
+        Question(**common, question_type="single_choice", options=options, answer=["B"]),
+        Question(**common, question_type="fill_in_blank", answer=["1/2", "x^2"]),
+    ]
+
+
+def claims(data: bytes) -> None:
+    """Answers in responses."""
+    from livek12.tasks.extraction import extract
+
+    for question in _questions():
+        extract(_text(data), question, None)
+
+
+def markup(data: bytes) -> None:
+    """Text of pages."""
+    from livek12.report.markup import render, render_answer
+
+    render(_text(data))
+    render_answer(_text(data))
+
+
+def rows(data: bytes) -> None:
+    """Rows to judge, and replies of models."""
+    from livek12.core.replies import parse_object
+    from livek12.evaluation.pairs import BadPair, read_pair
+
+    for read in (lambda: read_pair(data, None), lambda: parse_object(_text(data))):
+        with contextlib.suppress(BadPair, ValueError):
+            read()
+
+
+def logs(data: bytes) -> None:
+    """Logs of other harnesses; the first byte chooses which."""
+    from livek12.evaluation.logs import READERS, entries
+
+    names = sorted(READERS)
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(data[1:])
+        file.flush()
+        try:
+            for _ in entries(names[data[0] % len(names)] if data else names[0], Path(file.name)):
+                pass
+        except UserError:
+            pass
+
+
+def packed(data: bytes) -> None:
+    """Packed runs."""
+    from livek12.core.packed import PackedLines
+
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        file.write(data)
+        file.flush()
+        try:
+            for _ in PackedLines(Path(file.name)).named():
+                pass
+        except UserError:
+            pass
+
+
+READERS: dict[str, Callable[[bytes], None]] = {
+    reader.__name__: reader for reader in (latex, second_reader, claims, markup, rows, logs, packed)
+}
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def main() -> None:
+    """Runs until the time is over or a text breaks a reader."""
+    import atheris
+
+    with atheris.instrument_imports(include=["livek12"]):
+        READERS[sys.argv[1]](b"1")
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], READERS[sys.argv[1]])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
