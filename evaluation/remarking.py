@@ -50,7 +50,7 @@ def _points(bounds: Bounds) -> str:
 
 @dataclass(frozen=True)
 class Remarking:
-    """The outcome of new keys: moved marks, answers that moved by question, and answers that are still open."""
+    """Marks, moved answers by question, and open answers."""
 
     marks: list[MovedMark]
     questions: dict[str, int]
@@ -69,11 +69,7 @@ class Remarking:
 
 
 def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[str]) -> None:
-    """Refuses runs that hold none of these questions, or other key versions.
-
-    Raises:
-        UserError: says which.
-    """
+    """Refuses runs that hold none of these questions, or other key versions."""
     for path in runs:
         folder = RunFolder.open(path, warn)
         if not {id for _, id in folder.asked()} & {*ids}:
