@@ -1,4 +1,4 @@
-"""Exam day: the steps from a paper to a site, with a state and a clock in one file.
+"""Exam day: the steps from a paper to a site, with state and clock in one file.
 
 Contract: each step can be repeated. Questions are frozen before they are asked, responses sealed before the key is
 read; both hashes are checked at every call, and a difference ends it.

@@ -65,7 +65,7 @@ def amend(
 def change(
     data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
 ) -> None:
-    """Makes the next key version of a data set and marks the runs by it; the same call again changes nothing."""
+    """Makes the next key version and marks the runs by it; may be repeated."""
     from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.key_changes import key_questions, key_version, read_key
     from livek12.dataset_builders.writing.new_keys import put_keys
