@@ -1,8 +1,7 @@
 """Key versions: answer keys that came or changed after a data set was built, in `keys.jsonl` of data sets and runs.
 
-Contract: one line a version, numbered from 1, never changed later; each change states the key before it. A version does
-not change what is asked: a run's data set is identified by its first keys. A verdict names the version of its
-question's key and counts for no other (`Verdict.keys`).
+Contract: one line a version, from 1, never changed; each change states the key before it. What is asked, and its
+identity, are those of the first keys. A verdict counts for one version of its question's key (`Verdict.keys`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ KEYS_FILE = "keys.jsonl"
 
 
 class QuestionKey(Record):
-    """The key of a question, and the type that depends on it."""
+    """A key, and the type that depends on it."""
 
     answer: list[str]
     question_type: QuestionType
@@ -47,7 +46,7 @@ class KeyChange(Record):
 
 
 class KeyVersion(Record):
-    """Line of keys.jsonl; `source` names the key's file, `sha256` is of its bytes, `reason` is "" for first keys."""
+    """Line of keys.jsonl; `sha256` is of the key's file, `reason` is "" for first keys."""
 
     number: int
     at: str

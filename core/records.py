@@ -270,6 +270,7 @@ State = Literal["graded", "no_answer", "ungraded", "failed", "unsupported"]
 UNSPLIT = "unsplit"
 """`finish_reason` of a response that holds a whole sheet, since the question's part of it is unclear."""
 NO_KEY = "no key yet"
+"""Stands for who decides a part, where the question has no key."""
 UNMARKED = "none"
 """The judge of a response that nobody has marked yet."""
 

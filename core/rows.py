@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from livek12.core.records import UNMARKED, Failure, Question, Response, State, Verdict
+from livek12.core.records import NO_KEY, UNMARKED, Failure, Question, Response, State, Verdict
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ def row_of(
 def fits(verdict: Verdict, response: Response) -> bool:
     """Tells whether the verdict is on this very response."""
     return verdict.response_sha256 in (None, response.sha256)
+
+
+def lacks_key(verdict: Verdict) -> bool:
+    """Tells whether an answer waits for a key."""
+    return any(part.decided_by == NO_KEY for part in verdict.parts)
 
 
 def _unmarked(question: Question, response: Response) -> Verdict:

@@ -66,8 +66,8 @@ def read_key(questions: Sequence[Question], file: Path | None, typed: Sequence[s
         draft = keyed(drafts[question.id], Entry(0, answer), "typed")
         kept = QuestionKey(answer=draft.answer or [answer], question_type=draft.question_type)
         reading.keys[question.id] = kept
-    said = {f"question {drafts[id].number}:" for id in reading.keys}
-    reading.problems = [line for line in reading.problems if not any(map(line.startswith, said))]
+    settled = {f"question {drafts[id].number}:" for id in reading.keys}
+    reading.problems = [line for line in reading.problems if not any(map(line.startswith, settled))]
     return reading
 
 
@@ -104,10 +104,10 @@ def _draft(question: Question) -> Any:
 def key_version(
     folder: Path, reading: KeyReading, questions: Sequence[Question], by: str, source: str, reason: str = ""
 ) -> KeyVersion | None:
-    """The version that these keys make; None if every question has its key already.
+    """The version that these keys make; None without a change.
 
     Raises:
-        UserError: without a reason, a question has another key already.
+        UserError: changed keys without a reason.
     """
     by_id = {question.id: question for question in questions}
     changes = [

@@ -24,7 +24,7 @@ _Answer = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class MovedMark:
-    """A run's points in one task before and after (from and to while some are open), and its rank among the runs."""
+    """Points of a run in a task before and after, and its rank among the runs."""
 
     run: str
     task: str
@@ -50,7 +50,7 @@ def _points(bounds: Bounds) -> str:
 
 @dataclass(frozen=True)
 class Remarking:
-    """The outcome of new keys: moved marks, answers that moved by question, and answers that are still open."""
+    """Marks, moved answers by question, and open answers."""
 
     marks: list[MovedMark]
     questions: dict[str, int]
@@ -69,11 +69,7 @@ class Remarking:
 
 
 def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[str]) -> None:
-    """Refuses runs that hold none of these questions, or other key versions.
-
-    Raises:
-        UserError: says which.
-    """
+    """Refuses runs that hold none of these questions, or other key versions."""
     for path in runs:
         folder = RunFolder.open(path, warn)
         if not {id for _, id in folder.asked()} & {*ids}:
@@ -84,7 +80,7 @@ def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[st
 
 
 def mark_again(runs: Sequence[Path], book: KeyBook) -> Remarking:
-    """Gives runs the newest keys, marks their answers to changed questions by the rules, and writes their reports."""
+    """Gives runs the newest keys, marks what they change by the rules, and writes reports."""
     names = run_names(runs)
     before = {name: _marks(path) for name, path in names.items()}
     for path in names.values():

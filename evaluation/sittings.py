@@ -30,7 +30,7 @@ def pieces_of(task: Task, run: RunFolder) -> dict[str, int]:
 def sitting_curve(
     names: tuple[str, str], task: Task, run: RunFolder, sheet: Outcomes, alone: Outcomes, profile: Profile
 ) -> SittingCurve | None:
-    """Marks by position, with paired intervals; `names` are those of the task and its base. None without pairs."""
+    """Marks by position; `names` are those of task and base. None without pairs."""
     places, shared = pieces_of(task, run), {question.id for question in alone.asked()}
     positions = []
     for piece in range(PIECES):
@@ -60,6 +60,6 @@ def _is_in(ids: set[str], question: SlimQuestion) -> bool:
 
 
 def _share(outcomes: Outcomes) -> list[float]:
-    """Mean share of the points, with what is open as 0 and as full."""
+    """Mean shares of the points, least and most."""
     low, high = outcomes.findings.share[outcomes.finding].mean(axis=0).tolist()
     return [low, high]

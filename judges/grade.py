@@ -79,8 +79,9 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
     """Marks one response by its `answers`, one a part."""
     parts = parts_of(question)
     given = [answer if answer.strip() else None for answer in answers]
-    if not question.has_key and not (any(given) and question.question_type in READER_TYPES):
-        return total(question, key, [], config, state="ungraded", reason=NO_KEY)
+    if not question.has_key:
+        waiting = _verdict(GradedPart(gold=""), "\n".join(filter(None, given)) or None, undecided(NO_KEY, "no key"))
+        return total(question, key, [waiting], config)
     if not any(given):
         nothing = [_verdict(part, None, Decision("reject", 0.0, "extraction", "no answer")) for part in parts]
         return total(question, key, nothing, config, state="no_answer", reason="no answer was found")
@@ -89,7 +90,7 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
         verdict = _verdict(part, "\n".join(filter(None, given)), undecided(RULES, "needs a reader"))
         return total(question, key, [verdict], config)
     if not parts:
-        return total(question, key, [], config, state="ungraded", reason=NO_KEY)
+        return total(question, key, [], config, state="ungraded", reason="no key")
     aligned = align(question, parts, given)
     if aligned is None:
         doubt = undecided(RULES, _counted("answer", len(given), len(parts)))

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
 from livek12.core.records import NO_KEY, PartVerdict
+from livek12.core.rows import lacks_key
 from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import Scale, metric_of
@@ -27,6 +28,7 @@ DECIDERS = {
     "choice": "the rule for choices",
     "extraction": "nobody: no answer was found",
     "llm": "a judge model",
+    NO_KEY: "nobody: there is no key yet",
     "number": "the rule for numbers",
     "panel": "a panel of judge models",
     "refusal": "the rule for answers that are none",
@@ -138,7 +140,7 @@ def mark_of(row: Row) -> ShownMark:
     low, high = (verdict.low, verdict.high) if verdict else (0.0, of)
     if row.state in UNDECIDED or low != high:
         word = STATE_WORDS[row.state] if row.state in UNDECIDED else "ungraded in part"
-        word = NO_KEY if row.state == "ungraded" and not row.question.has_key else word
+        word = NO_KEY if verdict and lacks_key(verdict) else word
         return ShownMark("open", f"{points(low)}–{points(high)} / {points(of)}", word, low, high, of)
     kind: Kind = "full" if low >= of else "wrong" if low <= 0 else "part"
     word = STATE_WORDS["no_answer"] if row.state == "no_answer" else ""

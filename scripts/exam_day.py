@@ -1,7 +1,7 @@
-"""Exam day: the steps from a paper to a site, with a state and a clock in one file.
+"""Exam day: the steps from a paper to a site, with state and clock in one file.
 
-Contract: every step can be repeated; a killed one is done again. The questions are frozen before they are asked, the
-responses sealed before the key is read; both hashes are checked at every later step, and a difference ends it.
+Contract: each step can be repeated. Questions are frozen before they are asked, responses sealed before the key is
+read; both hashes are checked at every call, and a difference ends it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MACHINE = "livek12 exam-day"
 
 
 class ClockRow(Record):
-    """One stretch of work; without an end it was killed."""
+    """Stretch of work; without an end it was killed."""
 
     step: str
     by: Literal["machine", "person"]
@@ -39,7 +39,7 @@ class ClockRow(Record):
 
 
 class Frozen(Record):
-    """The exam as asked: a hash of its questions (with the keys that the paper prints) and page images."""
+    """Hash of the questions, with printed keys, and page images."""
 
     at: str
     sha256: str
@@ -48,7 +48,7 @@ class Frozen(Record):
 
 
 class Sealed(Record):
-    """Hashes of all responses of each run, and of these hashes."""
+    """Hashes of each run's responses, and of these."""
 
     at: str
     sha256: str
@@ -56,7 +56,7 @@ class Sealed(Record):
 
 
 class KeyArrival(Record):
-    """When the first key was read."""
+    """Time of the first key."""
 
     at: str
     source: str
@@ -112,7 +112,7 @@ class ExamFolder:
             self.put(clock=[*self.state.clock, ClockRow(step=step, by="person", began=now())])
 
     def end_person(self, step: str, last: str) -> None:
-        """Ends a begun step at the time of the person's last decision."""
+        """Ends it at the last decision."""
         for place, row in enumerate(self.state.clock):
             if (row.step, row.by, row.ended) == (step, "person", None) and last:
                 seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(row.began)).total_seconds()
@@ -137,10 +137,7 @@ def ingest_papers(folder: ExamFolder, pdfs: Sequence[Path], language: str, licen
 
 
 def accept_undoubted(folder: ExamFolder) -> list[str]:
-    """Ids that wait for a person; with none, all other questions are accepted.
-
-    A missing key is no doubt here.
-    """
+    """Ids that wait for a person (not for want of a key); without any, all others are accepted."""
     from livek12.dataset_builders.review.store import ReviewStore
 
     with ReviewStore(folder.paper) as store:
@@ -157,7 +154,7 @@ def accept_undoubted(folder: ExamFolder) -> list[str]:
 
 
 def freeze(folder: ExamFolder) -> None:
-    """Builds the data set of the accepted questions and notes its hash."""
+    """Builds the data set and notes its hash."""
     from livek12.dataset_builders import build
     from livek12.dataset_builders.review.export import export
     from livek12.dataset_builders.review.store import ReviewStore
@@ -184,11 +181,7 @@ def _frozen_hash(data: Path) -> tuple[str, list[Question]]:
 
 
 def check_frozen(folder: ExamFolder) -> None:
-    """Refuses questions or responses that changed since.
-
-    Raises:
-        UserError: says which.
-    """
+    """Refuses changed questions or responses."""
     state = folder.state
     if state.frozen and _frozen_hash(folder.data)[0] != state.frozen.sha256:
         raise UserError(f"{folder.data}: is not the exam that was frozen at {state.frozen.at}; put it back")
@@ -206,7 +199,7 @@ def _responses_hash(run: Path) -> str:
 
 
 def plan_sweep(folder: ExamFolder, models: Path) -> None:
-    """Writes the sweep of these models on the frozen exam."""
+    """Writes the sweep on the frozen exam."""
     from livek12.evaluation.sweep.plan import sweep_values
 
     places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
@@ -223,7 +216,7 @@ def seal(folder: ExamFolder, runs: Sequence[Path]) -> None:
 
 
 def commit(folder: ExamFolder) -> None:
-    """Writes commitment.json, to be published where it gets a date."""
+    """Writes commitment.json."""
     state = folder.state
     content = {"papers": state.papers, **state.model_dump(include={"frozen", "sealed"}, exclude_none=True)}
     write_atomically(folder.root / "commitment.json", json.dumps(content, ensure_ascii=False, indent=1) + "\n")

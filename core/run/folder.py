@@ -211,7 +211,7 @@ class RunFolder:
         return self._book
 
     def take_keys(self, book: KeyBook) -> bool:
-        """Takes over the newer key versions of the run's data set; false if there are none."""
+        """Takes over newer key versions of the data set; false without any."""
         own = read_keys(self.path)
         if own.extends(book):
             return False

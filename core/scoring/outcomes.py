@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overlo
 
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
-from livek12.core.rows import Row
+from livek12.core.rows import Row, lacks_key
 from livek12.core.scoring.formulas import Answers, Presence, Steps, presence_bounds, step_bounds
 from livek12.core.scoring.schema import (
     STATES,
@@ -177,7 +177,7 @@ def finding_of(row: Row) -> AnswerFinding:
         variables=variable_bounds(row),
         presence=(process.cie, process.lae, process.dre) if process else None,
         steps=steps_of(process) if process else None,
-        judged_by=_judged_by(row.verdict, row.question) if row.verdict else None,
+        judged_by=_judged_by(row.verdict) if row.verdict else None,
         stages=tuple("undecided" if part.decision == "undecided" else part.decided_by for part in parts),
     )
 
@@ -245,8 +245,8 @@ def ending_of(finish_reason: str | None) -> Ending:
     return "unknown" if finish_reason is None else "truncated" if finish_reason == "length" else "whole"
 
 
-def _judged_by(verdict: Verdict, question: Question) -> Judges:
-    if verdict.state == "ungraded" and not question.has_key:
+def _judged_by(verdict: Verdict) -> Judges:
+    if lacks_key(verdict):
         return "keyless"
     return "nobody" if verdict.judge == UNMARKED else "models" if verdict.by_models else "rules"
 

@@ -347,10 +347,7 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    """Refuses a folder of something else.
-
-    Before the first build, and after a killed one, it holds at most empty folders and an exam day's page.
-    """
+    """Refuses a folder of something else; before the first build it holds at most an exam day's page."""
     foreign = f"{out}: holds something else than a site; choose an empty folder"
     if out.exists() and not out.is_dir():
         raise UserError(foreign)

@@ -102,14 +102,15 @@ def _mark(folder: ExamFolder, files: list[str], typed: list[str]) -> None:
     from livek12.scripts import exam_day as day
     from livek12.scripts.commands import keys
 
-    if folder.state.key is None:
-        folder.put(key=day.KeyArrival(at=day.now(), source=", ".join([*files, *(["typed"] if typed else [])])))
+    arrival = day.KeyArrival(at=day.now(), source=", ".join([*files, *(["typed"] if typed else [])]))
     with folder.timed("mark"):
         for text in files:
             paper, _, file = text.rpartition("=")
             keys.change(folder.data, _runs(folder), Path(file), [], paper, "", "", as_json=False)
         if typed:
             keys.change(folder.data, _runs(folder), None, typed, "", "", "", as_json=False)
+    if folder.state.key is None:
+        folder.put(key=arrival)
 
 
 def _site(folder: ExamFolder, rights: Path | None) -> None:

@@ -65,8 +65,8 @@ def amend(
 def change(
     data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
 ) -> None:
-    """Makes the next key version of a data set and marks the runs by it; the same call again changes nothing."""
-    from livek12.core.key_versions import KeyBook, read_keys
+    """Makes the next key version and marks the runs by it; may be repeated."""
+    from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.key_changes import key_questions, key_version, read_key
     from livek12.dataset_builders.writing.new_keys import put_keys
     from livek12.evaluation.remarking import check_runs, mark_again
@@ -79,7 +79,7 @@ def change(
     source = file.name if file is not None else "typed"
     version = key_version(data, reading, questions, by or user_name(), source, reason)
     book = read_keys(data)
-    next_book = book if version is None else KeyBook((*book.versions, version))
+    next_book = book if version is None else book.with_version(version)
     check_runs(runs, data, next_book, [question.id for question in questions])
     if version is not None:
         put_keys(data, version)

@@ -46,7 +46,7 @@ def sweep(
     else:
         if not report and work(plan):
             return
-        finish(plan, as_json)
+        _finish(plan, as_json)
 
 
 def work(plan: SweepPlan) -> bool:
@@ -81,8 +81,7 @@ def work(plan: SweepPlan) -> bool:
     return False
 
 
-def finish(plan: SweepPlan, as_json: bool) -> None:
-    """Reports the runs; exit code 1 while something is missing."""
+def _finish(plan: SweepPlan, as_json: bool) -> None:
     from livek12.evaluation.sweep.report import write_report
     from livek12.evaluation.sweep.status import find, look
     from livek12.report.compared import print_comparison

@@ -152,8 +152,8 @@ def _exam_marks(task: str = "", data: str = "", judge: str = "rules", audit: boo
 
 def _exam_metrics() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        told = [scored.score.metadata or {} for scored in scores]
-        return totals([_row(each) for metadata in told for each in metadata.get("sheet", [metadata])])
+        samples = [scored.score.metadata or {} for scored in scores]
+        return totals([_row(each) for metadata in samples for each in metadata.get("sheet", [metadata])])
 
     return compute
 
@@ -182,7 +182,7 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
 
 
 def sheet_score(scores: Sequence[Score]) -> Score:
-    """The scores of a sheet's questions as one: their mean, and their points over all points."""
+    """The scores of a sheet as one."""
     metadata = [score.metadata or {} for score in scores]
     worth = [each["verdict"]["max_points"] for each in metadata]
     shares = [float(score.as_dict()["score"]) for score in scores]
