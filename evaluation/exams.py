@@ -30,8 +30,8 @@ def take_exams(run: RunFolder, data: str) -> None:
     try:
         if not (exams := load_exams(data)):
             return
-        asked = {(question.benchmark, question.id) for _, question in run.each_question()}
-        exams = [exam for exam in exams if not asked.isdisjoint((exam.benchmark, id) for id in exam.ids)]
+        questions = {(question.benchmark, question.id) for _, question in run.each_question()}
+        exams = [exam for exam in exams if not questions.isdisjoint((exam.benchmark, id) for id in exam.ids)]
         file, content = run.path / EXAMS, written(exams)
         if exams and not (file.is_file() and file.read_bytes() == content.encode()):
             write_summed(file, content)

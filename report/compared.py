@@ -354,9 +354,11 @@ def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:
     """The available metrics of each task of one run."""
     blocks = []
     for task, report in tasks.items():
-        known = {metric: estimate for metric, estimate in report["metrics"].items() if estimate["low"] is not None}
-        written = [shown(metric, estimate) for metric, estimate in known.items()]
-        names = Column(clean(model), [in_words(metric) + (" %" if is_share(metric) else "") for metric in known], False)
+        estimates = {metric: estimate for metric, estimate in report["metrics"].items() if estimate["low"] is not None}
+        written = [shown(metric, estimate) for metric, estimate in estimates.items()]
+        names = Column(
+            clean(model), [in_words(metric) + (" %" if is_share(metric) else "") for metric in estimates], False
+        )
         ends = Column(interval_heading(written, "95 %"), [each.ci for each in written])
         blocks += [f"## {_escaped(task)}", _markdown_table([names, Column("", [each.text for each in written]), ends])]
     return "\n\n".join(blocks)

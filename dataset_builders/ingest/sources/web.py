@@ -62,8 +62,8 @@ def decoded(path: Path) -> str:
     data = path.read_bytes()
     if len(data) > MAX_FILE:
         raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
-    said = _CHARSET.search(data[:2048])
-    for encoding in ("utf-8-sig", said[1].decode() if said else "utf-8", "gb18030"):
+    charset = _CHARSET.search(data[:2048])
+    for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
         try:
             text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
         except (UnicodeDecodeError, LookupError):
