@@ -96,11 +96,11 @@ class Folder:
         before = self.paper(paper.paper_id)
         for name, image in pictures.items():
             write_atomically(self.root / "images" / name, image.bytes or b"", sync=False)
+        self.write_rows(paper)  # first: with its state a paper is done
         write_atomically(self.root / STATE / f"{paper.paper_id}.json", paper.model_dump_json(indent=1) + "\n")
         old = {figure.name for draft in before.drafts for figure in draft.figures} if before else set()
         old -= {figure.name for draft in paper.drafts for figure in draft.figures}
         remove_files(self.root / "images", [name for name in old if name == Path(name).name])
-        self.write_rows()
 
     def forget_pages(self, paper_id: str, beyond: int = 0) -> None:
         """Removes page pictures behind a number, as far as we wrote them or the paper's own file counts them."""
@@ -108,9 +108,11 @@ class Folder:
         numbers = range(beyond + 1, max(before.pages if before else 0, self._pages.get(paper_id, 0)) + 1)
         remove_files(self.root / "pages", [f"{paper_id}_{n}.{suffix}" for n in numbers for suffix in ("jpg", "png")])
 
-    def write_rows(self) -> None:
-        """Writes `questions.jsonl` from all papers."""
-        lines = [json.dumps(row, ensure_ascii=False) + "\n" for paper in self.papers() for row in rows(paper)]
+    def write_rows(self, new: IngestedPaper) -> None:
+        """Writes `questions.jsonl` from all papers, a new one among them."""
+        papers = {f"{paper.paper_id}.json": paper for paper in (*self.papers(), new)}
+        ordered = [papers[name] for name in sorted(papers)]
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for paper in ordered for row in rows(paper)]
         write_atomically(self.root / ROWS, "".join(lines))
 
     def _read(self, file: Path) -> IngestedPaper:

@@ -163,3 +163,18 @@ def test_hostile_text_is_text(tmp_path: Path) -> None:
     (question,) = read_source(reader.BUILDER, tmp_path, log)
     assert isinstance(question, Question) and not question.images and not log.skipped and not log.notes
     assert "<image>" not in question.question and "![" not in question.question
+
+
+def test_a_paper_whose_rows_were_not_written_is_not_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from livek12.dataset_builders.ingest.drafts import IngestedPaper
+
+    paper = IngestedPaper(paper_id="a", source="a.pdf", sha256="0", pages=1, language="en", template="t", made_by="x")
+
+    def fails(*_: Any) -> None:
+        raise UserError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "write_rows", fails)
+        with pytest.raises(UserError, match="no room"):
+            Folder(tmp_path).save(paper, {})
+    assert Folder(tmp_path).paper("a") is None
