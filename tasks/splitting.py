@@ -64,7 +64,7 @@ _RANGE = late(
     r"(?<![\w.])(?P<first>\d{1,3})[ \t]*(?:-|–|—|~|～|至|to)[ \t]*(?P<last>\d{1,3})[题번]?[ \t.:：、)]*"
     r"(?P<letters>(?:[A-H①-⑩][ \t,，、;；]*){2,})(?![\w.])"
 )
-_BEGUN = late(r"^\D{0,16}?(\d{1,3})(?![\d.,])", re.MULTILINE)
+_BEGUN = late(r"^(?:(?!\\boxed)\D){0,16}?(\d{1,3})(?![\d.,])", re.MULTILINE)
 """A number at the begin of a line: an answer may begin there whose heading was not recognised."""
 _SEPARATORS = late(r"[\s,，;；、|*_.。:：-]|第|题|번")
 _CELL_LABEL = late(r"[\s*_]*(?:第|문제|question|q|no\.?)?[ \t]*(\d{1,3})[ \t]*(?:[题번]|\.)?[\s*_]*", re.IGNORECASE)
