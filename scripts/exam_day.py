@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -66,6 +67,7 @@ class ExamState(Record):
     """Content of exam.json."""
 
     papers: list[str] = []
+    language: str = ""
     frozen: Frozen | None = None
     sealed: Sealed | None = None
     key: KeyArrival | None = None
@@ -166,6 +168,7 @@ def freeze(folder: ExamFolder) -> None:
         raise UserError(f"{folder.accepted}: {len(report.skipped)} questions cannot be asked: {report.skipped[0]}")
     digest, questions = _frozen_hash(folder.data)
     keyless = sum(not question.has_key for question in questions)
+    folder.put(language=Counter(question.language for question in questions).most_common(1)[0][0])
     folder.put(frozen=Frozen(at=now(), sha256=digest, questions=len(questions), keyless=keyless))
     commit(folder)
 
@@ -225,10 +228,12 @@ def commit(folder: ExamFolder) -> None:
 def write_page(folder: ExamFolder) -> None:
     """Writes the site's page of the exam."""
     from livek12.report.html import environment
+    from livek12.report.site.pages import words_in
 
     book, state = read_keys(folder.data), folder.state
     sums = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
-    page = environment().get_template("exam_day.html.j2").render(state=state, versions=book.versions, sums=sums)
+    shown = {"state": state, "versions": book.versions, "sums": sums, "words": words_in(state.language)}
+    page = environment().get_template("exam_day.html.j2").render(shown)
     make_subfolder(folder.root, folder.site.name)
     write_atomically(folder.site / PAGE, page)
     write_atomically(folder.site / STATE, (folder.root / STATE).read_bytes())

@@ -141,6 +141,14 @@ def write_front(
     store.file("index.html", page.encode("utf-8", "replace"))
 
 
+def words_in(language: str) -> dict[str, str]:
+    """Words by key, in English where the language has none."""
+    table = json.loads(asset("words.json"))
+    place = table["code"].index(language) if language in table["code"] else 0
+    own = next((row.words for row in languages() if row.code == language), {})
+    return {key: texts[place] for key, texts in table.items()} | dict(own)
+
+
 def words() -> str:
     """Script with the words by key and language."""
     table = json.loads(asset("words.json"))
