@@ -24,7 +24,6 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
-from livek12.core.question_types import kind_of
 from livek12.evaluation.workers import LINE_SECONDS, MarkPool, Reply, pair_pool
 
 if TYPE_CHECKING:
@@ -286,6 +285,8 @@ def _line(number: int, row: Row | tuple[Any, Any]) -> bytes:
 
 @cache
 def _warn_of_type(stated: str) -> None:
+    from livek12.core.question_types import kind_of
+
     if kind_of(stated) is None:
         _log.warning("question_type %r is not known: the type is guessed by options and key", stated)
 

@@ -133,6 +133,8 @@ def ingest_papers(folder: ExamFolder, pdfs: Sequence[Path], language: str, licen
     settings: dict[str, Any] = {"language": language or None, "licence": licence}
     with Progress("pages") as progress:
         outcome = ingest(pdfs, folder.paper, Options(**settings), progress.step, None, None)
+    if not outcome.papers:
+        raise UserError("; ".join(outcome.failed))
     write_report(folder.paper, outcome.papers, outcome.failed)
     folder.put(papers=[paper.source for paper in outcome.papers])
     return [*outcome.failed, *(line for paper in outcome.papers for line in paper.errors)]

@@ -36,7 +36,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "recorded responses": ("x.jsonl", lambda file: list(replay._lines(file))),
     "pairs": ("x.jsonl", lambda file: list(pair_file.numbered_lines(file))),
     "log": ("x.jsonl", lambda file: list(objects(file))),
-    "labels": ("x.jsonl", lambda file: list(labels._rows(file))),
+    "labels": ("x.jsonl", lambda file: list(labels.read_rows(file))),
 }
 
 

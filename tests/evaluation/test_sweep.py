@@ -132,6 +132,7 @@ def test_a_sweep_does_what_is_missing_and_reports_what_is_there(
     told = json.loads(compared.out)
     assert len(told.pop("variants")) == len(TASKS) * 3, "each pair of runs, axis by axis: sweeps leave this to compare"
     assert told.pop("usage"), "so are tokens a second and energy"
+    assert all(compared.pop("prompt_tokens") for compared in told["tasks"].values()), "and the tokens of a prompt"
     assert report["comparison"] == told
     for cell in report["cells"]:
         rows = rows_of(sweeping.out / cell["label"], cell["task"])

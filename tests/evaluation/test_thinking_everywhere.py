@@ -122,8 +122,8 @@ def by_inspect(verifier: Verifier, data: Path, folder: Path) -> list[bool]:
     (id,) = (document.id for document in exam.documents)
     with Jury(JudgeOptions(cache=False)) as jury:
         marks = InspectScorer(exam, jury)
-        said = (marks.response(ModelOutput.from_content("m", text), id, 0, "m") for text in TEXTS)
-        return [marks.mark(response).correct is True for response in said]
+        scores = [marks.score(ModelOutput.from_content("m", text), id, 0, "m") for text in TEXTS]
+        return [score.as_dict()["accuracy"] == 1.0 for score in scores]
 
 
 def _run(folder: Path) -> list[bool]:

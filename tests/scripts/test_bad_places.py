@@ -37,6 +37,11 @@ LINES = {
         "paper.pdf --template {in}.yaml --out {new}",
     ],
     "review": ["{in} --status", "{in} --export {new}", "papers --export {new} --pdfs {in}", "papers --export {out}"],
+    "keys": ["add {in} --key key.csv", "amend data {in} --key 1=A --reason why"],
+    "exam-day": [
+        "{in} --models sweep.yaml --key-later --out {new}",
+        "paper.pdf --models sweep.yaml --key-later --out {out}",
+    ],
     "dedup": ["{in}", "data --against {in} --out {new}.jsonl", "data --out {out}"],
     "tag": [
         "{in}",

@@ -152,6 +152,8 @@ def test_commands_of_data(ingested: Path, data: Path, oracle: str, tmp_path: Pat
         (("review", ingested, "--status"), (0,), ()),
         (("build", "sample", "--out", tmp_path / "data"), (0,), HUB),
         (("validate", tmp_path / "data"), (0,), HUB),
+        (("keys", "amend", tmp_path / "data", "--paper", "sample_en", "--key", "1=B", "--reason", "typo"), (0,), HUB),
+        (("exam-day", PAPERS / "mdk12.pdf", "--key-later", "--out", tmp_path / "exam"), (1, 2), HUB),
         (("tasks", "--data", tmp_path / "data"), (0,), HUB),
         (("dedup", ingested, "--against", data, "--out", tmp_path / "pairs.csv"), (0,), HUB),
         (("translate", ingested, "--model", "oracle", *at, "--retries", 0, "--out", tmp_path / "en"), (0, 1), HUB),

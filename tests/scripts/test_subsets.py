@@ -106,7 +106,7 @@ def test_from_proposal_over_review_to_members(sample: Path, tmp_path: Path) -> N
     assert {id for id, question in marked.items() if question.subsets} == {layout[0]}
     accepted = {row["subset"] for row in rows(sheet) if row["decision"] == "accept"}
     assert set(marked[layout[0]].subsets) == accepted
-    assert [note.split(" (")[0] for note in log.notes] == ["waiting for a person: 23 proposals"]
+    assert [note.split(" (")[0] for note in log.notes] == ["waiting for a person: 22 proposals"]
 
 
 def test_a_build_takes_reviewed_members_only(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_build_takes_reviewed_members_only(tmp_path: Path) -> None:
     exam = [
         {
             "id": f"zh_2611_math_{n}",
-            "question": f"第 {n} 题，由表可知 {figures}",
+            "question": f"第 {n} 题，如图1和图2，由表可知 {figures}",
             "answer": ["1"],
             "question_type": "填空题",
         }
