@@ -58,6 +58,7 @@ def understood() -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", UNDERSTOOD)
+@pytest.mark.release
 def test_the_library_understands_it(library: str, understood: dict[str, str]) -> None:
     needs(library)
     assert understood[library] == "True"

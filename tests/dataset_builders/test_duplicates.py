@@ -228,6 +228,7 @@ def reworded(text: str, seed: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["cfe_bench", "gaokao_mm"])
+@pytest.mark.release
 def test_real_questions_are_found_again_and_nothing_else(shared_data: Path, name: str) -> None:
     questions = [q for q in real(shared_data, name) if len(stem(q).text) > 60]
     index = DuplicateIndex(stem(q) for q in questions)

@@ -141,6 +141,7 @@ def unsaid(criterion: SchemeCriterion, line: str) -> str:
 
 
 @pytest.mark.parametrize(("benchmark", "name"), READERS, ids=str)
+@pytest.mark.release
 def test_nothing_of_a_source_is_lost(shared_data: Path, benchmark: str, name: str) -> None:
     log = Log()
     built = [q for q in read(builder_of(benchmark), shared_data / name, log) if isinstance(q, Question)]

@@ -126,6 +126,7 @@ def test_two_runs_are_too_few() -> None:
         items_study(read_items({"a": [row("1", True)], "b": [row("1", False)]}), same)
 
 
+@pytest.mark.release
 def test_a_fit_finds_what_was_planted() -> None:
     items, _ = planted(3, models=20, questions=40, wrong=0)
     found = fit(items)

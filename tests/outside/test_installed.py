@@ -90,6 +90,7 @@ def test_with_a_folder(wheels: tuple[Path, Path], python: Path, tmp_path: Path) 
     sit_the_exam(python, tmp_path, "--include", folder)
 
 
+@pytest.mark.release
 def test_as_an_installed_package(wheels: tuple[Path, Path], python: Path, tmp_path: Path) -> None:
     install(python, *wheels)
     sit_the_exam(python, tmp_path)

@@ -267,6 +267,7 @@ def test_a_sheet_is_our_request_and_gets_our_marks(sample_data: str, tmp_path: P
         ("cfe_text", "cfe_data", 2, 20),
     ],
 )
+@pytest.mark.release
 def test_marks_and_imported_log_equal_a_native_run(
     task: str, data: str, trials: int, limit: int | None, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -152,6 +152,7 @@ def simple(sittings: Sittings) -> Sitting:
 
 
 @pytest.mark.parametrize("task", EXAMS)
+@pytest.mark.release
 def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> None:
     sampling = all_tasks()[task].sampling
     seen = [entry for entry in chat.seen if entry["task"] == harness_name(task)]

@@ -288,6 +288,7 @@ def test_the_policy_in_the_page_would_stop_what_escaping_missed(tmp_path: Path, 
     assert any("Content Security Policy" in message for message in report.console)
 
 
+@pytest.mark.release
 def test_a_real_exam_with_real_answers(tmp_path: Path, browser: Browser, shared_data: Path) -> None:
     folder = shared_data / "gaokao2026_math"
     answers = {}

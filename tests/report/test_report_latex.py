@@ -233,6 +233,7 @@ def texts(data: Path, name: str) -> Iterator[str]:
         ("cfe_bench", 0.99),  # the rest is damaged in the data: "\\\\" lost one of its strokes
     ],
 )
+@pytest.mark.release
 def test_real_formulas_are_rendered(shared_data: Path, name: str, least: float, step: int) -> None:
     formulas = {
         (span.latex, span.display)

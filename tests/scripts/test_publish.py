@@ -229,6 +229,7 @@ def test_held_answers_go_to_the_private_repository_only(
         assert said in logged_in.livek12("publish", small, "--repo", "org/exam", "--hold-answers", repo).err
 
 
+@pytest.mark.release
 def test_a_process_that_read_a_first_row_ends_as_it_should(data: Path) -> None:
     """Arrow's threads that read on when a process ends abort it, most of the time (pyarrow 26, datasets 5.2)."""
     code = (

@@ -109,6 +109,7 @@ def test_build_publish_load_run(
     }
 
 
+@pytest.mark.release
 def test_a_run_without_the_held_answers_is_ungraded(
     sample: Path, client: Client, oracle: str, local: dict[str, Any], tmp_path: Path
 ) -> None:

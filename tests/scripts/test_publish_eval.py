@@ -279,6 +279,7 @@ def test_inspect_marks_as_we_do(published: Path, exam: Path, logged_in: Client, 
     }
 
 
+@pytest.mark.release
 def test_a_gated_set_asks_its_readers_first(hub: Hub, logged_in: Client, exam: Path) -> None:
     args = ("publish", exam, "--repo", "org/gated")
     ended = logged_in.livek12(*args, "--gated", "manual")

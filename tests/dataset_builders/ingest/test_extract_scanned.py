@@ -116,6 +116,7 @@ FORMULAS = """
 """
 
 
+@pytest.mark.release
 def test_raised_and_lowered_letters_and_small_fractions_of_a_scan(tmp_path: Path) -> None:
     needs_ocr("rapidocr")
     pdf = scanned(typeset(FORMULAS, tmp_path / "a.pdf", language="zh"), tmp_path / "b.pdf", degrees=0.6, dpi=200)

@@ -39,6 +39,7 @@ def built_in() -> Names:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_real_questions_are_tagged_better_than_without_learning(shared_data: Path) -> None:
     items = list(read_items(shared_data / "tal_scq5k_zh", []))[::2]
     found = measure(tree_of((label for item in items for label in item.labels), "labels"), Ngrams(), items)

@@ -54,6 +54,7 @@ def run(items: Sequence[Item], made: object, stop_after: int | None = None) -> d
     return train(items, tree_of(("Math", "Physics"), "subjects"), made, stop_after)  # type: ignore[arg-type]
 
 
+@pytest.mark.release
 def test_it_learns_fifty_questions_and_is_loaded_as_it_was_saved(
     items: list[Item], tiny_qwen3_vl: Path, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def test_no_blank_where_the_stem_alone_has_no_one_answer(asked: Question) -> Non
     assert list(conversions(asked)) == ["true_false"]
 
 
+@pytest.mark.release
 def test_two_hundred_real_conversions_have_keys_that_hold(tmp_path_factory: pytest.TempPathFactory) -> None:
     if not (DATA / "gaokao_bench").is_dir():
         pytest.skip("../shared/data has no gaokao_bench")
