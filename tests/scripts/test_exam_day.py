@@ -71,7 +71,7 @@ def test_from_pdf_to_site_with_a_kill_after_each_step(
     commitment = json.loads((exam / "commitment.json").read_text())
     assert {name: commitment[name] for name in ("frozen", "sealed")} == {n: state[n] for n in ("frozen", "sealed")}
     assert all(low < high for low, high in points(exam).values())
-    assert "no key yet" in (exam / "site/exam.html").read_text()
+    assert "尚无答案" in (exam / "site/exam.html").read_text()
     responses = [file.read_bytes() for file in sorted((exam / "runs/m").glob("responses-*"))]
 
     monkeypatch.undo()
