@@ -135,20 +135,19 @@ class NoConfig(UserError):
     """Data set has none of the requested configs."""
 
 
-_lent: dict[str, list[Question]] = {}
+_lent: dict[str, _Lent] = {}
 
 
 def lend(questions: Iterable[Question]) -> str:
     """Makes questions a data set of this process, without pages."""
     kept = list(questions)
     name = f"python:{fingerprint(kept)[:16]}"
-    _lent[name] = kept
+    _lent[name] = _Lent(kept)
     return name
 
 
-def _facts(question: Question) -> Facts:
-    fields = {name: getattr(question, name) for name in Facts._fields}
-    return Facts(**fields | {"subsets": tuple(question.subsets)})
+def _open(data: str | Path) -> _Opened | _Lent:
+    return _lent.get(str(data)) or _Opened(data)
 
 
 def load_questions(
@@ -186,27 +185,19 @@ def iter_questions(
         right = language in (None, facts.language) and (releases is None or facts.release in releases)
         return right and (wanted is None or wanted(facts))
 
-    if (lent := _lent.get(str(data))) is not None:
-        yield from (question for question in lent if question.benchmark == benchmark and takes(_facts(question)))
-        return
-    opened = _Opened(data)
+    opened = _open(data)
     yield from opened.records(Question, opened.config_of(configs, benchmark), takes)
 
 
 def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:
     """Facts of the questions that `iter_questions` gives, from their columns alone."""
-    if (lent := _lent.get(str(data))) is not None:
-        yield from (_facts(question) for question in lent if question.benchmark == benchmark)
-        return
-    opened = _Opened(data)
+    opened = _open(data)
     yield from opened.facts(opened.config_of(configs, benchmark))
 
 
 def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None) -> dict[tuple[str, int], Image]:
     """Page images by paper and page number; none if the data set has no pages."""
-    if str(data) in _lent:
-        return {}
-    opened = _Opened(data)
+    opened = _open(data)
     if PAGES_CONFIG not in opened.configs:
         return {}
     pages = opened.records(Page, PAGES_CONFIG)
@@ -300,6 +291,30 @@ def parts_of(config: str) -> list[str]:
 def is_on_hub(data: str | Path) -> bool:
     """True for a data set that would be fetched from the Hub."""
     return not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
+
+
+class _Lent:
+    """Questions of this process, by benchmark instead of config."""
+
+    configs: Configs = {}
+
+    def __init__(self, questions: list[Question]) -> None:
+        self._questions = questions
+
+    def config_of(self, configs: Sequence[str], benchmark: BenchmarkName) -> str:
+        return benchmark
+
+    def records(self, record: type[R], config: str, wanted: Wanted | None = None) -> Iterator[R]:
+        own = (question for question in self._questions if question.benchmark == config)
+        yield from (each for each in own if isinstance(each, record) and (wanted is None or wanted(_facts(each))))
+
+    def facts(self, config: str) -> Iterator[Facts]:
+        yield from (_facts(question) for question in self._questions if question.benchmark == config)
+
+
+def _facts(question: Question) -> Facts:
+    fields = {name: getattr(question, name) for name in Facts._fields}
+    return Facts(**fields | {"subsets": tuple(question.subsets)})
 
 
 class _Opened:

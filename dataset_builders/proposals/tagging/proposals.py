@@ -366,13 +366,18 @@ def build_request(draft: Draft) -> Request:
         f"Key:\n{' | '.join(draft.answer)}",
         f"Solution:\n{draft.solution}",
     )
+    return proposal_request(Key(task=TASK, question_id=draft.id), "structure.txt", pieces, 800, _SCHEMA)
+
+
+def proposal_request(key: Key, file: str, pieces: Sequence[str], tokens: int, schema: dict[str, Any]) -> Request:
+    """Request by a prompt file and the pieces of a draft; `tokens` besides those for its text."""
     _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
-    prompt = load_prompt("livek12.dataset_builders.proposals.tagging", "structure.txt")
+    prompt = load_prompt("livek12.dataset_builders.proposals.tagging", file)
     return Request(
-        key=Key(task=TASK, question_id=draft.id),
+        key=key,
         messages=[text_message("system", prompt.text.strip()), text_message("user", text)],
-        sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, 800 + len(text))),
-        answer_schema=_SCHEMA,
+        sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, tokens + len(text))),
+        answer_schema=schema,
     )
 
 

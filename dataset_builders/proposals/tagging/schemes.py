@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from livek12.core.prompts import fenced, load_prompt, text_message
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import Key, Request, Sampling, Scheme, check_scheme
+from livek12.core.records import Key, Request, Scheme, check_scheme
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.schemes import read_scheme
 from livek12.core.store import Store
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.folder import STATE, UNREVIEWED, Folder
-from livek12.dataset_builders.proposals.tagging.proposals import MAX_SHOWN, MAX_TOKENS, cleared, occurs, put
+from livek12.dataset_builders.proposals.tagging.proposals import cleared, occurs, proposal_request, put
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
 
@@ -94,14 +93,7 @@ def build_request(draft: Draft) -> Request:
         f"Key:\n{' | '.join(draft.answer)}",
         f"Solution:\n{draft.solution}",
     )
-    _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
-    prompt = load_prompt("livek12.dataset_builders.proposals.tagging", "scheme.txt")
-    return Request(
-        key=Key(task=TASK, question_id=draft.id),
-        messages=[text_message("system", prompt.text.strip()), text_message("user", text)],
-        sampling=Sampling(temperature=0.0, max_tokens=min(MAX_TOKENS, 1200 + len(text))),
-        answer_schema=_SCHEMA,
-    )
+    return proposal_request(Key(task=TASK, question_id=draft.id), "scheme.txt", pieces, 1200, _SCHEMA)
 
 
 def read_reply(text: str, draft: Draft) -> Scheme:
