@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
-from livek12.core.files import create, open_file, remove_files
+from livek12.core.files import create, open_file, remove_files, sync_place
 from livek12.core.packed import (
     LIGHT,
     META,
@@ -89,7 +89,7 @@ def compact(folder: Path) -> Sizes:
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
         gone = [name for stem in STEMS for name in packed_files(folder, stem)]
         remove_files(folder, [*gone, *(sums_path(Path(name)).name for name in gone)])
-        _sync(folder)
+        sync_place(folder)
         restamp_answers(run, stamp)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
         whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
@@ -208,7 +208,7 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
         temporary.replace(packed_path(folder, stem))
         note_whole(packed_path(folder, stem))
         note_checked(packed_path(folder, stem))
-        _sync(folder)
+        sync_place(folder)
     except OSError as error:
         raise UserError(f"{temporary}: cannot be written ({error.strerror}); make room: nothing is lost") from error
     finally:
@@ -275,9 +275,10 @@ def _unpack(folder: Path, stem: str) -> int:
         for name, path in temporary.items():
             path.replace(folder / name)
             note_whole(folder / name)
+        sync_place(folder)  # their names are on the disk before the packed ones go
         remove_files(folder, [sums_path(packed).name])
         packed.unlink()  # until now readers ignore the journals
-        _sync(folder)
+        sync_place(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error
     finally:
@@ -312,11 +313,3 @@ def _account(fd: int) -> tuple[int, str]:
         digest.update(block)
         place += len(block)
     return place, digest.hexdigest()
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

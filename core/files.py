@@ -77,6 +77,8 @@ def write_atomically(
         before()
         if not new or not _linked(temporary, path):
             temporary.replace(path)
+        if sync:
+            sync_place(path.parent)
     except FileExistsError:
         raise
     except OSError as error:
@@ -84,6 +86,18 @@ def write_atomically(
     finally:
         with suppress(OSError):  # it is in its place, or never was
             temporary.unlink()
+
+
+def sync_place(place: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk; some file systems sync no folder."""
+    fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
 
 
 def _linked(temporary: Path, path: Path) -> bool:

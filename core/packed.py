@@ -39,10 +39,9 @@ STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
 PACKED = ".parquet"
 MOST_BYTES = 2 << 30
-"""Limit of an unpacked column of a row group; ours end at 16 MiB, or with the line that crosses that."""
+"""Limit of unpacked columns of a row group; ours end at 16 MiB, or with the line that crosses that."""
 MOST_ROWS = 1 << 20
-_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED"})
-"""In other encodings a few bytes may unpack to gigabytes."""
+WEIGHED_ROWS = 8
 KEYS = ("task", "question_id", "trial")
 META = b"livek12"
 """Key of the file's metadata: size and SHA-256 of each journal, as JSON."""
@@ -104,7 +103,7 @@ class PackedLines:
             metadata = self._file.metadata
             counts = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
-        except (OSError, ArrowException) as error:
+        except (OSError, ArrowException, UnicodeError) as error:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
         self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
@@ -125,9 +124,9 @@ class PackedLines:
 
     def _trust(self) -> None:
         """A copy without lines (`write_light`) cannot be compared; fetching it warns."""
-        if self._trusted or not self._local or "line" not in self._types:
+        if not self._local or "line" not in self._types:
             return
-        if not is_checked(self._path):
+        if not self._is_known():
             self.compare()
             note_checked(self._path)
         self._trusted = True
@@ -228,36 +227,45 @@ class PackedLines:
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
         from pyarrow import ArrowException, int64, large_binary, string
+        from pyarrow.types import is_nested
 
         try:
-            self._check(number, columns)
-            table = self._file.read_row_group(number, columns=list(columns)).select(list(columns))
+            rows = self._file.metadata.row_group(number).num_rows
+            if rows > MOST_ROWS:
+                raise ValueError(f"{rows:,} rows, and {MOST_ROWS:,} are the most")
             kinds = {"line": large_binary(), LIGHT: large_binary(), "start": int64(), "trial": int64()}
-            kinds["question_id"] = string()
-            if any(field.type != kinds.get(field.name, field.type) for field in table.schema):
+            types = {name: self._types[name] for name in columns}
+            kinds = {**types, **kinds, "question_id": string()}
+            if any(is_nested(kind) or kind != kinds[name] for name, kind in types.items()):
                 raise ValueError("a column is of another type")
+            if not self._is_known():
+                self._weigh(number, types)
+            table = self._file.read_row_group(number, columns=list(columns)).select(list(columns))
+            if not self._is_known():
+                table.validate(full=True)
+            if table.num_rows != rows:
+                raise ValueError("a column is of another length")
             if not nulls and any(column.null_count for column in table.columns):
                 raise ValueError("a line of it is empty")
             return table
         except (OSError, ArrowException, KeyError, ValueError, MemoryError) as error:
             raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
 
-    def _check(self, number: int, columns: Sequence[str]) -> None:
-        group = self._file.metadata.row_group(number)
-        if group.num_rows > MOST_ROWS:
-            raise ValueError(f"{group.num_rows:,} rows, and {MOST_ROWS:,} are the most")
-        chunks = [group.column(n) for n in range(group.num_columns)]
-        for chunk in chunks:
-            if chunk.path_in_schema not in columns:
-                continue
-            if chunk.total_uncompressed_size > MOST_BYTES:
-                size = f"{chunk.total_uncompressed_size / 1e9:,.1f} GB"
-                raise ValueError(
-                    f"{chunk.path_in_schema} unpacks to {size}, and {MOST_BYTES / 1e9:,.1f} GB are the most"
-                )
-            repeats = {*chunk.encodings} - _ENCODINGS
-            if repeats and not is_words(self._types[chunk.path_in_schema]):
-                raise ValueError(f"{chunk.path_in_schema} is encoded as {min(repeats)}, as no run folder is")
+    def _is_known(self) -> bool:
+        self._trusted = self._trusted or (self._local and is_checked(self._path))
+        return self._trusted
+
+    def _weigh(self, number: int, types: Mapping[str, Any]) -> None:
+        """Unpacks a few rows at a time, since the sizes and encodings of a footer may be lies.
+
+        `RowGroupMetaData.column` is never called: a wrong footer ends the process there.
+        """
+        size = 0
+        for name in (name for name, kind in types.items() if not is_words(kind)):
+            for batch in self._file.iter_batches(WEIGHED_ROWS, row_groups=[number], columns=[name]):
+                size += batch.nbytes
+                if size > MOST_BYTES:
+                    raise ValueError(f"{name} unpacks to more than {MOST_BYTES / 1e9:,.1f} GB")
 
 
 def writing_options(schema: Any) -> dict[str, Any]:

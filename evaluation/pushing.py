@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.files import sync_place
 from livek12.core.hub import reason
 from livek12.core.packed import STEMS
 from livek12.core.progress import warn, watched
@@ -187,6 +188,7 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
                 system.pipe_file(f"{folder}/{name}", file)
             else:
                 system.put_file(str(file), f"{folder}/{name}")
+        _sync(system, *(f"{folder}/{name}" for name in (*files, "")))  # on the disk before the manifest names it
         _put_manifest(system, path, pushed.model_dump_json().encode())
         for name in there if pushed != before else ():  # no reader looks at them any more
             if before is None or name in before.files:
@@ -204,7 +206,14 @@ def _put_manifest(system: Any, path: str, content: bytes) -> None:
     whole = system.async_impl  # an object appears at once
     system.pipe_file(f"{path}/{MANIFEST}" if whole else f"{path}/.{MANIFEST}", content)
     if not whole:
+        _sync(system, f"{path}/.{MANIFEST}")
         system.mv(f"{path}/.{MANIFEST}", f"{path}/{MANIFEST}")
+        _sync(system, path)
+
+
+def _sync(system: Any, *places: str) -> None:
+    for place in places if "file" in system.protocol else ():
+        sync_place(Path(place))
 
 
 def _to_hub(

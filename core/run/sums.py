@@ -147,4 +147,4 @@ def _whole(path: Path) -> list[Sum]:
 
 def _store(path: Path, rows: list[Sum]) -> None:
     lines = [row.model_dump_json(exclude_defaults=True) + "\n" for row in rows]
-    write_atomically(sums_path(path), lines, sync=False)
+    write_atomically(sums_path(path), lines)

@@ -8,9 +8,10 @@ becomes a row of tests/bench/test_fuzz.py.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,37 +80,57 @@ def rows(data: bytes) -> None:
             read()
 
 
+SUFFIXES = (".jsonl", ".json", ".eval", ".parquet", ".tsv", ".xlsx")
+
+
 def logs(data: bytes) -> None:
-    """Logs of other harnesses; the first byte chooses which."""
+    """Logs of other harnesses; the first byte chooses which, the second one the name of the file."""
     from livek12.evaluation.logs import READERS, entries
 
-    names = sorted(READERS)
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        file.write(data[1:])
-        file.flush()
-        try:
-            for _ in entries(names[data[0] % len(names)] if data else names[0], Path(file.name)):
-                pass
-        except UserError:
+    names, (source, suffix) = sorted(READERS), data[:2].ljust(2, b"\0")
+    with _stored(data[2:], SUFFIXES[suffix % len(SUFFIXES)]) as file:
+        for _ in entries(names[source % len(names)], file):
             pass
 
 
 def packed(data: bytes) -> None:
-    """Packed runs."""
+    """Packed runs, by their lines and by their columns."""
     from livek12.core.packed import PackedLines
 
-    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
-        file.write(data)
-        file.flush()
-        try:
-            for _ in PackedLines(Path(file.name)).named():
+    with _stored(data, ".parquet", "verdicts") as file:
+        read = PackedLines(file, light=True)
+        for lines in (read.named(), read.keys(), read):
+            for _ in lines:
                 pass
-        except UserError:
+
+
+def table(data: bytes) -> None:
+    """Questions of a data set: a Parquet file, or rows in JSON that become one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from livek12.core.questions import read_records
+
+    with _stored(data, ".parquet") as file:
+        if not data.startswith(b"PAR1"):
+            try:
+                pq.write_table(pa.Table.from_pylist(json.loads(data)), file)
+            except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, pa.ArrowException):
+                return
+        for _ in read_records(Question, file):
             pass
 
 
+@contextlib.contextmanager
+def _stored(data: bytes, suffix: str, stem: str = "details_a") -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(UserError):
+        file = Path(folder, stem + suffix)
+        file.write_bytes(data)
+        yield file
+
+
 READERS: dict[str, Callable[[bytes], None]] = {
-    reader.__name__: reader for reader in (latex, second_reader, claims, markup, rows, logs, packed)
+    reader.__name__: reader for reader in (latex, second_reader, claims, markup, rows, logs, packed, table)
 }
 
 
@@ -122,7 +143,8 @@ def main() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["livek12"]):
-        READERS[sys.argv[1]](b"1")
+        for seed in range(len(SUFFIXES)) if sys.argv[1] == "logs" else b"1":
+            READERS[sys.argv[1]](bytes([seed, seed]) + b"{}")  # imports what it needs
     atheris.Setup([sys.argv[0], *sys.argv[2:]], READERS[sys.argv[1]])
     atheris.Fuzz()
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from livek12.core import compaction, packed
 from livek12.core.compaction import compact, restore
 from livek12.core.errors import UserError
-from livek12.core.packed import META, packed_files, packed_path, writing_options
+from livek12.core.packed import META, PackedLines, packed_files, packed_path, writing_options
 from livek12.core.records import Failure, Key, Response
 from livek12.core.run.access import take_part
 from livek12.core.run.folder import RunFolder
@@ -167,6 +167,31 @@ def test_a_damaged_packed_file_is_told_and_nothing_goes(run: Path) -> None:
     with pytest.raises(UserError, match=r"responses\.parquet: cannot be read"):
         list(RunFolder(run).responses())
     assert packed.exists()
+
+
+def test_a_footer_of_lies_costs_a_line_and_no_process(tmp_path: Path) -> None:
+    run = run_folder(tmp_path / "run", questions=2)
+    compact(run)
+    path = packed_path(run, "verdicts")
+    whole = path.read_bytes()
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    rows = sum(1 for _ in PackedLines(path))
+    lies = {b"\x15\x0c": b"\x15\x08", bytes([0x16, 2 * rows]): b"\x16\x77"}  # texts are floats; values are -60
+    for truth, lie in lies.items():
+        places = [place for place in range(footer, len(whole)) if whole[place : place + 2] == truth]
+        assert places
+        for place in places[::3]:
+            path.write_bytes(whole[:place] + lie + whole[place + 2 :])
+            child = os.fork()
+            if not child:
+                ended = 1
+                try:
+                    with suppress(UserError):
+                        list(PackedLines(path).keys())
+                    ended = 0
+                finally:
+                    os._exit(ended)
+            assert os.waitpid(child, 0)[1] == 0, (truth, place)
 
 
 def forged(run: Path, stem: str, column: str, change: Callable[[Any], Any]) -> None:

@@ -1,4 +1,6 @@
-/* Fails the n-th call that changes a file below a folder; loaded by LD_PRELOAD, armed by `arm`. */
+/* Fails the n-th call that changes a file below a folder; loaded by LD_PRELOAD, armed by `arm`.
+   LOST: kills there, and notes in `notes` what reached the disk: S number path (content now in `notes`.number), D folder,
+   R from to, L from to, U path. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,13 +14,16 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NONE, EIO_ONCE, ENOSPC_ON, ESTALE_ONCE, SHORT, KILL };
-static char folder[PATH_MAX];
+enum { NONE, EIO_ONCE, ENOSPC_ON, ESTALE_ONCE, SHORT, KILL, LOST, STOP };
+static char folder[PATH_MAX], notes[PATH_MAX];
 static int kind;
-static long at, met;
+static long at, met, stored;
 
 void arm(const char *below, long call, int fault) { strncpy(folder, below, PATH_MAX - 1); at = call; kind = fault; met = 0; }
+void note_in(const char *path) { strncpy(notes, path, PATH_MAX - 1); }
 long calls_met(void) { return met; }
+
+#define REAL(name) ({ static __typeof__(&name) real; if (!real) real = dlsym(RTLD_NEXT, #name); real; })
 
 static int below(const char *path) { return path && *folder && !strncmp(path, folder, strlen(folder)); }
 
@@ -39,19 +44,18 @@ static int below_at(int dir, const char *path) {
 /* 1 if the call has to fail: errno is set. A short write is no failure, and the caller's to finish. */
 static int fails(void) {
     long number = __sync_add_and_fetch(&met, 1);
-    if (kind == KILL && number == at) kill(getpid(), SIGKILL);
+    if ((kind == KILL || kind == LOST) && number == at) kill(getpid(), SIGKILL);
+    if (kind == STOP && number == at) kill(getpid(), SIGSTOP);
     if ((kind == EIO_ONCE && number == at)) { errno = EIO; return 1; }
     if ((kind == ESTALE_ONCE && number == at)) { errno = ESTALE; return 1; }
     if ((kind == ENOSPC_ON && number >= at)) { errno = ENOSPC; return 1; }
     return 0;
 }
 
-#define REAL(name) ({ static __typeof__(&name) real; if (!real) real = dlsym(RTLD_NEXT, #name); real; })
-
 #define WRITER(name, params, args)                                      \
     ssize_t name params {                                                              \
         if (!below_fd(fd)) return REAL(name) args;                                     \
-        if (size > 1 && (kind == SHORT || kind == KILL || kind == ENOSPC_ON) && met + 1 == at) { \
+        if (size > 1 && (kind == SHORT || kind == KILL || kind == LOST || kind == ENOSPC_ON) && met + 1 == at) { \
             size /= 2;                                                                 \
             ssize_t done = REAL(name) args;                                            \
             fails();                                                                   \
@@ -63,28 +67,70 @@ WRITER(write, (int fd, const void *data, size_t size), (fd, data, size))
 WRITER(pwrite, (int fd, const void *data, size_t size, off_t place), (fd, data, size, place))
 WRITER(pwrite64, (int fd, const void *data, size_t size, off64_t place), (fd, data, size, place))
 
-#define OF_FD(name, params, args) int name params { return below_fd(fd) && fails() ? -1 : REAL(name) args; }
-OF_FD(fsync, (int fd), (fd))
-OF_FD(fdatasync, (int fd), (fd))
-OF_FD(ftruncate, (int fd, off_t size), (fd, size))
-OF_FD(ftruncate64, (int fd, off64_t size), (fd, size))
+/* What is noted is below the folder, of one line, and by whole path. */
+static void note(const char *what, const char *path, const char *other) {
+    char line[2 * PATH_MAX + 64];
+    int log = REAL(open)(notes, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int size = snprintf(line, sizeof line, "%s\t%s\t%s\n", what, path, other);
+    REAL(write)(log, line, size);
+    close(log);
+}
 
-#define OF_PATH(name, params, args, path) int name params { return kind && below(path) && fails() ? -1 : REAL(name) args; }
-OF_PATH(rename, (const char *old, const char *new), (old, new), new)
-OF_PATH(link, (const char *old, const char *new), (old, new), new)
-OF_PATH(unlink, (const char *path), (path), path)
-OF_PATH(rmdir, (const char *path), (path), path)
-OF_PATH(mkdir, (const char *path, mode_t mode), (path, mode), path)
+static const char *whole(int dir, const char *path, char *room) {
+    char link[64];
+    if (*path == '/' || dir == AT_FDCWD) return path;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t size = readlink(link, room, PATH_MAX - 1);
+    snprintf(room + (size < 0 ? 0 : size), PATH_MAX - (size < 0 ? 0 : size), "/%s", path);
+    return room;
+}
 
-int linkat(int from, const char *old, int dir, const char *new, int flags) {
-    return below_at(dir, new) && fails() ? -1 : REAL(linkat)(from, old, dir, new, flags);
+static int stored_now(int fd) {
+    char link[64], path[PATH_MAX] = "", name[PATH_MAX + 32], block[65536];
+    struct stat state;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &state) || readlink(link, path, sizeof path - 1) < 0) return -1;
+    if (S_ISDIR(state.st_mode)) { note("D", path, ""); return 0; }
+    long number = __sync_add_and_fetch(&stored, 1);
+    snprintf(name, sizeof name, "%s.%ld", notes, number);
+    int from = REAL(open)(link, O_RDONLY), to = REAL(open)(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    for (ssize_t size; (size = read(from, block, sizeof block)) > 0;) REAL(write)(to, block, size);
+    close(from), close(to);
+    snprintf(name, sizeof name, "%ld", number);
+    note("S", name, path);
+    return 0;
 }
-int renameat(int from, const char *old, int dir, const char *new) {
-    return below_at(dir, new) && fails() ? -1 : REAL(renameat)(from, old, dir, new);
-}
-int unlinkat(int dir, const char *path, int flags) {
-    return below_at(dir, path) && fails() ? -1 : REAL(unlinkat)(dir, path, flags);
-}
+
+#define OF_FD(name, params, args, lost) \
+    int name params { return !below_fd(fd) ? REAL(name) args : fails() ? -1 : kind == LOST ? lost : REAL(name) args; }
+OF_FD(fsync, (int fd), (fd), stored_now(fd))
+OF_FD(fdatasync, (int fd), (fd), stored_now(fd))
+OF_FD(ftruncate, (int fd, off_t size), (fd, size), REAL(ftruncate)(fd, size))
+OF_FD(ftruncate64, (int fd, off64_t size), (fd, size), REAL(ftruncate64)(fd, size))
+
+#define OF_PATHS(name, params, args, dir, path, what, first, second)                            \
+    int name params {                                                                           \
+        char one[PATH_MAX] = "", two[PATH_MAX] = "";                                            \
+        (void)one, (void)two;                                                                   \
+        if (!below_at(dir, path)) return REAL(name) args;                                       \
+        if (fails()) return -1;                                                                 \
+        if (kind != LOST) return REAL(name) args;                                               \
+        const char *from = first, *to = second;                                                 \
+        int ended = REAL(name) args;                                                            \
+        if (!ended && *what) note(what, from, to);                                              \
+        return ended;                                                                           \
+    }
+#define HERE AT_FDCWD
+OF_PATHS(rename, (const char *old, const char *new), (old, new), HERE, new, "R", old, new)
+OF_PATHS(link, (const char *old, const char *new), (old, new), HERE, new, "L", old, new)
+OF_PATHS(unlink, (const char *path), (path), HERE, path, "U", path, "")
+OF_PATHS(rmdir, (const char *path), (path), HERE, path, "", path, "")
+OF_PATHS(mkdir, (const char *path, mode_t mode), (path, mode), HERE, path, "", path, "")
+OF_PATHS(linkat, (int from_dir, const char *old, int dir, const char *new, int flags), (from_dir, old, dir, new, flags),
+         dir, new, "L", whole(from_dir, old, one), whole(dir, new, two))
+OF_PATHS(renameat, (int from_dir, const char *old, int dir, const char *new), (from_dir, old, dir, new), dir, new, "R",
+         whole(from_dir, old, one), whole(dir, new, two))
+OF_PATHS(unlinkat, (int dir, const char *path, int flags), (dir, path, flags), dir, path, "U", whole(dir, path, one), "")
 
 #define OPENER(name)                                                                   \
     int name(const char *path, int flags, ...) {                                       \

@@ -1,10 +1,13 @@
 """A fault at the n-th change of a file, for every n until the command meets it no more, and the same command again.
 
-    LD_PRELOAD=faults.so python -m tests.scripts.faults FOLDER SECONDS [COMMAND …]
+    LD_PRELOAD=faults.so python -m tests.scripts.faults FOLDER SECONDS [COMMAND | KIND …]
 
 Contract: a command on which a fault fell ends in one line, or as without it, or is killed; run again without a fault
 it ends as if there had been none, and nothing is lost or doubled. Prints a line of JSON a command. A trial is a fork,
-so that modules are imported once. `memory` is raised in Python where a file is opened, renamed or removed.
+so that modules are imported once. `memory` is raised in Python where a file is opened, renamed or removed. `lost` and
+`torn` are power cuts at a call, or after the last one: what was not synced is gone, with renames of folders that were
+not (`lost`), or is empty under its new name (`torn`); what was removed stays so. `stop` stops the command, past all
+leases of a second of it, as on another machine; the same command runs meanwhile, and then the first one goes on.
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from livek12.core.run import leases
 from livek12.core.run.folder import RunFolder
 from tests.hub import WRITER, Hub
 from tests.scripts.command import livek12_here
 
-KINDS = {"eio": 1, "enospc": 2, "estale": 3, "short": 4, "kill": 5, "memory": 0}
+KINDS = {"eio": 1, "enospc": 2, "estale": 3, "short": 4, "kill": 5, "lost": 6, "torn": 6, "stop": 7, "memory": 0}
+CUTS = ("lost", "torn")
 TRIAL_SECONDS = 60
 LEAST = 6
 """Trials of a command, however slow the machine is."""
@@ -196,28 +201,39 @@ def make(room: Path, names: set[str]) -> None:
 @cache
 def _shim() -> Any:
     library = ctypes.CDLL(None)
+    library.note_in.argtypes = [ctypes.c_char_p]
     library.arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int]
     library.calls_met.restype = ctypes.c_long
     return library
 
 
-def forked(words: list[object], place: Path, kind: str = "", call: int = 0) -> Ended:
-    """Runs a command in a fork, with a fault at its `call`-th change below the folder."""
+def forked(
+    words: list[object], place: Path, kind: str = "", call: int = 0, meanwhile: Callable[[], object] = lambda: None
+) -> Ended:
+    """Runs a command in a fork, with a fault at its `call`-th change below the folder; `meanwhile` it is stopped."""
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
         signal.alarm(TRIAL_SECONDS)
         os.setsid()
         try:
+            if kind in ("stop", "second"):
+                os.environ["LIVEK12_LEASES"] = "1"
+                leases._machine = lambda: kind
             ended = _armed(words, place, kind, call)
         except BaseException as error:
             ended = Ended(None, "", call, crash=f"{type(error).__name__}: {error}"[:300])
         os.write(theirs, json.dumps(asdict(ended)).encode())
         os._exit(0)
     os.close(theirs)
+    status = os.waitpid(child, os.WUNTRACED)[1] if kind == "stop" else None
+    if status is not None and os.WIFSTOPPED(status):
+        meanwhile()
+        os.kill(child, signal.SIGCONT)
+        status = None
     with os.fdopen(ours, "rb") as pipe:
         text = pipe.read()
-    _, status = os.waitpid(child, 0)
+    status = os.waitpid(child, 0)[1] if status is None else status
     if text:
         return Ended(**json.loads(text))
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -237,14 +253,59 @@ def _armed(words: list[object], place: Path, kind: str, call: int) -> Ended:
     armed = kind == "memory"
     if armed:
         sys.addaudithook(raise_there)
-    elif kind:
+    elif kind in KINDS:
+        _shim().note_in(str(_notes(place)).encode())
         _shim().arm(str(place).encode(), call, KINDS[kind])
     ended = livek12_here(*words)
-    met = met if armed else _shim().calls_met() if kind else 0
-    if kind and not armed:
+    met = met if armed else _shim().calls_met() if kind in KINDS else 0
+    if kind in KINDS and not armed:
         _shim().arm(b"", 0, 0)
     armed = False
     return Ended(ended.code, ended.err, met)
+
+
+def _notes(place: Path) -> Path:
+    return place.with_name("notes")
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """Contents of all files of a folder, by path."""
+    return {str(file): file.read_bytes() for file in place.rglob("*") if file.is_file() and not file.is_symlink()}
+
+
+def cut_power(place: Path, before: dict[str, bytes], kind: str) -> None:
+    """Leaves what is on the disk: the synced content of a file; its new names if the folder was synced, or `torn`."""
+    disk = {path: [content] for path, content in before.items()}  # a list is a file, of which one content is synced
+    names = dict(disk)
+    for line in _notes(place).read_text().splitlines() if _notes(place).exists() else ():
+        what, path, other = line.split("\t")
+        if what == "S":
+            is_new = other not in names
+            names.setdefault(other, []).append(_notes(place).with_name(f"notes.{path}").read_bytes())
+            if is_new and not other.endswith(" (deleted)"):
+                disk[other] = names[other]
+        elif what == "D":
+            here = {name for name in {*disk, *names} if str(Path(name).parent) == path}
+            disk = {name: file for name, file in disk.items() if name not in here}
+            disk |= {name: names[name] for name in here & {*names}}
+        elif what == "U":
+            names.pop(path, None)
+            disk.pop(path, None)
+        else:
+            for name in [name for name in {*names, path} if name == path or name.startswith(f"{path}/")]:
+                file = names.setdefault(name, [])
+                names[other + name.removeprefix(path)] = file
+                if what == "R":
+                    del names[name]
+    after = contents(place)
+    ours = {path: file[-1] for path, file in disk.items() if file}
+    ours = ours if kind == "lost" else {path: (names.get(path) or [b""])[-1] for path in after}
+    for path in after.keys() - ours:
+        Path(path).unlink()
+    for path, content in ours.items():
+        if after.get(path) != content:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_bytes(content)
 
 
 def problems(
@@ -272,8 +333,8 @@ def _difference(calm: Any, other: Any) -> str:
     return f"{calm!r:.200} / {other!r:.200}"
 
 
-def attack(name: str, command: Command, room: Path, seconds: float, seed: int = 0) -> Tried:
-    """All faults on a command, in an order by the seed, as long as there is time."""
+def attack(name: str, command: Command, room: Path, seconds: float, only: set[str], seed: int = 0) -> Tried:
+    """All faults on a command, or some kinds `only`, in an order by the seed, as long as there is time."""
     tried, until, began = Tried(name), time.monotonic() + seconds, time.monotonic()
 
     place = room / "place"
@@ -286,9 +347,14 @@ def attack(name: str, command: Command, room: Path, seconds: float, seed: int = 
 
     def trial(kind: str, call: int) -> tuple[Ended, Ended, Any, Any]:
         words = fresh()
-        ended = forked(words, place, kind, call)
+        for file in place.parent.glob("notes*"):
+            file.unlink()
+        before = contents(place) if kind in CUTS else {}
+        ended = forked(words, place, kind, call, lambda: forked(words, place, "second"))
+        if kind in CUTS:
+            cut_power(place, before, kind)
         faulty = _stated(command, place)
-        again = forked(words, place)
+        again = forked(words, place, "second" if kind == "stop" else "")
         return ended, again, faulty, _stated(command, place)
 
     livek12_here(*fresh())  # imports what all forks need
@@ -299,8 +365,8 @@ def attack(name: str, command: Command, room: Path, seconds: float, seed: int = 
     for kind in ("eio", "memory"):
         ended, *_ = trial(kind, 1 << 40)
         kinds = [other for other in KINDS if (other == "memory") == (kind == "memory")]
-        tried.calls |= dict.fromkeys(kinds, ended.met)
-    plan = [(kind, call) for kind, calls in tried.calls.items() for call in range(1, calls + 1)]
+        tried.calls |= {other: ended.met for other in kinds if other in only or not only}
+    plan = [(kind, call) for kind, calls in tried.calls.items() for call in range(1, calls + 1 + (kind in CUTS))]
     random.Random(seed).shuffle(plan)
     for kind, call in plan:
         if time.monotonic() > until and tried.trials >= LEAST:
@@ -323,16 +389,18 @@ def _stated(command: Command, place: Path) -> Any:
 
 
 def main() -> None:
-    """Attacks the named commands, or all."""
-    room, seconds, names = Path(sys.argv[1]).resolve(), float(sys.argv[2]), sys.argv[3:]
+    """Attacks the named commands, or all, by the named kinds, or all."""
+    room, seconds, words = Path(sys.argv[1]).resolve(), float(sys.argv[2]), sys.argv[3:]
+    names, only = [word for word in words if word not in KINDS], {*words} & {*KINDS}
     os.environ |= {"TMPDIR": str(room / "tmp"), "LIVEK12_CACHE": str(room / "cache"), "HF_HUB_OFFLINE": "0"}
+    leases.SECONDS = 1.0
     (room / "tmp").mkdir(parents=True)
     make(room, {*names} or {*commands(room)})
     every = commands(room)
     with Hub(room / "hub") as hub:
         os.environ |= hub.environment(room / "home", WRITER)
         for name in names or every:
-            print(json.dumps(asdict(attack(name, every[name], room, seconds))), flush=True)
+            print(json.dumps(asdict(attack(name, every[name], room, seconds, only))), flush=True)
 
 
 if __name__ == "__main__":

@@ -90,12 +90,26 @@ TABLES: dict[str, Callable[[], bytes]] = {
     "many columns": lambda: table(**{f"c{n}": [n] for n in range(5000)}),
     "deep": lambda: table(id=_nested(60)),
     "bomb": lambda: table(id=["x"], question=["0" * 200_000_000]),
-    "rows": lambda: table(id=pa.array(["x"] * 200_000), question=pa.array([""] * 200_000)),
+    "rows": lambda: table(id=pa.array(["x"] * 50_000), question=pa.array([""] * 50_000)),
     "escapes": lambda: table(id=[ESCAPES], question=[ESCAPES], benchmark=["../x"]),
     "cut": lambda: table(id=["x"])[:-9],
     "garbage": lambda: b"PAR1" + os.urandom(500) + struct.pack("<I", 0x7FFFFFFF) + b"PAR1",
     "text": lambda: b"id,question\n1,2\n",
+    "names": lambda: changed(b"question", b"quest\xff\xffn"),
+    "no UTF-8": lambda: changed(b"What?", b"W\xff\xffat"),
+    "floats": lambda: changed(b"\x15\x0c", b"\x15\x08"),
+    "counts": lambda: changed(b"\x16\x06", b"\x16\x77"),
 }
+
+
+def changed(of: bytes, to: bytes) -> bytes:
+    """A table whose bytes lie: pyarrow ends the process over some of them."""
+    file = io.BytesIO()
+    columns = {"id": ["a", "b", "c"], "question": ["What?"] * 3, "points": [1.5, 2.5, 3.5]}
+    pq.write_table(pa.table(columns), file, use_dictionary=False, compression="none", store_schema=False)
+    return file.getvalue().replace(of, to)
+
+
 ROWS = {
     "deep": "[" * 100_000,
     "wide": json.dumps({"id": "a", **{f"k{n}": n for n in range(50_000)}}),
@@ -244,6 +258,30 @@ def archives(place: Path, run: Path) -> Corpus:
         )
 
 
+def tables(place: Path, run: Path) -> Corpus:
+    """Parquet files to build from, and logs that are such."""
+    for n, (name, make) in enumerate(TABLES.items()):
+        file = place / f"details_{n}.parquet"
+        file.write_bytes(make())
+        yield (
+            f"table {name}",
+            [
+                ["build", "livek12", "--source", file, "--out", place / f"b{n}"],
+                ["rejudge", file, "--from", "lighteval", "--out", place / f"l{n}"],
+                ["judge-pairs", file, place / f"j{n}.jsonl"],
+                ["check", _packed(place / f"k{n}", run, file)],
+                ["report", place / f"k{n}"],
+            ],
+        )
+
+
+def _packed(place: Path, run: Path, file: Path) -> Path:
+    """A run whose packed verdicts are this file."""
+    shutil.copytree(run, place)
+    shutil.copy(file, place / "verdicts.parquet")
+    return place
+
+
 def benchmarks(place: Path, run: Path) -> Corpus:
     """Folders for `--include`, whose code people choose to run: it may fail, and not take the command along."""
     codes = {"syntax": "def (", "raises": "raise ValueError('x\\n' * 99)", "exits": "import os\nos.no", "empty": ""}
@@ -276,7 +314,14 @@ def warm() -> None:
         importlib.import_module(name)
 
 
-KINDS = {"sets": sets, "texts": texts, "archives": archives, "benchmarks": benchmarks, "papers": papers}
+KINDS = {
+    "sets": sets,
+    "texts": texts,
+    "tables": tables,
+    "archives": archives,
+    "benchmarks": benchmarks,
+    "papers": papers,
+}
 
 
 def attacks(room: Path, kinds: list[str], most: int = 0) -> Iterator[tuple[str, list[object], str]]:
