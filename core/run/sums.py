@@ -86,7 +86,7 @@ class RunningSum:
 
 
 def write_summed(path: Path, content: Content, *, new: bool = False, before: Callable[[], None] = lambda: None) -> None:
-    """Writes a whole file of a run with its sum."""
+    """Writes a whole file of a run with its sum; `before` as for `write_atomically`, and once the sum is noted."""
     digest, size = hashlib.sha256(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -98,14 +98,20 @@ def write_summed(path: Path, content: Content, *, new: bool = False, before: Cal
             yield data
 
     def note() -> None:
-        before()
         _store(path, [written(), *_whole(path)])
+        before()
 
     def written() -> Sum:
         return Sum(end=size, sha256=digest.hexdigest())
 
-    write_atomically(path, pieces(), new=new, before=note)
-    _store(path, [written()])
+    try:
+        write_atomically(path, pieces(), new=new, before=note)
+        _store(path, [written()])
+        before()
+    except UserError:
+        with suppress(OSError):  # another command may have written the file and its sum meanwhile
+            _store(path, [sum_of(path)])
+        raise
 
 
 def note_whole(path: Path, source: Path | None = None, pages: Iterable[Path] = ()) -> None:
