@@ -29,19 +29,20 @@ from livek12.core.records import Request, Response
 from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line, public
 from livek12.engines.base import Outcome
-from livek12.engines.common import Context, Json, cannot_see, failure, has_images, versions_of
+from livek12.engines.common import Context, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import (
     BadCompletion,
     Completion,
-    RequestForm,
     fitting,
     read_completion,
+    request_form,
+    response_of,
     said_by_error,
 )
 from livek12.engines.openai.pace import Pace
 from livek12.engines.openai.transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
-from livek12.engines.thinking import Thinking, templated
+from livek12.engines.thinking import Thinking
 
 RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
@@ -144,12 +145,10 @@ class OpenAIEngine:
         self._timeout = timeout
         self._max_retries = max_retries
         self._backoff = backoff
-        fields: Json = dict(extra_body or {})
-        if template := templated(chat_template_kwargs, enable_thinking):
-            fields["chat_template_kwargs"] = template
-        if reasoning_effort:
-            fields["reasoning_effort"] = reasoning_effort
-        self._form = RequestForm(model, fields, max_tokens_field, thinking_budget_field, frozenset(omit or []))
+        self._form = request_form(
+            *(model, extra_body, chat_template_kwargs, enable_thinking, reasoning_effort),
+            *(max_tokens_field, thinking_budget_field, omit),
+        )
         self._thinking = Thinking(think_start, think_end)
         self._opened = think_opened
         self._pictures = Pictures()
@@ -358,24 +357,8 @@ class OpenAIEngine:
         return _Refused(reason) if self._line.served else UserError(reason)
 
     def _response(self, request: Request, completion: Completion, seconds: float) -> Response:
-        own = completion.reasoning
-        split = self._thinking.split(completion.text, self._opened and not own)
-        return Response(
-            key=request.key,
-            text=split.text,
-            reasoning="\n".join(filter(None, (own, split.reasoning))) or None,
-            finish_reason=completion.finish_reason,
-            prompt_tokens=completion.prompt_tokens,
-            cached_tokens=completion.cached_tokens,
-            completion_tokens=completion.completion_tokens,
-            reasoning_tokens=completion.reasoning_tokens,
-            seconds=seconds,
-            engine=self.name,
-            model=self.model,
-            model_revision=completion.model if completion.model != self.model else None,
-            prompt_sha256=request.prompt_sha256,
-            versions=self.versions(),
-        )
+        split = self._thinking.split(completion.text, self._opened and not completion.reasoning)
+        return response_of(completion, split, request.key, request.prompt_sha256, self, seconds)
 
 
 def _wire(address: str, api_key: str | None, connections: int) -> Wire:
