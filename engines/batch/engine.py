@@ -403,6 +403,6 @@ class BatchEngine:
             how = "run the same command again to fetch the answers (`livek12 status RUN` tells how far they are)"
             if isinstance(self._provider, Files):
                 how = f"run {'; '.join(vllm_command(batch) for batch in batches)} and then the same command again"
-            waiting = f"{len(self._wanted):,} requests wait in {len(batches)} batches"
+            waiting = f"{len(self._wanted):,} requests wait in {len(batches)} batch{'es' * (len(batches) > 1)}"
             raise UserError(f"{waiting}, and nothing is lost: {how}")
         time.sleep(seconds)

@@ -48,8 +48,10 @@ class Made:
 class Facts:
     """What the provider has, did and counted."""
 
-    def __init__(self, fault: Fault = lambda step, count: "", looks: int = 1) -> None:
-        self.fault, self.looks = fault, looks
+    def __init__(
+        self, fault: Fault = lambda step, count: "", looks: int = 1, say: Callable[[Json], str] | None = None
+    ) -> None:
+        self.fault, self.looks, self.say = fault, looks, say or text_for
         self.lock = threading.RLock()
         self.files: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
@@ -92,7 +94,7 @@ class Facts:
             else:
                 self.paid[content_of(line)] += 1
                 self.bodies.append(line)
-                made.results.append(as_result(made.kind, line))
+                made.results.append(as_result(made.kind, line, self.say(line)))
         rest = made.lines[len(lines) :]
         made.results += [as_error(made.kind, line, end) for line in rest]
         made.looks = 0 if end == "late" else made.looks
@@ -123,9 +125,8 @@ def text_for(line: Json) -> str:
     return "A" + hashlib.sha256(content_of(line).encode()).hexdigest()[:8]
 
 
-def as_result(kind: str, line: Json) -> Json:
+def as_result(kind: str, line: Json, text: str) -> Json:
     """An answered line."""
-    text = text_for(line)
     if kind == "anthropic":
         message = {
             "model": line["params"]["model"],

@@ -210,7 +210,7 @@ def test_a_command_may_end_before_the_answers_and_fetch_them_later(tmp_path: Pat
     with providing(facts) as address:
         for _ in range(2):
             engine = built("openai", address, tmp_path, wait=0)
-            with pytest.raises(UserError, match=r"10 requests wait in 1 batches.*run the same command again"):
+            with pytest.raises(UserError, match=r"10 requests wait in 1 batch,.*run the same command again"):
                 list(engine.generate(questions()))
             engine.close()
         found = outcomes(built("openai", address, tmp_path, wait=0), questions())
@@ -250,7 +250,7 @@ def test_what_was_cancelled_fails_and_keeps_its_answers(kind: str, tmp_path: Pat
 def test_two_commands_do_not_share_a_ledger(tmp_path: Path) -> None:
     with providing(Facts(looks=99)) as address:
         first = built("openai", address, tmp_path, wait=0)
-        with pytest.raises(UserError, match="wait in 1 batches"):
+        with pytest.raises(UserError, match="wait in 1 batch"):
             list(first.generate(questions(1)))
         with pytest.raises(UserError, match="another command writes it"):
             list(built("openai", address, tmp_path).generate(questions(1)))
