@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -32,7 +32,7 @@ from livek12.engines.batch.ledger import ANSWERS, ID_BYTES, INPUT, Batch, Ledger
 from livek12.engines.batch.providers import Files, Result, Undecided, open_provider, vllm_command
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
-from livek12.engines.openai.format import BadCompletion, completion_of, request_form, response_of
+from livek12.engines.openai.format import BadCompletion, RequestForm, completion_of, response_of
 from livek12.engines.thinking import Thinking
 
 FIRST_POLL, GROWTH = 5.0, 1.6
@@ -41,21 +41,12 @@ LOOKS = 3
 PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
-_log = logging.getLogger(__name__)
-
-
 _TAKEN = 3
+_log = logging.getLogger(__name__)
 
 
 def _rank(result: Result) -> int:
     return 1 if result.body is None else 2
-
-
-class _Wanted(NamedTuple):
-    """What an outcome needs of its request."""
-
-    key: Key
-    prompt_sha256: str
 
 
 class BatchEngine:
@@ -74,17 +65,12 @@ class BatchEngine:
         most_bytes: of a batch; default the provider's limit.
         max_retries: more batches for a request that expired or failed for a while.
         images: false for a text-only model.
-        extra_body: more fields of a request's body.
-        chat_template_kwargs: for vLLM.
-        enable_thinking: switches a hybrid model's thinking, for vLLM.
-        reasoning_effort: for models that take it.
+        extra_body: more fields of a request's body, such as {"reasoning_effort": "low"}.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
-        thinking_budget_field: of OpenAI's form.
         omit: body fields not to send, as a JSON list.
         price: of a million tokens asked directly, {"prompt": 1.25, "completion": 10}, for `--dry-run`.
         think_start: unusual tag that opens thinking.
         think_end: tag that closes it.
-        think_opened: the template opens thinking in the prompt.
     """
 
     name = "batch"
@@ -106,38 +92,32 @@ class BatchEngine:
         max_retries: int = 2,
         images: bool = True,
         extra_body: dict[str, Any] | None = None,
-        chat_template_kwargs: dict[str, Any] | None = None,
-        enable_thinking: bool | None = None,
-        reasoning_effort: str | None = None,
         max_tokens_field: str = "max_tokens",
-        thinking_budget_field: str = "thinking_token_budget",
         omit: list[str] | None = None,
         price: dict[str, Any] | None = None,
         think_start: str | None = None,
         think_end: str | None = None,
-        think_opened: bool = False,
     ) -> None:
         address = base_url or (os.environ.get("OPENAI_BASE_URL", "") if provider == "openai" else "")
-        form = request_form(
-            *(model, extra_body, chat_template_kwargs, enable_thinking, reasoning_effort),
-            *(max_tokens_field, thinking_budget_field, omit),
-        )
+        form = RequestForm(model, extra_body or {}, max_tokens_field, "thinking_token_budget", frozenset(omit or []))
         self._provider = open_provider(provider, address, key_file, form)
         read_prices(price, "the batch engine's price")
         self.model, self.images, self.address = model, images, public(address) if address else ""
         self._kind = provider
         self._root = Path(state) if state else cache_folder() / BATCHES
-        local = isinstance(self._provider, Files)
-        self._deadline = None if wait is None and not local else time.monotonic() + (wait or 0.0)
+        if isinstance(self._provider, Files):
+            wait = wait or 0.0
+        self._deadline = None if wait is None else time.monotonic() + wait
         self._poll, self._settle, self._max_retries = poll, settle, max_retries
         limits = self._provider.most_requests, self._provider.most_bytes
         self._most_requests = min(limits[0], limits[0] if most_requests is None else most_requests)
         self._most_bytes = min(limits[1], limits[1] if most_bytes is None else most_bytes)
         if self._most_requests < 1 or self._most_bytes < 1:
             raise UserError("most_requests and most_bytes of the batch engine are numbers from 1")
-        self._thinking, self._opened, self._pictures = Thinking(think_start, think_end), think_opened, Pictures()
+        self._thinking, self._pictures = Thinking(think_start, think_end), Pictures()
         self._ledger: Ledger | None = None
-        self._wanted: dict[bytes, _Wanted] = {}
+        self._wanted: dict[bytes, tuple[str, str, int, bytes]] = {}
+        """By the hash of a request: its key and the hash of its prompt, without objects for want of room."""
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Submits all requests, then yields outcomes as batches end."""
@@ -221,7 +201,8 @@ class BatchEngine:
             self._write(id, line)
         else:
             self._unread.add(token)
-        self._wanted[id] = _Wanted(request.key, request.prompt_sha256)
+        key = request.key
+        self._wanted[id] = (key.task, key.question_id, key.trial, bytes.fromhex(request.prompt_sha256))
         return None
 
     def _write(self, id: bytes, line: Json) -> None:
@@ -368,16 +349,17 @@ class BatchEngine:
         missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired"))
         yield from ((number, missing) for number, rank in enumerate(best) if not rank)
 
-    def _outcome(self, wanted: _Wanted, result: Result) -> Outcome:
-        request = Request(key=wanted.key, messages=[])
+    def _outcome(self, wanted: tuple[str, str, int, bytes], result: Result) -> Outcome:
+        key = Key(task=wanted[0], question_id=wanted[1], trial=wanted[2])
+        request = Request(key=key, messages=[])
         if result.body is None:
             return failure(request, result.reason, final=not result.again)
         try:
             completion = completion_of(result.body)
         except BadCompletion as error:
             return failure(request, error)
-        split = self._thinking.split(completion.text, self._opened and not completion.reasoning)
-        return response_of(completion, split, wanted.key, wanted.prompt_sha256, self)
+        split = self._thinking.split(completion.text)
+        return response_of(completion, split, key, wanted[3].hex(), self)
 
     def _why_missing(self, batch: Batch) -> str:
         if batch.how == "gone":

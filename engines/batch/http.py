@@ -1,7 +1,7 @@
-"""HTTP of batch APIs: one request a call; bodies and replies are streamed from and to files.
+"""HTTP of batch APIs: one request a call; bodies and results are streamed from and to files.
 
-It sends no request twice and follows no redirect; proxies and certificates are those of the environment. Messages omit
-the address, which may hold credentials.
+It repeats no request and follows no redirect; proxies and certificates are those of the environment. Messages omit the
+address, which may hold credentials.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from livek12.core.errors import UserError
@@ -22,14 +22,12 @@ from livek12.core.version import __version__
 from livek12.engines.common import Json
 from livek12.engines.openai.api import retry_after
 from livek12.engines.openai.format import said_by_error
+from livek12.engines.openai.transport import LONGEST_ERROR
 
 SECONDS = 600.0
-LONGEST_REPLY = 64 * 2**20
-LONGEST_LINE = 16 * 2**20
-_LONGEST_ERROR = 1 << 18
-_NOT_TAKEN = frozenset({425, 429})
-_PERHAPS_TAKEN = frozenset({408, 409})
-_NEVER_THERE = (ConnectionRefusedError, socket.gaierror)
+LONGEST_REPLY, LONGEST_LINE = 64 * 2**20, 16 * 2**20
+_NOT_TAKEN = (425, 429)
+_PERHAPS_TAKEN = (408, 409)
 
 
 class Busy(Exception):
@@ -47,53 +45,41 @@ class Lost(Exception):
 class Refused(Exception):
     """The server refused the request for good."""
 
-    def __init__(self, reason: str, status: int) -> None:
+    def __init__(self, reason: str, status: int = 0) -> None:
         super().__init__(reason)
         self.status = status
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    def redirect_request(self, *redirect: Any) -> None:
-        """Leaves a redirect to be an error."""
+    def redirect_request(self, *redirect: Any) -> None: ...
 
 
 class Http:
     """Requests below one address, with its headers."""
 
     def __init__(self, address: str, headers: Mapping[str, str]) -> None:
-        self._parts = urlsplit(address)
-        if public(address) == "…" or "@" in self._parts.netloc:
+        parts = urlsplit(address)
+        if public(address) == "…" or "@" in parts.netloc:
             raise UserError("base_url is no address without a password: give one such as http://localhost:8000/v1")
+        self.origin, self.path, self._query = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/"), parts.query
         self._headers = {"User-Agent": f"livek12/{__version__}", "Accept-Encoding": "identity", **headers}
         self._opener = build_opener(_NoRedirect())
 
-    @property
-    def path(self) -> str:
-        """Path of the address."""
-        return self._parts.path.strip("/")
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: bytes | Iterable[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
-        query: Mapping[str, Any] | None = None,
-    ) -> Json:
-        """The JSON object of a reply."""
-        with self.open(method, path, body, headers, query) as reply:
+    def call(self, method: str, path: str, body: Json | Iterable[bytes] | None = None, **headers: str) -> Json:
+        """The JSON object of a reply; `headers` with _ for -."""
+        with self.open(method, path, body, **headers) as reply:
             data = reply.read(LONGEST_REPLY + 1)
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
-            raise Lost("the reply is not whole, or no JSON") from None
+            value = None
         if not isinstance(value, dict):
-            raise Lost("the reply is no object")
+            raise Lost("the reply is no whole JSON object")
         return value
 
-    def lines(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[bytes]:
+    def lines(self, path: str) -> Iterator[bytes]:
         """The lines of a file; longer ones than `LONGEST_LINE` are cut."""
-        with self.open("GET", path, query=query) as reply:
+        with self.open("GET", path) as reply:
             size, length = 0, reply.headers.get("Content-Length")
             while line := reply.readline(LONGEST_LINE):
                 size += len(line)
@@ -103,45 +89,32 @@ class Http:
 
     @contextmanager
     def open(
-        self,
-        method: str,
-        path: str,
-        body: bytes | Iterable[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
-        query: Mapping[str, Any] | None = None,
-    ) -> Iterator[Any]:
+        self, method: str, path: str, body: Json | Iterable[bytes] | None = None, **headers: str
+    ) -> Iterator[http.client.HTTPResponse]:
         """The open reply; a `path` from the root of the host begins with a slash."""
-        request = Request(self._url(path, query or {}), data=body, method=method)
-        for name, value in {**self._headers, **(headers or {})}.items():
-            request.add_header(name, value)
+        url = self.origin + (path if path.startswith("/") else f"{self.path}/{path}")
+        if self._query:
+            url += ("&" if "?" in url else "?") + self._query
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        request = Request(url, data=data, method=method)
+        for name, value in {**self._headers, "Content-Type": "application/json", **headers}.items():
+            request.add_header(name.replace("_", "-"), value)
         try:
             with self._opener.open(request, timeout=SECONDS) as reply:
                 yield reply
         except HTTPError as error:
             raise _refusal(error) from None
         except URLError as error:
-            never = isinstance(error.reason, _NEVER_THERE)
-            raise (Busy if never else Lost)(f"no connection: {one_line(error.reason, 120)}") from None
+            never_there = isinstance(error.reason, ConnectionRefusedError | socket.gaierror)
+            raise (Busy if never_there else Lost)(f"no connection: {one_line(error.reason, 120)}") from None
         except (OSError, http.client.HTTPException) as error:
             raise Lost(f"the connection broke: {one_line(error, 120)}") from None
-
-    def _url(self, path: str, query: Mapping[str, Any]) -> str:
-        own = self._parts
-        whole = path if path.startswith("/") else f"{own.path.rstrip('/')}/{path}"
-        return urlunsplit((own.scheme, own.netloc, whole, "&".join(filter(None, (own.query, urlencode(query)))), ""))
-
-    def path_of(self, url: str) -> str:
-        """Path and query of an address that a reply names, which must be on the same host."""
-        parts = urlsplit(url)
-        if (parts.scheme, parts.netloc) != (self._parts.scheme, self._parts.netloc):
-            raise Refused(f"the reply leads to another host ({public(url)})", 0)
-        return urlunsplit(("", "", parts.path, parts.query, ""))
 
 
 def _refusal(error: HTTPError) -> Exception:
     with error:
         try:
-            message = said_by_error(error.read(_LONGEST_ERROR))
+            message = said_by_error(error.read(LONGEST_ERROR))
         except (OSError, http.client.HTTPException):
             message = ""
     reason = f"the provider answered {error.code}: {message}"

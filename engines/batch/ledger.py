@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
-from livek12.core.files import check_tree, create, make_subfolder, remove_files
+from livek12.core.files import check_tree, create, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Record, canonical_json
 from livek12.core.run.access import BATCHES, only_writer
 from livek12.core.run.journal import JournalWriter, read_journal
@@ -29,7 +29,6 @@ from livek12.core.run.journal import JournalWriter, read_journal
 STEM = "batches"
 ID_BYTES = 16
 INPUT, IDS, ANSWERS = ".jsonl", ".ids", ".answers.jsonl"
-_BUFFER = 1 << 20
 
 
 class Batch(Record):
@@ -113,10 +112,8 @@ class Ledger:
 
     def _remove_remains(self) -> None:
         """Removes files whose batch was never noted, or is over."""
-        known = {batch.token for batch in self.batches.values() if batch.is_open}
-        names = [entry.name for entry in self.folder.iterdir()]
-        stray = [name for name in names if not name.startswith((".", STEM)) and name.partition(".")[0] not in known]
-        remove_files(self.folder, stray)
+        known = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
+        remove_files(self.folder, [file.name for file in self.folder.iterdir() if not file.name.startswith(known)])
 
 
 class Outbox:
@@ -127,36 +124,34 @@ class Outbox:
         self._begin()
 
     def _begin(self) -> None:
-        self.token, self.ids, self._size = uuid.uuid4().hex, list[bytes](), 0
-        self._lines: Any = None
+        self._token, self._ids, self._size = uuid.uuid4().hex, list[bytes](), 0
 
     @property
     def next_id(self) -> str:
         """Id of the next request, as the provider sees it."""
-        return f"{self.token}-{len(self.ids)}"
+        return f"{self._token}-{len(self._ids)}"
 
     def has_room(self, size: int) -> bool:
         """True if a line fits into the file."""
-        return not self.ids or (len(self.ids) < self._most_requests and self._size + size <= self.most_bytes)
+        return not self._ids or (len(self._ids) < self._most_requests and self._size + size <= self.most_bytes)
 
     def add(self, id: bytes, line: bytes) -> None:
         """Writes a line, which has `next_id`."""
-        if self._lines is None:
-            self._lines = create(self._ledger.folder / (self.token + INPUT))
+        if not self._ids:
+            self._lines = create(self._ledger.folder / (self._token + INPUT))
         self._lines.write(line)
-        self.ids.append(id)
+        self._ids.append(id)
         self._size += len(line)
 
     def end(self) -> Batch | None:
         """The file as a batch to be submitted; None if it is empty."""
-        if self._lines is None:
+        if not self._ids:
             return None
-        with self._lines as lines, create(self._ledger.folder / (self.token + IDS)) as ids:
-            ids.write(b"".join(self.ids))
-            for stream in (lines, ids):
-                stream.flush()
-                os.fsync(stream.fileno())
-        batch = self._ledger.begin(self.token, len(self.ids), self._size)
+        with self._lines as lines:
+            lines.flush()
+            os.fsync(lines.fileno())
+        write_atomically(self._ledger.folder / (self._token + IDS), self._ids)
+        batch = self._ledger.begin(self._token, len(self._ids), self._size)
         self._begin()
         return batch
 

@@ -29,20 +29,20 @@ from livek12.core.records import Request, Response
 from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line, public
 from livek12.engines.base import Outcome
-from livek12.engines.common import Context, cannot_see, failure, has_images, versions_of
+from livek12.engines.common import Context, Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import (
     BadCompletion,
     Completion,
+    RequestForm,
     fitting,
     read_completion,
-    request_form,
     response_of,
     said_by_error,
 )
 from livek12.engines.openai.pace import Pace
 from livek12.engines.openai.transport import BrokenOff, Garbled, HttpReply, NoAnswer, TooLong, Wire
-from livek12.engines.thinking import Thinking
+from livek12.engines.thinking import Thinking, templated
 
 RETRIED = frozenset({408, 409, 425, 429})
 UNFIT = frozenset({400, 413, 414, 415, 422})
@@ -145,10 +145,12 @@ class OpenAIEngine:
         self._timeout = timeout
         self._max_retries = max_retries
         self._backoff = backoff
-        self._form = request_form(
-            *(model, extra_body, chat_template_kwargs, enable_thinking, reasoning_effort),
-            *(max_tokens_field, thinking_budget_field, omit),
-        )
+        fields: Json = dict(extra_body or {})
+        if template := templated(chat_template_kwargs, enable_thinking):
+            fields["chat_template_kwargs"] = template
+        if reasoning_effort:
+            fields["reasoning_effort"] = reasoning_effort
+        self._form = RequestForm(model, fields, max_tokens_field, thinking_budget_field, frozenset(omit or []))
         self._thinking = Thinking(think_start, think_end)
         self._opened = think_opened
         self._pictures = Pictures()

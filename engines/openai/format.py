@@ -16,7 +16,7 @@ from livek12.core.text import clean, one_line
 from livek12.engines.base import Engine
 from livek12.engines.common import NO_COUNT, Json, content_of, seed_of
 from livek12.engines.images import mime_of
-from livek12.engines.thinking import Split, templated
+from livek12.engines.thinking import Split
 
 _ERROR_BYTES = 1 << 16
 _LONGEST_MESSAGE = 2000
@@ -253,25 +253,6 @@ class RequestForm:
         if self.limits(request):
             put(body, self.thinking_budget, sampling.thinking_budget)
         return body
-
-
-def request_form(
-    model: str,
-    extra_body: Json | None,
-    chat_template_kwargs: Json | None,
-    enable_thinking: bool | None,
-    reasoning_effort: str | None,
-    max_tokens_field: str,
-    thinking_budget_field: str,
-    omit: Collection[str] | None,
-) -> RequestForm:
-    """The dialect by an engine's arguments."""
-    fields: Json = dict(extra_body or {})
-    if template := templated(chat_template_kwargs, enable_thinking):
-        fields["chat_template_kwargs"] = template
-    if reasoning_effort:
-        fields["reasoning_effort"] = reasoning_effort
-    return RequestForm(model, fields, max_tokens_field, thinking_budget_field, frozenset(omit or []))
 
 
 def response_of(

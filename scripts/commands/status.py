@@ -52,18 +52,11 @@ def status(
         tell(f"{counts['cancelled']} batches are asked to stop; the same `run` fetches what was answered")
 
 
-_STATES = {
-    "sending": "being submitted",
-    "waiting": "waiting",
-    "fetched": "fetched",
-    "done": "done",
-    "void": "not submitted",
-}
+_STATES = {"sending": "is being submitted", "waiting": "waits", "void": "was not submitted"}
 
 
 def _in_words(batch: Batch) -> str:
-    minutes = (time.time() - batch.at) / 60
-    over = f"{batch.answered + batch.failed:,} of {batch.requests:,} requests over"
-    how = f" ({batch.how})" if batch.how else ""
-    name = batch.id or batch.token
-    return f"{batch.model} by {batch.provider}: {name} {_STATES[batch.state]}{how}, {over}, {minutes:,.0f} minutes ago"
+    over, minutes = batch.answered + batch.failed, (time.time() - batch.at) / 60
+    state = _STATES.get(batch.state, f"was fetched ({batch.how})")
+    name = f"{batch.model} by {batch.provider}: {batch.id or batch.token}"
+    return f"{name} {state}, {over:,} of {batch.requests:,} requests over, {minutes:,.0f} minutes ago"

@@ -28,7 +28,7 @@ BASE = {"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}
 
 
 def args(kind: str, address: str, **more: object) -> str:
-    own = {"provider": kind, "base_url": address + BASE[kind], "poll": 0.02, "settle": 0.3, **more}
+    own = {"provider": kind, "base_url": address + BASE[kind], "poll": 0.02, "settle": 0.2, **more}
     return ",".join(f"{name}={value}" for name, value in own.items())
 
 
@@ -52,7 +52,7 @@ def test_a_run_and_its_judge_by_batches(data: Path, tmp_path: Path) -> None:
         assert (begun.code, len(begun.errors)) == (2, 1) and "requests wait in 1 batch," in begun.err
         shown = livek12_here("status", out)
         assert (
-            "0 of 11 answered" in shown.out and "m by openai: batches_0001x waiting, 0 of 11 requests over" in shown.out
+            "0 of 11 answered" in shown.out and "m by openai: batches_0001x waits, 0 of 11 requests over" in shown.out
         )
         state = json.loads(livek12_here("status", out, "--json").out)
         assert [batch["state"] for batch in state["batches"]] == ["waiting"]
@@ -116,6 +116,10 @@ def in_child(words: list[str], log: Path) -> int:
 @pytest.mark.parametrize("kind", BASE)
 def test_random_kills(kind: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of many runs is killed twice at random moments, by a provider with faults at random, and then ends."""
+    import livek12.engines.batch.engine  # a child then starts at once
+    import livek12.evaluation.asking
+    import livek12.scripts.commands.generate  # noqa: F401
+
     monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path / "cache"))
     for name in ("ANTHROPIC", "GEMINI"):
         monkeypatch.setenv(f"{name}_API_KEY", "k")
@@ -151,7 +155,7 @@ def test_random_kills(kind: str, data: Path, tmp_path: Path, monkeypatch: pytest
             began = time.monotonic()
             for _ in range(8):
                 child = in_child(words, tmp_path / "log")
-                time.sleep(dice.uniform(0.1, longest))
+                time.sleep(dice.uniform(0.02, longest))
                 os.kill(child, signal.SIGKILL)
                 if os.waitpid(child, 0)[1] != signal.SIGKILL:
                     break
