@@ -112,8 +112,8 @@ class Ledger:
 
     def _remove_remains(self) -> None:
         """Removes files whose batch was never noted, or is over."""
-        known = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
-        remove_files(self.folder, [file.name for file in self.folder.iterdir() if not file.name.startswith(known)])
+        kept = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
+        remove_files(self.folder, [file.name for file in self.folder.iterdir() if not file.name.startswith(kept)])
 
 
 class Outbox:

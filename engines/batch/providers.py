@@ -36,7 +36,7 @@ class Undecided(Exception):
 
 
 @dataclass(frozen=True)
-class Progress:
+class BatchProgress:
     """State of a batch: counts, and once it has ended how (completed, expired, cancelled, failed) and its files."""
 
     answered: int = 0
@@ -101,11 +101,11 @@ class Provider:
                 return _text(entry, "id")
         return None
 
-    def progress(self, batch: Batch) -> Progress:
+    def progress(self, batch: Batch) -> BatchProgress:
         """The state of a batch."""
         return self._progress(self.http.call("GET", f"{self.place}/{batch.id}"))
 
-    def results(self, batch: Batch, progress: Progress) -> Iterator[bytes]:
+    def results(self, batch: Batch, progress: BatchProgress) -> Iterator[bytes]:
         """The lines of the results, as far as there are any."""
         for file in progress.files:
             yield from self.http.lines(file)
@@ -125,7 +125,7 @@ class Provider:
         again = expired or status in _AGAIN or status >= 500
         return Result(str(line.get("custom_id")), None, _message(error) or f"status {status}", again)
 
-    def _progress(self, entry: Json) -> Progress:
+    def _progress(self, entry: Json) -> BatchProgress:
         counts, state = _object(entry, "request_counts"), str(entry.get("status"))
         errors = _objects(_object(entry, "errors").get("data"))
         if any(error.get("code") == "token_limit_exceeded" for error in errors):
@@ -133,7 +133,7 @@ class Provider:
         files = [file for name in ("output_file_id", "error_file_id") if isinstance(file := entry.get(name), str)]
         done = _count(counts, "completed"), _count(counts, "failed"), _ENDS.get(state, "")
         paths = tuple(f"files/{file}/content" for file in files if file)
-        return Progress(*done, paths, one_line("; ".join(map(_message, errors)), 200))
+        return BatchProgress(*done, paths, one_line("; ".join(map(_message, errors)), 200))
 
     def _listed(self) -> Iterator[Json]:
         page = self.first_page
@@ -223,11 +223,11 @@ class Anthropic(Provider):
         except Refused:  # its results are gone, or another key's
             return False
 
-    def _progress(self, entry: Json) -> Progress:
+    def _progress(self, entry: Json) -> BatchProgress:
         counts, ended = _object(entry, "request_counts"), entry.get("processing_status") == "ended"
         failed = sum(_count(counts, name) for name in ("errored", "canceled", "expired"))
         files = (f"{self.place}/{_text(entry, 'id')}/results",) if ended else ()
-        return Progress(_count(counts, "succeeded"), failed, "completed" if ended else "", files)
+        return BatchProgress(_count(counts, "succeeded"), failed, "completed" if ended else "", files)
 
     def read(self, line: Json) -> Result:
         """One line of the results."""
@@ -307,13 +307,13 @@ class Gemini(Provider):
                 return _text(entry, "name").removeprefix("batches/")
         return None
 
-    def _progress(self, entry: Json) -> Progress:
+    def _progress(self, entry: Json) -> BatchProgress:
         metadata = _object(entry, "metadata")
         counts, state = _object(metadata, "batchStats"), str(metadata.get("state")).rpartition("_STATE_")[2].lower()
         file = (_object(entry, "response") or _object(metadata, "output")).get("responsesFile")
         files = (f"/download{self.http.path}/{file}:download?alt=media",) if isinstance(file, str) else ()
         done = _count(counts, "successfulRequestCount"), _count(counts, "failedRequestCount"), _ENDS.get(state, "")
-        return Progress(*done, files, _message(entry.get("error")))
+        return BatchProgress(*done, files, _message(entry.get("error")))
 
     def read(self, line: Json) -> Result:
         """One line of the results."""
@@ -344,12 +344,12 @@ class Files(Provider):
         """Nothing is submitted."""
         return batch.token
 
-    def progress(self, batch: Batch) -> Progress:
+    def progress(self, batch: Batch) -> BatchProgress:
         """Counts the whole lines; vLLM writes all of them at its end."""
-        lines = sum(line.endswith(b"\n") for line in self.results(batch, Progress()))
-        return Progress(lines, 0, "completed" if lines >= batch.requests else "")
+        lines = sum(line.endswith(b"\n") for line in self.results(batch, BatchProgress()))
+        return BatchProgress(lines, 0, "completed" if lines >= batch.requests else "")
 
-    def results(self, batch: Batch, progress: Progress) -> Iterator[bytes]:
+    def results(self, batch: Batch, progress: BatchProgress) -> Iterator[bytes]:
         """The lines that are there."""
         file = _results_of(batch)
         if file.exists():
