@@ -611,9 +611,9 @@ def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
     return {"tasks": {name: cost.rounded for name, cost in found.items()}, "all": total(found.values()).rounded}
 
 
-def prices(found: Mapping[str, PromptCost], args: str | Mapping[str, Any]) -> dict[str, float]:
+def prices(costs: Mapping[str, PromptCost], args: str | Mapping[str, Any]) -> dict[str, float]:
     """The most that all requests cost, asked directly and by batches; empty without a price in the arguments."""
-    price, cost = arguments_of(args).get("price"), total(found.values())
+    price, cost = arguments_of(args).get("price"), total(costs.values())
     stated = read_prices(typed_value(price) if isinstance(price, str) else price, "the engine argument price")
     if stated is None:
         return {}
