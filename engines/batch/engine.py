@@ -353,7 +353,7 @@ class BatchEngine:
         key = Key(task=wanted[0], question_id=wanted[1], trial=wanted[2])
         request = Request(key=key, messages=[])
         if result.body is None:
-            return failure(request, result.reason, final=not result.again)
+            return failure(request, result.reason, final=bool(result.id) and not result.again)
         try:
             completion = completion_of(result.body)
         except BadCompletion as error:

@@ -20,6 +20,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from livek12.core.errors import UserError
 from livek12.core.files import check_tree, create, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Record, canonical_json
@@ -43,11 +45,11 @@ class Batch(Record):
         at: time of this line, in seconds since the epoch.
     """
 
-    token: str
+    token: str = Field(pattern=r"^[0-9a-f]{32}$")
     provider: str
     address: str
     model: str
-    requests: int
+    requests: int = Field(ge=1, le=1 << 24)
     bytes: int
     state: Literal["sending", "waiting", "fetched", "done", "void"] = "sending"
     before: str | None = None
@@ -104,6 +106,8 @@ class Ledger:
             data = self.file(batch, IDS).read_bytes()
         except OSError as error:
             raise UserError(f"{self.file(batch, IDS)}: cannot be read ({error.strerror}); put it back") from error
+        if len(data) != ID_BYTES * batch.requests:
+            raise UserError(f"{self.file(batch, IDS)}: has another length than it was written with; put it back")
         return [data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES)]
 
     def close(self) -> None:
@@ -158,5 +162,6 @@ class Outbox:
 
 def read_batches(run: Path) -> Iterator[Batch]:
     """The last state of every batch of a run folder, oldest first."""
+    check_tree(run / BATCHES)
     for folder in sorted(path for path in (run / BATCHES).glob("*") if path.is_dir()):
         yield from {batch.token: batch for batch in read_journal(folder, STEM, Batch)}.values()

@@ -121,8 +121,8 @@ class Provider:
         if body and status == 200 and not error:
             return Result(str(line.get("custom_id")), body)
         error = error or body.get("error") or body
-        expired = isinstance(error, dict) and error.get("code") == "batch_expired"
-        again = expired or status in _AGAIN or status >= 500
+        unasked = isinstance(error, dict) and error.get("code") in ("batch_expired", "batch_cancelled")
+        again = unasked or status in _AGAIN or status >= 500
         return Result(str(line.get("custom_id")), None, _message(error) or f"status {status}", again)
 
     def _progress(self, entry: Json) -> BatchProgress:
@@ -227,7 +227,8 @@ class Anthropic(Provider):
         counts, ended = _object(entry, "request_counts"), entry.get("processing_status") == "ended"
         failed = sum(_count(counts, name) for name in ("errored", "canceled", "expired"))
         files = (f"{self.place}/{_text(entry, 'id')}/results",) if ended else ()
-        return BatchProgress(_count(counts, "succeeded"), failed, "completed" if ended else "", files)
+        how = "cancelled" if _count(counts, "canceled") else "completed"
+        return BatchProgress(_count(counts, "succeeded"), failed, how if ended else "", files)
 
     def read(self, line: Json) -> Result:
         """One line of the results."""
@@ -237,7 +238,7 @@ class Anthropic(Provider):
             return Result(id, _from_anthropic(message))
         error = _object(error, "error") or error
         final = error.get("type") in ("invalid_request_error", "not_found_error", "request_too_large")
-        return Result(id, None, _message(error) or str(kind), kind == "expired" or (kind == "errored" and not final))
+        return Result(id, None, _message(error) or str(kind), not final)
 
 
 class Gemini(Provider):

@@ -279,7 +279,8 @@ class Handler(BaseHTTPRequestHandler):
     def _shown(self, made: Made) -> Json:
         done = sum("error" not in line or line["error"] is None for line in made.results)
         if made.kind == "anthropic":
-            counts = {"succeeded": done, "errored": len(made.results) - done}
+            done = sum(line["result"]["type"] == "succeeded" for line in made.results)
+            counts = {"succeeded": done, "canceled" if made.end == "cancelled" else "errored": len(made.results) - done}
             counts["processing"] = len(made.lines) - len(made.results)
             status = "ended" if made.end else "in_progress"
             return {"id": made.id, "processing_status": status, "request_counts": counts}

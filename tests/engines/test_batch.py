@@ -244,6 +244,7 @@ def test_what_was_cancelled_fails_and_keeps_its_answers(kind: str, tmp_path: Pat
         assert cancel(read_batches(tmp_path.parent), None) == 1
         found = outcomes(built(kind, address, tmp_path), questions(4))
     assert Counter(type(outcome) for outcome in found.values()) == {Response: 2, Failure: 2}
+    assert not any(outcome.final for outcome in found.values() if isinstance(outcome, Failure))
     assert set(facts.paid.values()) == {1}
 
 
