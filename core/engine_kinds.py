@@ -30,6 +30,8 @@ class EngineKind:
         modules: required imports.
         library: their common name.
         extra: of livek12 that installs them.
+        gathers: takes all requests of a command, which may take hours, and keeps its state in a folder of the run.
+        price_share: of the price of the same request asked directly.
     """
 
     name: str
@@ -38,6 +40,8 @@ class EngineKind:
     modules: tuple[str, ...] = ()
     library: str = ""
     extra: str = ""
+    gathers: bool = False
+    price_share: float = 1.0
 
     @property
     def is_local(self) -> bool:
@@ -50,9 +54,14 @@ class EngineKind:
         return self.place == "record"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Runs no model in this process or its children."""
+        return self.place in ("endpoint", "record")
+
+    @property
     def is_direct(self) -> bool:
         """Accepts requests of many threads; other engines take all pending requests together."""
-        return self.place in ("endpoint", "record")
+        return self.is_elsewhere and not self.gathers
 
     @property
     def draws(self) -> bool:
@@ -78,6 +87,7 @@ _BUILT_IN: Final = {
             *(("torch", "transformers"), "torch and transformers", "'.[transformers]'"),
         ),
         EngineKind("openai", "livek12.engines.openai.api:OpenAIEngine", "endpoint"),
+        EngineKind(*("batch", "livek12.engines.batch.engine:BatchEngine", "endpoint"), gathers=True, price_share=0.5),
         EngineKind("replay", "livek12.engines.replay:ReplayEngine", "record"),
         EngineKind("python", "livek12.engines.calling:PythonEngine", "endpoint"),
     )

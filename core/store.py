@@ -58,19 +58,19 @@ class Store:
         self._opened = False
         self._since_prune = 0
 
-    def get(self, key: str) -> str | None:
-        """Value of a key; None if unknown or unreadable."""
-        digest = _digest(key)
+    def get(self, key: str | bytes) -> str | None:
+        """Value of a key, or of its digest; None if unknown or unreadable."""
+        digest = digest_of(key)
         with self._lock:
             if digest in self._waiting:
                 return self._waiting[digest]
             row = self._run("SELECT value FROM known WHERE key = ?", (digest,))
         return row[0] if row and isinstance(row[0], str) else None
 
-    def put(self, key: str, value: str, urgent: bool = True) -> None:
+    def put(self, key: str | bytes, value: str, urgent: bool = True) -> None:
         """Stores a value; `urgent` (paid for) writes at once, others may wait for a second or a batch."""
         with self._lock:
-            self._waiting[_digest(key)] = value
+            self._waiting[digest_of(key)] = value
             if urgent or len(self._waiting) >= WAITING or time.monotonic() - self._written > 1.0:
                 self.flush()
 
@@ -187,5 +187,6 @@ def _open(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "replace")).digest()
+def digest_of(key: str | bytes) -> bytes:
+    """The name of a key in the file."""
+    return key if isinstance(key, bytes) else hashlib.sha256(key.encode("utf-8", "replace")).digest()

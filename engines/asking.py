@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from livek12.core.arguments import arguments_of, parse_engine_args, split_at_commas
@@ -26,7 +27,7 @@ from livek12.core.records import Failure, Key, Request, Response, canonical_json
 from livek12.core.replies import Unreadable
 from livek12.core.store import Store
 from livek12.core.text import one_line
-from livek12.engines import choose_engine, make_engine
+from livek12.engines import choose_engine, in_folder, make_engine
 from livek12.engines.base import Engine, Outcome
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class ReplyMemory:
         except (ValueError, TypeError):
             return None
 
-    def put(self, name: str, reply: Response) -> None:
+    def put(self, name: str | bytes, reply: Response) -> None:
         """Stores a reply."""
         if self._store is not None:
             self._store.put(name, reply.model_dump_json(exclude={"key", "reasoning", "versions"}))
@@ -324,9 +325,9 @@ class ModelSpec:
         engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
         return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
 
-    def start(self) -> Engine:
-        """The loaded engine; the caller closes it."""
-        return make_engine(self.engine, self.model, dict(self.engine_args))
+    def start(self, run: Path | None = None) -> Engine:
+        """The loaded engine, with its state in the run folder; the caller closes it."""
+        return make_engine(self.engine, self.model, {**in_folder(self.engine, run), **self.engine_args})
 
 
 def model_spec(text: str, option: str, engine: str = "", engine_args: str | Mapping[str, Any] = "") -> ModelSpec:

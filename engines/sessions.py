@@ -48,7 +48,7 @@ class SessionWriter:
         self, folder: Path | None, stage: Stage, engine: str, model: str, args: Mapping[str, Any] | None = None
     ) -> None:
         self._folder, self._args = folder, dict(args or {})
-        self._local = engine != RULES and not kind_of(engine).is_direct and not self._args.get("base_url")
+        self._local = engine != RULES and not kind_of(engine).is_elsewhere and not self._args.get("base_url")
         self._lock, self._counting = threading.Lock(), threading.Lock()
         self._over = threading.Event()
         self._writer: JournalWriter | None = None
@@ -67,7 +67,7 @@ class SessionWriter:
             id=uuid.uuid4().hex,
             stage=stage,
             engine=engine
-            if self._local or engine == RULES or kind_of(engine).is_direct
+            if self._local or engine == RULES or kind_of(engine).is_elsewhere
             else "openai",  # remote, whatever serves it
             model=model,
             engine_args=masked(self._args),

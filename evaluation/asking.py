@@ -19,10 +19,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.arguments import arguments_of
+from livek12.core.arguments import arguments_of, typed_value
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.key_versions import read_keys
+from livek12.core.prices import read_prices
 from livek12.core.progress import Progress, say, warn
 from livek12.core.ranks import join_launch, only_one_started, this_rank, wait_until
 from livek12.core.records import EarlierReply, Failure, Key, Question, Request, Response, Sampling
@@ -34,7 +35,7 @@ from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import RunSpec, differences
 from livek12.core.text import tokens_in
 from livek12.core.version import __version__
-from livek12.engines import check_engine, choose_engine, make_engine
+from livek12.engines import check_engine, choose_engine, in_folder, make_engine
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.choosing import chosen_questions
@@ -120,7 +121,8 @@ def _fill(
         start = partial(overlap.start, folder, name, args, waiting)
     sitting = SessionWriter(folder.path, "generate", name, model, args)
     with overlap or nullcontext(), sitting, ExitStack() as stack:  # the engine is closed before who marks beside it
-        live = recorded or make_engine(name, model, {**args, **_for_thinking(name, args, folder.spec())})
+        own = {**in_folder(name, folder.path), **args, **_for_thinking(name, args, folder.spec())}
+        live = recorded or make_engine(name, model, own)
         stack.callback(live.close)
         sitting.loaded(live)
         generate(folder, exam, live, start, tried, answered, lambda outcome: sitting.count(1, _tokens(outcome)))
@@ -607,6 +609,17 @@ def total(found: Iterable[PromptCost]) -> PromptCost:
 def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
     """Costs of each task and of all."""
     return {"tasks": {name: cost.rounded for name, cost in found.items()}, "all": total(found.values()).rounded}
+
+
+def prices(costs: Mapping[str, PromptCost], args: str | Mapping[str, Any]) -> dict[str, float]:
+    """The most that all requests cost, asked directly and by batches; empty without a price in the arguments."""
+    price, cost = arguments_of(args).get("price"), total(costs.values())
+    stated = read_prices(typed_value(price) if isinstance(price, str) else price, "the engine argument price")
+    if stated is None:
+        return {}
+    shares = {"direct": 1.0, "batch": kind_of("batch").price_share}
+    tokens = round(cost.prompt_tokens), None, cost.completion_tokens
+    return {way: stated.cost(*tokens, share) or 0.0 for way, share in shares.items()}
 
 
 def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:

@@ -742,12 +742,13 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
     """Decides about marking during the asking of `waiting` requests.
 
     With `auto`: when no judge needs the device, and the model runs elsewhere or on a device. One that runs on these
-    very cores loses more than the marking wins, and recorded answers come at once.
+    very cores loses more than the marking wins, and recorded answers, or those of a batch, come at once.
     """
     if stages != "auto" or not waiting:
         return stages == "overlap" and waiting > 0
     judges = options.panel.judges if options.panel is not None else ()
-    if waiting < FEWEST or kind_of(engine).is_recorded or any(not kind_of(judge.runs_on).is_direct for judge in judges):
+    at_once = kind_of(engine).is_recorded or kind_of(engine).gathers
+    if waiting < FEWEST or at_once or any(not kind_of(judge.runs_on).is_direct for judge in judges):
         return False
     return kind_of(engine).place == "endpoint" or "base_url" in engine_args or "ray" in engine_args or _has_device()
 

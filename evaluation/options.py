@@ -48,7 +48,7 @@ class RunOptions:
     data: Annotated[
         str, Flag(TASK, "Folder made by `livek12 build`, or ORG/NAME on the Hub.", envvar="LIVEK12_DATA")
     ] = ""
-    engine: Annotated[str, Flag(MODEL, "auto, vllm, transformers, openai or replay.")] = "auto"
+    engine: Annotated[str, Flag(MODEL, "auto, vllm, transformers, openai, batch or replay.")] = "auto"
     engine_args: Annotated[str | Mapping[str, Any], Flag(MODEL, "Arguments for the engine: K=V,…", type=str)] = ""
     limit: Annotated[int | None, Flag(TASK, "Only the first N questions of a task.", min=1)] = None
     trials: Annotated[

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from livek12.core.engine_kinds import kind_of
+from livek12.core.errors import UserError
 from livek12.core.store import VOTES, Store
 from livek12.judges.base import NamedJudge
 from livek12.judges.cascade import decision_store, default_cascade
@@ -68,8 +69,15 @@ class Jury:
             from livek12.judges.llm.client import JudgeModel, Schedule
             from livek12.judges.llm.panel import Panel
 
-            local = [judge for judge in options.panel.judges if not kind_of(judge.runs_on).is_direct]
-            self.schedule = Schedule() if in_turn and len(local) > 1 else None
+            judges = options.panel.judges
+            local = [judge for judge in judges if not kind_of(judge.runs_on).is_elsewhere]
+            gathering = [judge.model for judge in judges if kind_of(judge.runs_on).gathers]
+            if gathering and not in_turn:
+                raise UserError(
+                    f"judge {gathering[0]} answers by batches, within hours: it goes with `run` and `judge`, without"
+                    " --stages overlap"
+                )
+            self.schedule = Schedule() if in_turn and (len(local) > 1 or gathering) else None
             votes = Store(VOTES) if options.cache else None
             if votes is None and self.schedule is not None:  # replies pass between turns only
                 votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
@@ -92,9 +100,8 @@ class Jury:
             UserError: a judge is not available.
         """
         for model in self._models:
-            if kind_of(model.spec.runs_on).is_direct or (
-                local and (self.schedule is None or self.schedule.admits(model))
-            ):
+            kind = kind_of(model.spec.runs_on)
+            if kind.is_elsewhere or (local and (self.schedule is None or self.schedule.admits(model))):
                 model.try_out()
 
     @property

@@ -33,6 +33,7 @@ GROUPS = {
         "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",
     },
     "Runs": {
+        "status": "Say how far a run is, and what its batches are doing.",
         "score": "Compute the scores of a run folder.",
         "report": "Write and print the report of a run folder.",
         "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",

@@ -22,12 +22,14 @@ from livek12.core.run.leases import FOLDER, Lease, Turn, check_home, holders, li
 from livek12.core.run.locks import close_own, lease_own, lock_own
 
 _LOCK, _IN_USE = ".lock", ".in-use"
+BATCHES = "batches"
+"""The ledgers of batch engines (`engines.batch.ledger`)."""
 _LEFT = (
     *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
-    ".*.sums*",
+    *(".*.sums*", BATCHES),
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
 _OWNED = (

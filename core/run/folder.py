@@ -11,6 +11,7 @@
     keys.jsonl          keys that came or changed since the run began (`core.key_versions`)
     criteria.jsonl      wordings of criteria that people mended (`core.run.markings`)
     sessions-N.jsonl    engine times and memory (`core.run.sessions`)
+    batches/            requests sent by batches, and their state (`engines.batch.ledger`)
     exams.json          the exams of its questions (`core.exams`), with the scales that people have
     report.json, report.html
 

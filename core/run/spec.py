@@ -16,10 +16,11 @@ from livek12.core.records import RECORD_VERSION, Record, Sampling, canonical_jso
 from livek12.core.run.markings import in_words
 from livek12.core.version import __version__
 
-OPERATIONAL_ARGS = frozenset(
+TRAVEL_ARGS = frozenset(
     {"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"}
-    | {"replicas", "ray", "gpus", "cpus", "max_num_seqs", "gpu_memory_utilization"}
+    | {"key_file", "state", "wait", "poll", "settle", "most_requests", "most_bytes", "price"}
 )
+OPERATIONAL_ARGS = TRAVEL_ARGS | {"replicas", "ray", "gpus", "cpus", "max_num_seqs", "gpu_memory_utilization"}
 """Engine arguments that say how requests travel and what memory they take, not what the model answers; they may change
 on resuming, and each session keeps its own."""
 

@@ -37,6 +37,7 @@ from livek12.engines.openai.format import (
     RequestForm,
     fitting,
     read_completion,
+    response_of,
     said_by_error,
 )
 from livek12.engines.openai.pace import Pace
@@ -358,24 +359,8 @@ class OpenAIEngine:
         return _Refused(reason) if self._line.served else UserError(reason)
 
     def _response(self, request: Request, completion: Completion, seconds: float) -> Response:
-        own = completion.reasoning
-        split = self._thinking.split(completion.text, self._opened and not own)
-        return Response(
-            key=request.key,
-            text=split.text,
-            reasoning="\n".join(filter(None, (own, split.reasoning))) or None,
-            finish_reason=completion.finish_reason,
-            prompt_tokens=completion.prompt_tokens,
-            cached_tokens=completion.cached_tokens,
-            completion_tokens=completion.completion_tokens,
-            reasoning_tokens=completion.reasoning_tokens,
-            seconds=seconds,
-            engine=self.name,
-            model=self.model,
-            model_revision=completion.model if completion.model != self.model else None,
-            prompt_sha256=request.prompt_sha256,
-            versions=self.versions(),
-        )
+        split = self._thinking.split(completion.text, self._opened and not completion.reasoning)
+        return response_of(completion, split, request.key, request.prompt_sha256, self, seconds)
 
 
 def _wire(address: str, api_key: str | None, connections: int) -> Wire:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Request
+from livek12.core.records import Image, Key, Request, Response
 from livek12.core.text import clean, one_line
+from livek12.engines.base import Engine
 from livek12.engines.common import NO_COUNT, Json, content_of, seed_of
 from livek12.engines.images import mime_of
+from livek12.engines.thinking import Split
 
 _ERROR_BYTES = 1 << 16
 _LONGEST_MESSAGE = 2000
@@ -61,13 +63,19 @@ def read_completion(data: bytes) -> Completion:
         raise BadCompletion(f"the endpoint did not answer in JSON: {_glimpse(data)}") from None
     if not isinstance(body, dict):
         raise BadCompletion(f"the endpoint answered no object: {_glimpse(data)}")
+    return completion_of(body)
+
+
+def completion_of(body: Json) -> Completion:
+    """The first choice of a parsed chat completion; raises as `read_completion`."""
     if body.get("error"):
         raise BadCompletion(f"the endpoint answered with an error: {one_line(body['error'], 200)}")
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise BadCompletion(f"the answer has no choice with a message: {_glimpse(data)}")
+        glimpse = _glimpse(json.dumps(body).encode())
+        raise BadCompletion(f"the answer has no choice with a message: {glimpse}")
     finish = choice.get("finish_reason")
     text, reasoning = (clean(part) if part else part for part in _text_of(message, finish))
     usage = body.get("usage")
@@ -224,6 +232,10 @@ class RequestForm:
 
     def body(self, request: Request, tokens: int) -> bytes:
         """The body for at most `tokens`."""
+        return json.dumps(self.as_json(request, tokens)).encode()
+
+    def as_json(self, request: Request, tokens: int) -> Json:
+        """The body as an object."""
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -240,7 +252,29 @@ class RequestForm:
         body |= self.fields
         if self.limits(request):
             put(body, self.thinking_budget, sampling.thinking_budget)
-        return json.dumps(body).encode()
+        return body
+
+
+def response_of(
+    completion: Completion, split: Split, key: Key, prompt_sha256: str, engine: Engine, seconds: float | None = None
+) -> Response:
+    """The response of an engine; `split` is its text."""
+    return Response(
+        key=key,
+        text=split.text,
+        reasoning="\n".join(filter(None, (completion.reasoning, split.reasoning))) or None,
+        finish_reason=completion.finish_reason,
+        prompt_tokens=completion.prompt_tokens,
+        cached_tokens=completion.cached_tokens,
+        completion_tokens=completion.completion_tokens,
+        reasoning_tokens=completion.reasoning_tokens,
+        seconds=seconds,
+        engine=engine.name,
+        model=engine.model,
+        model_revision=completion.model if completion.model != engine.model else None,
+        prompt_sha256=prompt_sha256,
+        versions=engine.versions(),
+    )
 
 
 def messages_json(request: Request) -> list[Json]:

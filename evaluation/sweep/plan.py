@@ -466,7 +466,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
         return engines.elsewhere(entry.name, entry.engine_args, {**os.environ, **entry.env})
     if entry.engine == "vllm" and entry.engine_args.get("base_url"):
         return "openai"
-    return entry.engine if kind_of(entry.engine).is_direct else None
+    return entry.engine if kind_of(entry.engine).is_elsewhere else None
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:

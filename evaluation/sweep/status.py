@@ -116,7 +116,7 @@ def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> t
 
 
 def _gpu_seconds(session: Session, stated: float | None) -> float | None:
-    if session.gpus or kind_of(session.engine).is_direct:
+    if session.gpus or kind_of(session.engine).is_elsewhere:
         return session.gpu_seconds
     return None if stated is None else session.seconds * stated * session.replicas
 

@@ -6,7 +6,8 @@ judge refuses (too long) has a `final` problem.
 
 Of the judges that share a `Schedule` one is loaded; the others answer `NOT_UP`, and the response waits for another
 round (`waits_for_turn`). `end_round` loads the judge with most refused requests; call it with no request in flight.
-Each request is sent once, and verdicts equal those of judges loaded together.
+Each request is sent once, and verdicts equal those of judges loaded together. A judge whose engine `gathers` answers
+`NOT_UP` too, and gets the requests of a round together at its end.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
+from livek12.core.prices import Prices
 from livek12.core.records import Call, Failure, Key, Request, Response, Sampling, canonical_json
 from livek12.core.replies import MAX_REPLY, Unreadable
-from livek12.core.store import Store
+from livek12.core.run.spec import TRAVEL_ARGS
+from livek12.core.store import Store, digest_of
 from livek12.core.text import one_line
 from livek12.engines.asking import ATTEMPTS, ModelSpec, ReplyMemory, Sender, drawn, memory_key, problem_of
 from livek12.engines.sessions import SessionWriter
@@ -55,6 +59,7 @@ class Schedule:
         self._wanted: dict[str, JudgeModel] = {}
         self._asked: Counter[str] = Counter()
         self._been_up: set[str] = set()
+        self._gathering: set[JudgeModel] = set()
         self._reached = 0
         self._paid: set[int] = set()
         self._failed: dict[int, Call] = {}
@@ -72,12 +77,19 @@ class Schedule:
             self._wanted[judge.name] = judge
             self._asked[judge.name] += 1
 
+    def gather(self, judge: JudgeModel) -> None:
+        """Notes a judge with requests for the end of the round."""
+        with self._lock:
+            self._gathering.add(judge)
+
     def end_round(self) -> None:
-        """Gives the turn to the judge with most refused requests.
+        """Asks the gathered requests, and gives the turn to the judge with most refused ones.
 
         Raises:
             UserError: the round made no progress.
         """
+        while self._gathering:
+            self._gathering.pop().ask_gathered()
         if self._up is not None:
             self._been_up.add(self._up.name)
         reached = len(self._paid) + len(self._been_up)
@@ -109,6 +121,27 @@ class Schedule:
         return self._failed.get(request)
 
 
+class Gathered:
+    """Requests of one round, on disk; `places` are the calls that wait for each, by the digest of its cache key."""
+
+    def __init__(self) -> None:
+        self.places: dict[bytes, list[tuple[int, str]]] = {}
+        self._lock, self._lines = threading.Lock(), TemporaryFile()  # noqa: SIM115 (it ends with this object)
+
+    def add(self, digest: bytes, here: int, prompt: str, request: Request) -> None:
+        """Adds a request; one of equal content is asked once."""
+        key = request.key.model_copy(update={"task": READY, "question_id": digest.hex()})
+        with self._lock:
+            if digest not in self.places:
+                self._lines.write(request.model_copy(update={"key": key}).model_dump_json().encode() + b"\n")
+            self.places.setdefault(digest, []).append((here, prompt))
+
+    def requests(self) -> Iterator[Request]:
+        """All requests, in order."""
+        self._lines.seek(0)
+        return map(Request.model_validate_json, self._lines)
+
+
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 READY = "ready"
@@ -116,25 +149,6 @@ READY = "ready"
 GIVE_UP_AFTER = 3
 _BUILDING = threading.Lock()
 """Engines are built one at a time: two threads cannot import their libraries at once."""
-_TRAVEL = frozenset({"base_url", "api_key", "concurrency", "timeout", "max_retries", "backoff", "window", "batch_size"})
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices per million tokens; `cached` defaults to `prompt`."""
-
-    prompt: float
-    completion: float
-    cached: float | None = None
-
-    def cost(self, prompt: int | None, cached: int | None, completion: int | None) -> float | None:
-        """The cost of one request, if all counts are known."""
-        if prompt is None or completion is None:
-            return None
-        cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
-        return (
-            (prompt - cached_tokens) * self.prompt + cached_tokens * (self.cached or 0.0) + completion * self.completion
-        ) / 1e6
 
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=4096)
@@ -161,7 +175,7 @@ class JudgeSpec(ModelSpec):
     @property
     def identity(self) -> list[Any]:
         """All that may change the judge's replies."""
-        args = {name: value for name, value in sorted(self.engine_args.items()) if name not in _TRAVEL}
+        args = {name: value for name, value in sorted(self.engine_args.items()) if name not in TRAVEL_ARGS}
         return [self.model, self.engine, args, self.sampling.model_dump()]
 
 
@@ -207,7 +221,10 @@ class JudgeModel:
         self._memory = ReplyMemory(None if kind_of(spec.engine).is_recorded else store)
         self._engine = engine
         self._schedule = schedule
-        self._takes_turns = schedule is not None and not kind_of(spec.runs_on).is_direct
+        kind = kind_of(spec.runs_on)
+        self._takes_turns = schedule is not None and not kind.is_elsewhere
+        self._gathered = Gathered() if schedule is not None and kind.gathers else None
+        self._price_share = kind.price_share
         self._sessions = sessions
         self._sitting: SessionWriter | None = None
         self._up = ExitStack()
@@ -230,7 +247,8 @@ class JudgeModel:
         """Starts the judge and sends an endpoint a small request."""
         try:
             engine = self._started()
-            failed = kind_of(engine.name).place == "endpoint" and self._sent(engine, self._trial())
+            kind = kind_of(engine.name)
+            failed = kind.place == "endpoint" and not kind.gathers and self._sent(engine, self._trial())
         except UserError as error:
             raise UserError(f"judge {self.name} cannot be asked: {one_line(error)}") from error
         if isinstance(failed, Failure):
@@ -333,15 +351,37 @@ class JudgeModel:
         if self._schedule is not None and self._sleeps():
             self._schedule.want(self)
             return Call(judge=self.name, prompt=prompt.id, problem=NOT_UP), False
+        if self._schedule is not None and self._gathered is not None:
+            self._gathered.add(digest_of(key), here, prompt.id, request)
+            self._schedule.gather(self)
+            return Call(judge=self.name, prompt=prompt.id, problem=NOT_UP), False
         outcome = self._outcome(request)
         if isinstance(outcome, Failure):
-            call = Call(judge=self.name, prompt=prompt.id, problem=outcome.reason, final=outcome.final)
+            call = self._failed_call(prompt.id, outcome)
         else:
             call = self._made(prompt, outcome, remembered=False)
             self._memory.put(key, outcome)
         if self._schedule is not None:
             self._schedule.keep(here, call if isinstance(outcome, Failure) else None)
         return call, isinstance(outcome, Response) and outcome.finish_reason == "length"
+
+    def _failed_call(self, prompt: str, failed: Failure) -> Call:
+        return Call(judge=self.name, prompt=prompt, problem=failed.reason, final=failed.final)
+
+    def ask_gathered(self) -> None:
+        """Asks the requests of a round together, and keeps their replies for the next."""
+        assert self._gathered is not None and self._schedule is not None
+        gathered, self._gathered = self._gathered, Gathered()
+        self.asked += len(gathered.places)
+        for outcome in Sender(self._started()).generate(gathered.requests()):
+            digest = bytes.fromhex(outcome.key.question_id)
+            if isinstance(outcome, Response):
+                self._memory.put(digest, outcome)
+            for here, prompt in gathered.places[digest]:
+                call = self._failed_call(prompt, outcome) if isinstance(outcome, Failure) else None
+                self._schedule.keep(here, call)
+            if (sitting := self._sitting) is not None:
+                sitting.count(1, outcome.completion_tokens if isinstance(outcome, Response) else 0)
 
     def _sleeps(self) -> bool:
         return self._takes_turns and self._schedule is not None and not self._schedule.admits(self)
@@ -384,7 +424,7 @@ class JudgeModel:
                 with _BUILDING, ExitStack() as stack:
                     sitting = SessionWriter(self._sessions, "judge", spec.runs_on, spec.model, spec.engine_args)
                     stack.enter_context(sitting)
-                    self._engine = spec.start()
+                    self._engine = spec.start(self._sessions)
                     stack.callback(self._engine.close)
                     sitting.loaded(self._engine)
                     self._sitting = sitting
@@ -406,6 +446,6 @@ class JudgeModel:
             completion_tokens=response.completion_tokens,
             reasoning_tokens=response.reasoning_tokens,
             seconds=response.seconds,
-            cost=prices.cost(*counts) if prices else None,
+            cost=prices.cost(*counts, self._price_share) if prices else None,
             remembered=remembered,
         )

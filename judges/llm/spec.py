@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from livek12.core.errors import UserError
+from livek12.core.prices import read_prices
 from livek12.core.records import Sampling, canonical_json
 from livek12.engines.asking import model_spec, model_specs
 from livek12.judges.code_version import PANEL, code_version
-from livek12.judges.llm.client import JudgeSpec, Prices
+from livek12.judges.llm.client import JudgeSpec
 from livek12.judges.llm.families import normalised
 from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_prompt, read_given_prompt
 
@@ -284,21 +285,9 @@ def _file_judge(entry: Any, engine: str, shared: Any, where: str) -> JudgeSpec:
         engine=own_engine,
         engine_args=args,
         family=None if family is None else _text(family, f"{where}: family"),
-        prices=_prices(entry.get("price"), where),
+        prices=read_prices(entry.get("price"), f"{where}: price"),
         sampling=_sampling(entry.get("sampling"), where),
     )
-
-
-def _prices(content: Any, where: str) -> Prices | None:
-    if content is None:
-        return None
-    if not isinstance(content, dict):
-        raise UserError(f"{where}: price is a mapping with prompt and completion, for a million tokens")
-    _known(content, frozenset({"prompt", "completion", "cached"}), f"{where}: price")
-    numbers = [value for value in content.values() if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) != len(content) or min(numbers, default=0) < 0 or not {"prompt", "completion"} <= set(content):
-        raise UserError(f"{where}: price needs prompt and completion (and may have cached), numbers from 0")
-    return Prices(**{name: float(value) for name, value in content.items()})
 
 
 def _sampling(content: Any, where: str) -> Sampling:

@@ -24,7 +24,8 @@ def run(
     dry_run: Annotated[
         bool,
         options.Opt(
-            "Ask and write nothing; say how many requests and prompt tokens it would be.", rich_help_panel=OUTPUT
+            "Ask and write nothing; say how many requests and tokens it would be, and with price= the cost.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     as_json: options.Json = False,
@@ -38,7 +39,7 @@ def run(
     formulas = profile_named(profile)
     draws = sampling.given()
     if dry_run:
-        _show_cost(expected(asking, draws), as_json)
+        _show_cost(expected(asking, draws), asking, as_json)
         return
     marked = ask_and_mark(asking.with_trials(), draws, judges, judging.stages)
     if marked is None:
@@ -48,8 +49,15 @@ def run(
     end_judging(marked.lost)
 
 
-def _show_cost(costs: Mapping[str, PromptCost], as_json: bool) -> None:
+def _show_cost(costs: Mapping[str, PromptCost], asking: RunOptions, as_json: bool) -> None:
     from livek12.evaluation.asking import as_json as in_json
-    from livek12.evaluation.asking import sentences
+    from livek12.evaluation.asking import prices, sentences
 
-    typer.echo(json.dumps(in_json(costs)) if as_json else "\n".join(sentences(costs)))
+    most = prices(costs, asking.engine_args)
+    if as_json:
+        typer.echo(json.dumps(in_json(costs) | ({"price": most} if most else {})))
+        return
+    lines = [*sentences(costs)]
+    if most:
+        lines.append(f"at most {most['direct']:,.2f} asked directly, {most['batch']:,.2f} by batches")
+    typer.echo("\n".join(lines))

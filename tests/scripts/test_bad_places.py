@@ -75,6 +75,7 @@ LINES = {
     "generate": [f"{ASK} --data {{in}} --out {{new}}", f"{ASK} --data data --out {{out}}"],
     "judge": ["{in}", "run --answers {in} --again", "run --judge {in}.yaml"],
     "score": ["{in}"],
+    "status": ["{in}", "{in} --cancel"],
     "report": ["{in}", "run --data {in}"],
     "import-responses": [
         *(f"{{in}} --from {log} {TASK} --data data --out {{new}}" for log in LOGS),

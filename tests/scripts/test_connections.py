@@ -256,6 +256,7 @@ def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> Non
         (("study", "stability", run, other), (0,), ()),
         (("label-plan", run, "--budget", 3), (0, 2), ()),
         (("check", run), (0, 1), ()),
+        (("status", run), (0,), ()),
         (("sign", run, "--key", tmp_path / "nokey"), (2,), ()),
         (("compact", other), (0,), ()),
         (("compact", other, "--undo"), (0,), ()),

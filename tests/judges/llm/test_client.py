@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from livek12.core.prices import Prices
 from livek12.core.records import Key, Request, Response, Sampling
 from livek12.core.store import VOTES, Store
 from livek12.engines.asking import ATTEMPTS
 from livek12.engines.base import Outcome
-from livek12.judges.llm.client import Answer, JudgeModel, JudgeSpec, Prices
+from livek12.judges.llm.client import Answer, JudgeModel, JudgeSpec
 from livek12.judges.llm.forms import Checked, TruthLine, Whole
 from livek12.judges.llm.prompts import Fenced, load_prompt
 from tests.engines.scripted_server import Reply, error, serving

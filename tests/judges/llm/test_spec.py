@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.judges.llm.client import Prices
+from livek12.core.prices import Prices
 from livek12.judges.llm.spec import parse_judge
 
 PANEL = """

@@ -1,0 +1,1 @@
+"""Requests in batches, answered within hours for about half the price."""
