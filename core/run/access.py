@@ -23,10 +23,11 @@ from livek12.core.run.locks import close_own, lease_own, lock_own
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 _LEFT = (
-    *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
+    *("questions.jsonl", "bank.json", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+    ".bank.json.*",
     ".*.sums*",
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""

@@ -121,7 +121,33 @@ class Term:
         return no_tokens(missing) if missing else None
 
 
-Terms = dict[str, Term | str]
+@dataclass(frozen=True)
+class PredictedTerm:
+    """Metric of a whole bank as an adaptive exam predicts it: a share with its standard error.
+
+    Attributes:
+        asked: questions that were asked.
+        bank: ids of the bank's questions.
+    """
+
+    value: float
+    error: float
+    asked: int
+    bank: frozenset[str]
+    scale: float = 1.0
+
+    @property
+    def note(self) -> str:
+        """The kind of number that this is."""
+        return f"adaptive: predicted for the bank, {self.asked:,} of {len(self.bank):,} questions asked"
+
+    def absence(self, picked: Indices | None = None) -> str | None:
+        """It is of the whole bank alone."""
+        return None if picked is None else BY_DESIGN
+
+
+BY_DESIGN = "not available: an adaptive exam chose the questions, and predicts the mark of the whole bank alone"
+Terms = dict[str, Term | PredictedTerm | str]
 
 
 def no_tokens(missing: int) -> str:

@@ -1,0 +1,376 @@
+"""Item banks of adaptive exams: questions with the curves of a two-parameter logistic model, fitted with shrinkage.
+
+Contract: everything is a deterministic function of the bank and the answers. A question's curve is the chance
+of full points by ability. Its parameters have a normal prior that all questions share, fitted with them (empirical
+Bayes): with thirty models a fit without it takes noise for discrimination. Abilities are in standard deviations of the
+bank's models. The next question is the one whose answer tells most about the ability (mutual information), from the
+area that lags most behind its share. An undecided answer tells nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import erfc, log, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from livek12.core.agreement import kendall_tau
+from livek12.core.errors import UserError, why
+from livek12.core.records import Record
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Bools, Floats, Indices
+
+BANK = "bank.json"
+"""The bank of an adaptive run, in its folder."""
+FEWEST_MODELS = 5
+ANCHORS = 5
+"""Questions that every exam of a bank begins with."""
+FOLDS = 10
+TRIED = 50
+"""Questions of the exams by which a bank is tried on its own models."""
+MISFIT = 0.01
+"""Chance below which a model counts as unlike those of the bank."""
+_PRIOR = 1.3
+_UNTIL = re.compile(r"se=(0?\.\d+|[1-9]\d*(?:\.\d+)?)|n=([1-9]\d{0,5})")
+_Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+_Positive = Annotated[float, Field(gt=0, le=1e6)]
+
+
+class BankItem(Record):
+    """Question of a bank.
+
+    Attributes:
+        area: content area.
+        worth: its points.
+        slope: discrimination.
+        level: log odds of full points at ability 0.
+        answers: models that answered it.
+        exposure: adaptive exams that asked it.
+    """
+
+    id: str
+    area: str
+    worth: _Positive = 1.0
+    slope: _Number
+    level: _Number
+    answers: int
+    exposure: int = 0
+
+
+class BankTrial(Record):
+    """Exams of the bank's own models, each left out of the fit: mean error of the mark in points, and Kendall's τ."""
+
+    questions: int
+    models: int
+    error: float
+    tau: float | None
+
+
+class ItemBank(Record):
+    """Content of a bank file.
+
+    Attributes:
+        version: hash of all else.
+        task: whose questions these are.
+        models: abilities of the models that it was fitted to.
+        anchors: questions that each exam begins with.
+        beyond: standard error of marks (shares) beyond that of the fit, from the trial.
+        binary: all answers earned nothing or everything.
+    """
+
+    version: str = ""
+    task: str
+    models: dict[str, _Number]
+    items: Annotated[list[BankItem], Field(min_length=1)]
+    anchors: list[str]
+    beyond: Annotated[float, Field(ge=0, le=1)]
+    binary: bool
+    trial: BankTrial
+
+    def stamped(self) -> ItemBank:
+        """Copy with its version."""
+        return self.model_copy(update={"version": self._hash()})
+
+    def _hash(self) -> str:
+        return hashlib.sha256(self.model_dump_json(exclude={"version"}).encode()).hexdigest()[:12]
+
+    @property
+    def is_plain(self) -> bool:
+        """True if the mark is the share of fully correct answers."""
+        return self.binary and len({item.worth for item in self.items}) == 1
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of each question by id."""
+        return {item.id: place for place, item in enumerate(self.items)}
+
+    @cached_property
+    def curves(self) -> Curves:
+        """Its curves."""
+        import numpy as np
+
+        parameters = np.array([(item.slope, item.level) for item in self.items])
+        areas = [item.area for item in self.items]
+        return Curves.of(parameters, areas, np.array([item.worth for item in self.items]))
+
+
+def read_bank(path: Path) -> ItemBank:
+    """Reads a bank file, or that of a run folder."""
+    file = path / BANK if path.is_dir() else path
+    try:
+        bank = ItemBank.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{file}: there is no such item bank; make one with `livek12 bank`") from None
+    except (OSError, ValidationError, ValueError) as error:
+        raise UserError(f"{file}: is no item bank: {why(error)}") from None
+    if bank.stamped().version != bank.version or len(bank.places) != len(bank.items):
+        raise UserError(f"{file}: was changed since `livek12 bank` made it; make it again")
+    return bank
+
+
+class Standing(NamedTuple):
+    """Estimate from the answers of an exam.
+
+    Attributes:
+        ability: in standard deviations of the bank's models, with its standard error.
+        mark: share of the points of the whole bank, with its standard error.
+        misfit: chance of answers as unlike the curves as these.
+        area: the most unlike area.
+    """
+
+    ability: float
+    ability_error: float
+    mark: float
+    mark_error: float
+    misfit: float
+    area: str
+
+
+@dataclass(frozen=True)
+class End:
+    """End of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
+
+    error: float | None
+    questions: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> End:
+        """Reads `se=0.3`, `n=50` or both, between commas."""
+        matches = [_UNTIL.fullmatch(part.strip()) for part in text.split(",")]
+        errors, numbers = ([each[n] for each in matches if each and each[n]] for n in (1, 2))
+        if not all(matches) or len(errors) > 1 or len(numbers) > 1:
+            raise UserError(
+                f"--until {text!r:.60}: write se=0.3 (standard error of the ability), n=50, or both: se=0.3,n=50"
+            )
+        return cls(float(errors[0]) if errors else None, int(numbers[0]) if numbers else None)
+
+    def reached(self, standing: Standing, asked: int) -> str:
+        """The end that is reached, or ""."""
+        if self.error is not None and standing.ability_error <= self.error:
+            return f"the standard error of the ability is {standing.ability_error:.3f}"
+        return f"{asked:,} questions are asked" if self.questions is not None and asked >= self.questions else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Chance of full points by question and ability on the grid, with areas (codes), their names and the worth."""
+
+    chance: Floats
+    area: Indices
+    areas: Sequence[str]
+    worth: Floats
+
+    @classmethod
+    def of(cls, parameters: Floats, areas: Sequence[str], worth: Floats) -> Curves:
+        """Curves of slope and level, one question a row."""
+        import numpy as np
+
+        names, codes = np.unique(np.array(areas, dtype=object), return_inverse=True)
+        return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum())
+
+    @cached_property
+    def _own_entropy(self) -> Floats:
+        return _entropy(self.chance)
+
+    def posterior(self, shares: Mapping[int, float]) -> Floats:
+        """Weights of the grid's abilities after answers: shares of the points by question."""
+        import numpy as np
+
+        places, earned = np.array([*shares], dtype=np.intp), np.array([*shares.values()])
+        chance = self.chance[places]
+        logs = earned @ np.log(chance) + (1 - earned) @ np.log1p(-chance) - grid() ** 2 / (2 * _PRIOR**2)
+        weights: Floats = np.exp(logs - logs.max())
+        return weights / weights.sum()
+
+    def choose(self, shares: Mapping[int, float], asked: Sequence[int], count: int) -> list[tuple[int, float]]:
+        """The next questions with their information in bits; `asked` includes those with undecided answers."""
+        import numpy as np
+
+        weights = self.posterior(shares)
+        gain = (_entropy(self.chance @ weights) - self._own_entropy @ weights) / log(2)
+        taken = np.bincount(self.area[np.array(asked, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)
+        part = np.bincount(self.area) / len(self.area)
+        open_items = np.ones(len(gain), dtype=np.bool_)
+        open_items[list(asked)] = False
+        chosen = []
+        for number in range(len(asked), min(len(asked) + count, len(gain))):
+            there = np.bincount(self.area[open_items], minlength=len(part)) > 0
+            lag = np.where(there, part * (number + 1) - taken, -np.inf)
+            place = int(np.where(open_items & (self.area == lag.argmax()), gain, -np.inf).argmax())
+            chosen.append((place, float(gain[place])))
+            open_items[place] = False
+            taken[self.area[place]] += 1
+        return chosen
+
+    def estimate(self, shares: Mapping[int, float], beyond: float = 0.0) -> Standing:
+        """Ability and mark after the answers."""
+        import numpy as np
+
+        weights, places = self.posterior(shares), np.array([*shares], dtype=np.intp)
+        earned = np.array([*shares.values()])
+        rest = np.ones(len(self.worth), dtype=np.bool_)
+        rest[places] = False
+        by_ability = earned @ self.worth[places] + self.worth[rest] @ self.chance[rest]
+        ability, mark = float(weights @ grid()), float(weights @ by_ability)
+        error = sqrt(float(weights @ (by_ability - mark) ** 2) + beyond**2 * float(self.worth[rest].sum()))
+        expected = self.chance[places] @ weights
+        misfit, area = self._misfit(places, earned - expected, expected * (1 - expected))
+        return Standing(ability, sqrt(float(weights @ (grid() - ability) ** 2)), mark, error, misfit, area)
+
+    def _misfit(self, places: Indices, residual: Floats, variance: Floats) -> tuple[float, str]:
+        """Compares the residuals of areas; the smallest chance is multiplied by their number (Bonferroni)."""
+        import numpy as np
+
+        if not len(places):
+            return 1.0, ""
+        off, spread = (np.bincount(self.area[places], each, len(self.areas)) for each in (residual, variance))
+        z = np.abs(off) / np.sqrt(np.where(spread > 0, spread, np.inf))
+        worst = int(z.argmax())
+        return min(1.0, len(self.areas) * erfc(float(z[worst]) / sqrt(2))), self.areas[worst]
+
+
+def grid() -> Floats:
+    """Abilities at which curves are kept."""
+    import numpy as np
+
+    return np.linspace(-4, 4, 81)
+
+
+def _entropy(chance: Floats) -> Floats:
+    import numpy as np
+
+    return np.asarray(-(chance * np.log(chance) + (1 - chance) * np.log1p(-chance)))
+
+
+def _chances(parameters: Floats) -> Floats:
+    import numpy as np
+
+    odds = parameters[:, :1] * grid() + parameters[:, 1:]
+    return np.clip(1 / (1 + np.exp(-odds)), 1e-4, 1 - 1e-4)
+
+
+def fit_items(shares: Floats, rounds: int = 4, steps: int = 6) -> tuple[Floats, Floats]:
+    """Fits slope and level of questions, and abilities of models, to shares of the points, models × questions; NaN where a model has no answer."""
+    import numpy as np
+
+    known = ~np.isnan(shares)
+    earned = np.where(known, shares, 0.0)
+    mean = (earned.sum(axis=1) + 0.5) / (known.sum(axis=1) + 1)
+    abilities: Floats = np.log(mean / (1 - mean))
+    center, precision = np.array([1.0, 0.0]), np.diag([4.0, 0.5])
+    parameters = np.tile(center, (shares.shape[1], 1))
+    for _ in range(rounds):
+        abilities = (abilities - abilities.mean()) / max(float(abilities.std()), 1e-6)
+        for _ in range(steps):
+            parameters, variances = _newton(earned, known, abilities[:, None], parameters, center, precision)
+        center, precision = parameters.mean(axis=0), np.linalg.inv(np.cov(parameters.T) + variances)
+        abilities = _abilities(earned, known, _chances(parameters))
+    return parameters, abilities
+
+
+def _newton(
+    earned: Floats, known: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
+) -> tuple[Floats, Floats]:
+    """A step towards the likeliest parameters, and their mean covariance there."""
+    import numpy as np
+
+    chance = 1 / (1 + np.exp(-(ability * parameters[:, 0] + parameters[:, 1])))
+    weight, residual = chance * (1 - chance) * known, np.where(known, earned - chance, 0.0)
+    off = (parameters - center) @ precision
+    to_slope, to_level = (ability * residual).sum(axis=0) - off[:, 0], residual.sum(axis=0) - off[:, 1]
+    slopes = (ability**2 * weight).sum(axis=0) + precision[0, 0]
+    both = (ability * weight).sum(axis=0) + precision[0, 1]
+    levels = weight.sum(axis=0) + precision[1, 1]
+    size = slopes * levels - both**2
+    step = np.stack([levels * to_slope - both * to_level, slopes * to_level - both * to_slope], axis=1) / size[:, None]
+    (slope, shared, level) = (float((each / size).mean()) for each in (levels, -both, slopes))
+    return parameters + np.clip(step, -1.5, 1.5), np.array([[slope, shared], [shared, level]])
+
+
+def _abilities(earned: Floats, known: Bools, chance: Floats) -> Floats:
+    import numpy as np
+
+    logs = earned @ np.log(chance) + (known - earned) @ np.log1p(-chance) - grid() ** 2 / 2
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray((weights @ grid()) / weights.sum(axis=1))
+
+
+def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS, beyond: float = 0.0) -> Standing:
+    """Estimate after an exam of recorded answers (NaN: undecided)."""
+    asked: list[int] = []
+    shares: dict[int, float] = {}
+    while len(asked) < min(questions, len(answers)):
+        places = [place for place, _ in curves.choose(shares, asked, min(batch, questions - len(asked)))]
+        asked += places
+        shares |= {place: share for place in places if (share := float(answers[place])) == share}
+    return curves.estimate(shares, beyond)
+
+
+def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], shares: Floats) -> ItemBank:
+    """Bank of questions (whose parameters do not matter yet) and of models' shares of their points (see `fit_items`)."""
+    import numpy as np
+
+    if len(models) < FEWEST_MODELS:
+        raise UserError(f"{len(models)} models: an item bank needs the answers of {FEWEST_MODELS} or more")
+    areas, worth = [item.area for item in items], np.array([item.worth for item in items])
+    trial, beyond = _tried(shares, areas, worth)
+    parameters, of_models = fit_items(shares)
+    counts = (~np.isnan(shares)).sum(axis=0).tolist()
+    made = [
+        item.model_copy(update={"slope": slope, "level": level, "answers": answers})
+        for item, (slope, level), answers in zip(items, parameters.round(5).tolist(), counts, strict=True)
+    ]
+    decided = shares[~np.isnan(shares)]
+    abilities = {name: round(float(ability), 4) for name, ability in zip(models, of_models, strict=True)}
+    binary = bool(((decided == 0) | (decided == 1)).all())
+    bank = ItemBank(
+        task=task, models=abilities, items=made, anchors=[], beyond=round(beyond, 5), binary=binary, trial=trial
+    )
+    anchors = [made[place].id for place, _ in bank.curves.choose({}, [], ANCHORS)]
+    return bank.model_copy(update={"anchors": anchors}).stamped()
+
+
+def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTrial, float]:
+    """Tries exams on the models, each left out of the fit; returns also the error beyond that of the fits."""
+    import numpy as np
+
+    folds = np.arange(len(shares)) % min(FOLDS, len(shares))
+    marks, errors, expected = np.zeros(len(shares)), np.zeros(len(shares)), np.zeros(len(shares))
+    for fold in np.unique(folds):
+        curves = Curves.of(fit_items(shares[folds != fold])[0], areas, worth)
+        for model in np.flatnonzero(folds == fold):
+            known = ~np.isnan(shares[model])
+            full = float(np.where(known, shares[model], 0.0) @ worth / (known @ worth))
+            standing = sit(curves, shares[model], TRIED)
+            marks[model], errors[model], expected[model] = full, standing.mark - full, standing.mark_error
+    error, tau = float(np.abs(errors).mean()), kendall_tau(marks.tolist(), (marks + errors).tolist())
+    size = min(TRIED, len(areas))
+    trial = BankTrial(questions=size, models=len(shares), error=round(100 * error, 2), tau=tau and round(tau, 3))
+    return trial, sqrt(max(0.0, float((errors**2 - expected**2).mean())))
