@@ -176,8 +176,8 @@ def in_words(standing: Standing) -> str:
     )
     if standing.misfit < MISFIT:
         words += (
-            f"; misfit: its answers in {standing.area} are unlike those of the bank's models (p = {standing.misfit:.2g}),"
-            " so the interval may not hold: ask all questions"
+            f"; misfit: its answers in {standing.area} are unlike those of the bank's models"
+            f" (p = {standing.misfit:.2g}), so the interval may not hold: ask all questions"
         )
     return words
 

@@ -277,7 +277,10 @@ def _chances(parameters: Floats) -> Floats:
 
 
 def fit_items(shares: Floats, rounds: int = 4, steps: int = 6) -> tuple[Floats, Floats]:
-    """Fits slope and level of questions, and abilities of models, to shares of the points, models × questions; NaN where a model has no answer."""
+    """Slope and level of questions, and abilities of models, from shares of the points.
+
+    `shares` is models × questions; NaN where a model has no answer.
+    """
     import numpy as np
 
     known = ~np.isnan(shares)
@@ -334,7 +337,7 @@ def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS, b
 
 
 def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], shares: Floats) -> ItemBank:
-    """Bank of questions (whose parameters do not matter yet) and of models' shares of their points (see `fit_items`)."""
+    """Bank of questions, whose parameters do not matter yet, and of models' shares of their points (`fit_items`)."""
     import numpy as np
 
     if len(models) < FEWEST_MODELS:

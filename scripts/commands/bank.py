@@ -30,7 +30,7 @@ def bank(
     write_atomically(out, made.model_dump_json() + "\n")
     trial, tau = made.trial, made.trial.tau
     lines = [
-        f"{out}: version {made.version}, {len(made.items):,} questions of {made.task}, fitted to {len(made.models)} models",
+        f"{out}: version {made.version}, {len(made.items):,} questions of {made.task}, of {len(made.models)} models",
         f"tried on each of them, left out of the fit: with {trial.questions} questions the mark is off by"
         f" {trial.error:.1f} points in the mean" + ("" if tau is None else f", Kendall's tau of the ranking {tau:.2f}"),
     ]
