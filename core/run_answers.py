@@ -178,7 +178,7 @@ def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[Standing, dict[str,
 
     bank = read_bank(run.path)
     shares = shares_of(outcomes, bank.places)
-    standing = bank.curves.estimate(shares, bank.beyond)
+    standing = bank.curves.estimate(shares)
     ids = frozenset(bank.places)
     mark = PredictedTerm(standing.mark, standing.mark_error, len(outcomes.asked()), ids, 100.0)
     return standing, {"mark": mark, **({"accuracy": replace(mark, scale=1.0)} if bank.is_plain else {})}

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.core.files import write_atomically
 from livek12.core.progress import say, warn
 from livek12.core.records import Question
 from livek12.core.run.folder import Choice, RunFolder, RunQuestion, without_bytes
 from livek12.core.run.spec import AdaptiveExam, RunSpec
+from livek12.core.run.sums import write_summed
 from livek12.core.run_answers import read_answers, shares_of
-from livek12.core.scoring.bank import ANCHORS, BANK, MISFIT, BankItem, End, ItemBank, Standing, make_bank, read_bank
+from livek12.core.scoring.bank import ANCHORS, BANK, BankItem, End, ItemBank, Standing, in_words, make_bank, read_bank
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.choosing import FIELDS
 from livek12.evaluation.task_data import TaskData
@@ -109,7 +109,7 @@ class Adaptive:
     def batches(self, folder: RunFolder, exam: TaskData, mark: Callable[[], object]) -> Iterator[TaskData]:
         """Questions to ask so far, again whenever some are added; those answered before are marked first."""
         if not (folder.path / BANK).exists():
-            write_atomically(folder.path / BANK, self.bank.model_dump_json() + "\n")
+            write_summed(folder.path / BANK, self.bank.model_dump_json() + "\n")
         pictured = {question.id: question for question in exam.questions[self.bank.task]}
         end = End.parse(self.until)
         while True:
@@ -135,7 +135,7 @@ class Adaptive:
         if asked:
             mark()
             shares = shares_of(read_answers(RunFolder(folder.path), Slim()).outcomes, self.bank.places)
-        return self.bank.curves.estimate(shares, self.bank.beyond), shares
+        return self.bank.curves.estimate(shares), shares
 
     def _next(
         self,
@@ -164,22 +164,6 @@ class Adaptive:
     def _said(self, standing: Standing, asked: int, decided: int) -> str:
         unknown = f", {asked - decided} of them undecided and not counted" if decided < asked else ""
         return f"{asked:,} of {len(self.bank.items):,} questions{unknown}: {in_words(standing)}"
-
-
-def in_words(standing: Standing) -> str:
-    """Ability, mark and misfit in words."""
-    reach = 196 * standing.mark_error
-    low, high = max(0.0, 100 * standing.mark - reach), min(100.0, 100 * standing.mark + reach)
-    words = (
-        f"ability {standing.ability:+.2f} ± {standing.ability_error:.2f},"
-        f" predicted mark of the bank {100 * standing.mark:.1f} (95 % interval {low:.1f} to {high:.1f})"
-    )
-    if standing.misfit < MISFIT:
-        words += (
-            f"; misfit: its answers in {standing.area} are unlike those of the bank's models"
-            f" (p = {standing.misfit:.2g}), so the interval may not hold: ask all questions"
-        )
-    return words
 
 
 def fixed_exam(bank: ItemBank, run: Path, size: int) -> list[int]:

@@ -236,6 +236,12 @@ def remarks(result: Comparison) -> list[str]:
         *([OPEN] if undecided else []),
         *([PROMPTS] if any("prompt_tokens" in task for task in tasks) else []),
         *([MEANING] if result.get("usage") else []),
+        *dict.fromkeys(
+            clean(f"{run}: {note}.")
+            for task in tasks
+            for run, estimate in task["metrics"].get("mark", {}).items()
+            if (note := estimate["note"] or "").startswith(ADAPTIVE)
+        ),
         *(clean(f"{run}: {regrade['line']}.") for run, regrade in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
         f" {result['intervals']}.",

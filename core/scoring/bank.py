@@ -1,8 +1,8 @@
 """Item banks of adaptive exams: questions with the curves of a two-parameter logistic model, fitted with shrinkage.
 
 Contract: everything is a deterministic function of the bank and the answers. A question's curve is the chance
-of full points by ability. Its parameters have a normal prior that all questions share, fitted with them (empirical
-Bayes): with thirty models a fit without it takes noise for discrimination. Abilities are in standard deviations of the
+of full points by ability, averaged over what its parameters may be (MacKay 1992). These have a normal prior that all
+questions share, fitted with them (empirical Bayes): with thirty models a fit without it takes noise for discrimination. Abilities are in standard deviations of the
 bank's models. The next question is the one whose answer tells most about the ability (mutual information), from the
 area that lags most behind its share. An undecided answer tells nothing.
 """
@@ -51,6 +51,7 @@ class BankItem(Record):
         worth: its points.
         slope: discrimination.
         level: log odds of full points at ability 0.
+        spread: variance of the slope, covariance, variance of the level.
         answers: models that answered it.
         exposure: adaptive exams that asked it.
     """
@@ -60,6 +61,7 @@ class BankItem(Record):
     worth: _Positive = 1.0
     slope: _Number
     level: _Number
+    spread: tuple[_Number, _Number, _Number] = (0, 0, 0)
     answers: int
     exposure: int = 0
 
@@ -81,7 +83,8 @@ class ItemBank(Record):
         task: whose questions these are.
         models: abilities of the models that it was fitted to.
         anchors: questions that each exam begins with.
-        beyond: standard error of marks (shares) beyond that of the fit, from the trial.
+        shift: mark (a share) by the curves less the mark, in the mean of these models.
+        beyond: standard error of marks beyond that of the curves, from the trial.
         binary: all answers earned nothing or everything.
     """
 
@@ -90,6 +93,7 @@ class ItemBank(Record):
     models: dict[str, _Number]
     items: Annotated[list[BankItem], Field(min_length=1)]
     anchors: list[str]
+    shift: Annotated[float, Field(ge=-1, le=1)]
     beyond: Annotated[float, Field(ge=0, le=1)]
     binary: bool
     trial: BankTrial
@@ -116,9 +120,9 @@ class ItemBank(Record):
         """Its curves."""
         import numpy as np
 
-        parameters = np.array([(item.slope, item.level) for item in self.items])
-        areas = [item.area for item in self.items]
-        return Curves.of(parameters, areas, np.array([item.worth for item in self.items]))
+        parameters = np.array([(item.slope, item.level, *item.spread) for item in self.items])
+        areas, worth = [item.area for item in self.items], np.array([item.worth for item in self.items])
+        return Curves.of(parameters, areas, worth, self.shift, self.beyond)
 
 
 def read_bank(path: Path) -> ItemBank:
@@ -153,6 +157,22 @@ class Standing(NamedTuple):
     area: str
 
 
+def in_words(standing: Standing) -> str:
+    """Ability, mark and misfit in words."""
+    reach = 196 * standing.mark_error
+    low, high = max(0.0, 100 * standing.mark - reach), min(100.0, 100 * standing.mark + reach)
+    words = (
+        f"ability {standing.ability:+.2f} ± {standing.ability_error:.2f},"
+        f" predicted mark of the bank {100 * standing.mark:.1f} (95 % interval {low:.1f} to {high:.1f})"
+    )
+    if standing.misfit < MISFIT:
+        words += (
+            f"; misfit: its answers in {standing.area} are unlike those of the bank's models"
+            f" (p = {standing.misfit:.2g}), so the interval may not hold: ask all questions"
+        )
+    return words
+
+
 @dataclass(frozen=True)
 class End:
     """End of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
@@ -180,20 +200,27 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Chance of full points by question and ability on the grid, with areas (codes), their names and the worth."""
+    """Chance of full points by question and ability on the grid, with areas (codes), their names and the worth.
+
+    `shift` and `beyond` are those of `ItemBank`.
+    """
 
     chance: Floats
     area: Indices
     areas: Sequence[str]
     worth: Floats
+    shift: float = 0.0
+    beyond: float = 0.0
 
     @classmethod
-    def of(cls, parameters: Floats, areas: Sequence[str], worth: Floats) -> Curves:
-        """Curves of slope and level, one question a row."""
+    def of(
+        cls, parameters: Floats, areas: Sequence[str], worth: Floats, shift: float = 0.0, beyond: float = 0.0
+    ) -> Curves:
+        """Curves of slope, level and their variances, one question a row."""
         import numpy as np
 
         names, codes = np.unique(np.array(areas, dtype=object), return_inverse=True)
-        return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum())
+        return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum(), shift, beyond)
 
     @cached_property
     def _own_entropy(self) -> Floats:
@@ -229,7 +256,7 @@ class Curves:
             taken[self.area[place]] += 1
         return chosen
 
-    def estimate(self, shares: Mapping[int, float], beyond: float = 0.0) -> Standing:
+    def estimate(self, shares: Mapping[int, float]) -> Standing:
         """Ability and mark after the answers."""
         import numpy as np
 
@@ -239,7 +266,9 @@ class Curves:
         rest[places] = False
         by_ability = earned @ self.worth[places] + self.worth[rest] @ self.chance[rest]
         ability, mark = float(weights @ grid()), float(weights @ by_ability)
-        error = sqrt(float(weights @ (by_ability - mark) ** 2) + beyond**2 * float(self.worth[rest].sum()))
+        left_over = float(self.worth[rest].sum())
+        error = sqrt(float(weights @ (by_ability - mark) ** 2) + self.beyond**2 * left_over)
+        mark = min(1.0, max(0.0, mark - self.shift * left_over))
         expected = self.chance[places] @ weights
         misfit, area = self._misfit(places, earned - expected, expected * (1 - expected))
         return Standing(ability, sqrt(float(weights @ (grid() - ability) ** 2)), mark, error, misfit, area)
@@ -272,15 +301,22 @@ def _entropy(chance: Floats) -> Floats:
 def _chances(parameters: Floats) -> Floats:
     import numpy as np
 
-    odds = parameters[:, :1] * grid() + parameters[:, 1:]
+    ability, (slope, level, slopes, both, levels) = grid(), (column[:, None] for column in parameters.T)
+    doubt = np.maximum(0, slopes * ability**2 + 2 * both * ability + levels)
+    odds = (slope * ability + level) / np.sqrt(1 + np.pi * doubt / 8)
     return np.clip(1 / (1 + np.exp(-odds)), 1e-4, 1 - 1e-4)
 
 
-def fit_items(shares: Floats, rounds: int = 4, steps: int = 6) -> tuple[Floats, Floats]:
-    """Slope and level of questions, and abilities of models, from shares of the points.
+class Fit(NamedTuple):
+    """Parameters of questions (slope, level, variances as in `BankItem.spread`), abilities of models, and the shift."""
 
-    `shares` is models × questions; NaN where a model has no answer.
-    """
+    parameters: Floats
+    abilities: Floats
+    shift: float
+
+
+def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) -> Fit:
+    """Fits shares of the points, models × questions; NaN where a model has no answer."""
     import numpy as np
 
     known = ~np.isnan(shares)
@@ -288,44 +324,46 @@ def fit_items(shares: Floats, rounds: int = 4, steps: int = 6) -> tuple[Floats, 
     mean = (earned.sum(axis=1) + 0.5) / (known.sum(axis=1) + 1)
     abilities: Floats = np.log(mean / (1 - mean))
     center, precision = np.array([1.0, 0.0]), np.diag([4.0, 0.5])
-    parameters = np.tile(center, (shares.shape[1], 1))
+    parameters = np.zeros((shares.shape[1], 5)) + [1, 0, 0, 0, 0]
+    chance = weights = np.zeros(0)
     for _ in range(rounds):
         abilities = (abilities - abilities.mean()) / max(float(abilities.std()), 1e-6)
         for _ in range(steps):
-            parameters, variances = _newton(earned, known, abilities[:, None], parameters, center, precision)
-        center, precision = parameters.mean(axis=0), np.linalg.inv(np.cov(parameters.T) + variances)
-        abilities = _abilities(earned, known, _chances(parameters))
-    return parameters, abilities
+            parameters = _newton(earned, known, abilities[:, None], parameters, center, precision)
+        slope, both, level = parameters[:, 2:].mean(axis=0)
+        center = parameters[:, :2].mean(axis=0)
+        precision = np.linalg.inv(np.cov(parameters[:, :2].T) + np.array([[slope, both], [both, level]]))
+        chance = _chances(parameters)
+        logs = earned @ np.log(chance) + (known - earned) @ np.log1p(-chance) - grid() ** 2 / 2
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        abilities = weights @ grid()
+    marks = known @ worth
+    off = ((weights * ((known * worth) @ chance)).sum(axis=1) - earned @ worth) / marks
+    return Fit(parameters, abilities, float(off.mean()))
 
 
 def _newton(
     earned: Floats, known: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
-) -> tuple[Floats, Floats]:
-    """A step towards the likeliest parameters, and their mean covariance there."""
+) -> Floats:
+    """A step towards the likeliest parameters, with their variances there."""
     import numpy as np
 
     chance = 1 / (1 + np.exp(-(ability * parameters[:, 0] + parameters[:, 1])))
     weight, residual = chance * (1 - chance) * known, np.where(known, earned - chance, 0.0)
-    off = (parameters - center) @ precision
+    off = (parameters[:, :2] - center) @ precision
     to_slope, to_level = (ability * residual).sum(axis=0) - off[:, 0], residual.sum(axis=0) - off[:, 1]
     slopes = (ability**2 * weight).sum(axis=0) + precision[0, 0]
     both = (ability * weight).sum(axis=0) + precision[0, 1]
     levels = weight.sum(axis=0) + precision[1, 1]
+    step = np.stack([levels * to_slope - both * to_level, slopes * to_level - both * to_slope])
     size = slopes * levels - both**2
-    step = np.stack([levels * to_slope - both * to_level, slopes * to_level - both * to_slope], axis=1) / size[:, None]
-    (slope, shared, level) = (float((each / size).mean()) for each in (levels, -both, slopes))
-    return parameters + np.clip(step, -1.5, 1.5), np.array([[slope, shared], [shared, level]])
+    return np.vstack(
+        [parameters[:, :2].T + np.clip(step / size, -1.5, 1.5), np.stack([levels, -both, slopes]) / size]
+    ).T
 
 
-def _abilities(earned: Floats, known: Bools, chance: Floats) -> Floats:
-    import numpy as np
-
-    logs = earned @ np.log(chance) + (known - earned) @ np.log1p(-chance) - grid() ** 2 / 2
-    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray((weights @ grid()) / weights.sum(axis=1))
-
-
-def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS, beyond: float = 0.0) -> Standing:
+def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS) -> Standing:
     """Estimate after an exam of recorded answers (NaN: undecided)."""
     asked: list[int] = []
     shares: dict[int, float] = {}
@@ -333,7 +371,7 @@ def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS, b
         places = [place for place, _ in curves.choose(shares, asked, min(batch, questions - len(asked)))]
         asked += places
         shares |= {place: share for place in places if (share := float(answers[place])) == share}
-    return curves.estimate(shares, beyond)
+    return curves.estimate(shares)
 
 
 def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], shares: Floats) -> ItemBank:
@@ -344,17 +382,24 @@ def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], share
         raise UserError(f"{len(models)} models: an item bank needs the answers of {FEWEST_MODELS} or more")
     areas, worth = [item.area for item in items], np.array([item.worth for item in items])
     trial, beyond = _tried(shares, areas, worth)
-    parameters, of_models = fit_items(shares)
+    fit = fit_items(shares, worth)
     counts = (~np.isnan(shares)).sum(axis=0).tolist()
     made = [
-        item.model_copy(update={"slope": slope, "level": level, "answers": answers})
-        for item, (slope, level), answers in zip(items, parameters.round(5).tolist(), counts, strict=True)
+        item.model_copy(update={"slope": slope, "level": level, "spread": tuple(spread), "answers": answers})
+        for item, (slope, level, *spread), answers in zip(items, fit.parameters.round(5).tolist(), counts, strict=True)
     ]
     decided = shares[~np.isnan(shares)]
-    abilities = {name: round(float(ability), 4) for name, ability in zip(models, of_models, strict=True)}
+    abilities = {name: round(float(ability), 4) for name, ability in zip(models, fit.abilities, strict=True)}
     binary = bool(((decided == 0) | (decided == 1)).all())
     bank = ItemBank(
-        task=task, models=abilities, items=made, anchors=[], beyond=round(beyond, 5), binary=binary, trial=trial
+        task=task,
+        models=abilities,
+        items=made,
+        anchors=[],
+        shift=round(fit.shift, 5),
+        beyond=round(beyond, 5),
+        binary=binary,
+        trial=trial,
     )
     anchors = [made[place].id for place, _ in bank.curves.choose({}, [], ANCHORS)]
     return bank.model_copy(update={"anchors": anchors}).stamped()
@@ -367,7 +412,8 @@ def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTri
     folds = np.arange(len(shares)) % min(FOLDS, len(shares))
     marks, errors, expected = np.zeros(len(shares)), np.zeros(len(shares)), np.zeros(len(shares))
     for fold in np.unique(folds):
-        curves = Curves.of(fit_items(shares[folds != fold])[0], areas, worth)
+        fit = fit_items(shares[folds != fold], worth)
+        curves = Curves.of(fit.parameters, areas, worth, fit.shift)
         for model in np.flatnonzero(folds == fold):
             known = ~np.isnan(shares[model])
             full = float(np.where(known, shares[model], 0.0) @ worth / (known @ worth))

@@ -121,6 +121,10 @@ class Term:
         return no_tokens(missing) if missing else None
 
 
+ADAPTIVE = "adaptive"
+"""Beginning of the note of predicted estimates."""
+
+
 @dataclass(frozen=True)
 class PredictedTerm:
     """Metric of a whole bank as an adaptive exam predicts it: a share with its standard error.
@@ -139,7 +143,7 @@ class PredictedTerm:
     @property
     def note(self) -> str:
         """The kind of number that this is."""
-        return f"adaptive: predicted for the bank, {self.asked:,} of {len(self.bank):,} questions asked"
+        return f"{ADAPTIVE}: predicted for the bank, {self.asked:,} of {len(self.bank):,} questions asked"
 
     def absence(self, picked: Indices | None = None) -> str | None:
         """It is of the whole bank alone."""
