@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
 from livek12.core.tables import csv_text

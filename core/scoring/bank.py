@@ -1,10 +1,10 @@
 """Item banks of adaptive exams: questions with the curves of a two-parameter logistic model, fitted with shrinkage.
 
-Contract: everything is a deterministic function of the bank and the answers. A question's curve is the chance
-of full points by ability, averaged over what its parameters may be (MacKay 1992). These have a normal prior that all
-questions share, fitted with them (empirical Bayes): with thirty models a fit without it takes noise for discrimination. Abilities are in standard deviations of the
-bank's models. The next question is the one whose answer tells most about the ability (mutual information), from the
-area that lags most behind its share. An undecided answer tells nothing.
+Contract: everything is a deterministic function of the bank and the answers. A question's curve is the chance of full
+points by ability, averaged over what its parameters may be (MacKay 1992). These have a normal prior that all questions
+share, fitted with them (empirical Bayes): with thirty models a fit without it takes noise for discrimination. Abilities
+are in standard deviations of the bank's models. The next question is the one whose answer tells most about the ability
+(mutual information), from the area that lags most behind its share. An undecided answer tells nothing.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _middle(record: Mapping[str, Any], task: str) -> float:
 
 def _half_way(term: Term | PredictedTerm) -> float:
     if isinstance(term, PredictedTerm):
-        return term.value
+        return 2 * term.value
     return float((term.low + term.high).sum() / term.weight.sum())
 
 
@@ -106,11 +106,8 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 def _basis(table: Table) -> list[Any]:
     questions = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
     predicted = {name: (term.value, term.error) for name, term in (table.rows.predicted or {}).items()}
-    return [
-        questions,
-        predicted,
-        [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows],
-    ]
+    rows = [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]
+    return [questions, predicted, rows]
 
 
 def _slim(question: Question) -> SlimQuestion:
