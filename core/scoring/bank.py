@@ -35,6 +35,8 @@ ANCHORS = 5
 FOLDS = 10
 TRIED = 50
 """Questions of the exams by which a bank is tried on its own models."""
+LEAST_BEYOND = 0.01
+"""Least standard error of a mark beyond that of the curves: no model is quite like the others."""
 MISFIT = 0.01
 """Chance below which a model counts as unlike those of the bank."""
 _PRIOR = 1.3
@@ -67,11 +69,15 @@ class BankItem(Record):
 
 
 class BankTrial(Record):
-    """Exams of the bank's own models, each left out of the fit: mean error of the mark in points, and Kendall's τ."""
+    """Exams of the bank's own models, left out of the fit: mean error of the mark in points, and Kendall's τ.
+
+    `random` is the error that as many questions drawn at random would have.
+    """
 
     questions: int
     models: int
     error: float
+    random: float
     tau: float | None
 
 
@@ -324,7 +330,7 @@ def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) ->
     mean = (earned.sum(axis=1) + 0.5) / (known.sum(axis=1) + 1)
     abilities: Floats = np.log(mean / (1 - mean))
     center, precision = np.array([1.0, 0.0]), np.diag([4.0, 0.5])
-    parameters = np.zeros((shares.shape[1], 5)) + [1, 0, 0, 0, 0]
+    parameters = np.tile([1.0, 0, 0, 0, 0], (shares.shape[1], 1))
     chance = weights = np.zeros(0)
     for _ in range(rounds):
         abilities = (abilities - abilities.mean()) / max(float(abilities.std()), 1e-6)
@@ -410,16 +416,24 @@ def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTri
     import numpy as np
 
     folds = np.arange(len(shares)) % min(FOLDS, len(shares))
-    marks, errors, expected = np.zeros(len(shares)), np.zeros(len(shares)), np.zeros(len(shares))
+    marks, predicted, excess = np.zeros(len(shares)), np.zeros(len(shares)), []
     for fold in np.unique(folds):
         fit = fit_items(shares[folds != fold], worth)
         curves = Curves.of(fit.parameters, areas, worth, fit.shift)
         for model in np.flatnonzero(folds == fold):
             known = ~np.isnan(shares[model])
-            full = float(np.where(known, shares[model], 0.0) @ worth / (known @ worth))
-            standing = sit(curves, shares[model], TRIED)
-            marks[model], errors[model], expected[model] = full, standing.mark - full, standing.mark_error
-    error, tau = float(np.abs(errors).mean()), kendall_tau(marks.tolist(), (marks + errors).tolist())
+            marks[model] = float(np.where(known, shares[model], 0.0) @ worth / (known @ worth))
+            standings = [sit(curves, shares[model], size) for size in (TRIED, 2 * TRIED)]
+            predicted[model] = standings[0].mark
+            excess += [(each.mark - marks[model]) ** 2 - each.mark_error**2 for each in standings]
+    error, tau = float(np.abs(predicted - marks).mean()), kendall_tau(marks.tolist(), predicted.tolist())
     size = min(TRIED, len(areas))
-    trial = BankTrial(questions=size, models=len(shares), error=round(100 * error, 2), tau=tau and round(tau, 3))
-    return trial, sqrt(max(0.0, float((errors**2 - expected**2).mean())))
+    drawn = sqrt(2 / np.pi * (1 - size / len(areas)) / size) * float(np.nanstd(shares, axis=1).mean())
+    trial = BankTrial(
+        questions=size,
+        models=len(shares),
+        error=round(100 * error, 2),
+        random=round(100 * drawn, 2),
+        tau=tau and round(tau, 3),
+    )
+    return trial, sqrt(max(LEAST_BEYOND**2, float(np.mean(excess))))

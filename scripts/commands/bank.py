@@ -32,6 +32,7 @@ def bank(
     lines = [
         f"{out}: version {made.version}, {len(made.items):,} questions of {made.task}, of {len(made.models)} models",
         f"tried on each of them, left out of the fit: with {trial.questions} questions the mark is off by"
-        f" {trial.error:.1f} points in the mean" + ("" if tau is None else f", Kendall's tau of the ranking {tau:.2f}"),
+        f" {trial.error:.1f} points in the mean, drawn at random by {trial.random:.1f}"
+        + ("" if tau is None else f", Kendall's tau of the ranking {tau:.2f}"),
     ]
     answer(as_json, {"file": str(out), **made.model_dump(exclude={"items"}), "questions": len(made.items)}, *lines)
