@@ -34,7 +34,7 @@ from livek12.core.store import cache_folder
 from livek12.core.version import __version__
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.bank import Standing
+    from livek12.core.scoring.bank import BankEstimate
     from livek12.core.statistics import Codes
 
 LEAST_KEPT = 20_000
@@ -172,7 +172,7 @@ def with_prediction(run: RunFolder, outcomes: Outcomes, whole: bool = True) -> O
     return replace(outcomes, predicted=standing_of(run, outcomes)[1] if whole else {})
 
 
-def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[Standing, dict[str, PredictedTerm]]:
+def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[BankEstimate, dict[str, PredictedTerm]]:
     """Estimate of an adaptive run from its decided answers, and the metrics that it predicts."""
     from livek12.core.scoring.bank import read_bank
 

@@ -13,11 +13,21 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.progress import say, warn
 from livek12.core.records import Question
-from livek12.core.run.folder import Choice, RunFolder, RunQuestion, without_bytes
+from livek12.core.run.folder import QuestionChoice, RunFolder, RunQuestion, without_bytes
 from livek12.core.run.spec import AdaptiveExam, RunSpec
 from livek12.core.run.sums import write_summed
 from livek12.core.run_answers import read_answers, shares_of
-from livek12.core.scoring.bank import ANCHORS, BANK, BankItem, End, ItemBank, Standing, in_words, make_bank, read_bank
+from livek12.core.scoring.bank import (
+    ANCHORS,
+    BANK,
+    BankEstimate,
+    BankItem,
+    ExamEnd,
+    ItemBank,
+    in_words,
+    make_bank,
+    read_bank,
+)
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.choosing import FIELDS
 from livek12.evaluation.task_data import TaskData
@@ -41,17 +51,17 @@ def bank_of_runs(runs: Sequence[Path], area: str = "subject", task: str = "") ->
     exposure: dict[str, int] = {}
     for path, folder in folders.items():
         spec = folder.spec()
-        asked = [question for name, question in folder.each_question() if name == task]
+        posed = [question for name, question in folder.each_question() if name == task]
         if spec.adaptive is not None:
-            exposure |= {question.id: exposure.get(question.id, 0) + 1 for question in asked}
+            exposure |= {question.id: exposure.get(question.id, 0) + 1 for question in posed}
             continue
-        for question in asked:
+        for question in posed:
             items.setdefault(question.id, _item(question, next(iter(values_of(question)), None)))
-        places = {question.id: place for place, question in enumerate(asked)}
+        places = {question.id: place for place, question in enumerate(posed)}
         outcomes = read_answers(folder, Slim()).outcomes.by_task()[task]
         shares = shares_of(outcomes, places)
         name = spec.model if spec.model not in marks else str(path)
-        marks[name] = {question.id: shares[place] for place, question in enumerate(asked) if place in shares}
+        marks[name] = {question.id: shares[place] for place, question in enumerate(posed) if place in shares}
     return _made(task, items, marks, exposure)
 
 
@@ -83,7 +93,7 @@ class Adaptive:
     @classmethod
     def opened(cls, bank: Path, until: str, batch: int = BATCH) -> Adaptive:
         """Reads the bank and the end."""
-        End.parse(until)
+        ExamEnd.parse(until)
         return cls(read_bank(bank), until, batch)
 
     def ids(self, tasks: Sequence[Task]) -> dict[str, list[str]]:
@@ -111,28 +121,28 @@ class Adaptive:
         if not (folder.path / BANK).exists():
             write_summed(folder.path / BANK, self.bank.model_dump_json() + "\n")
         pictured = {question.id: question for question in exam.questions[self.bank.task]}
-        end = End.parse(self.until)
+        end = ExamEnd.parse(self.until)
         while True:
             chosen = folder.choices()
-            asked = [item.question.id for item in chosen]
-            part = replace(exam, questions={self.bank.task: [pictured[id] for id in asked]})
-            if asked and len(folder.answered()) < len(asked) * folder.spec().trials:
+            posed = [item.question.id for item in chosen]
+            part = replace(exam, questions={self.bank.task: [pictured[id] for id in posed]})
+            if posed and len(folder.answered()) < len(posed) * folder.spec().trials:
                 yield part
-            standing, shares = self._standing(folder, asked, mark)
-            reason = end.reached(standing, len(asked)) or (
-                "" if len(asked) < len(pictured) else "the bank is at its end"
+            standing, shares = self._standing(folder, posed, mark)
+            reason = end.reached(standing, len(posed)) or (
+                "" if len(posed) < len(pictured) else "the bank is at its end"
             )
             if reason:
-                say(f"{folder.path}: adaptive exam over: {reason}; {self._said(standing, len(asked), len(shares))}")
+                say(f"{folder.path}: adaptive exam over: {reason}; {self._said(standing, len(posed), len(shares))}")
                 return
             number = 1 + max((item.why.batch for item in chosen if item.why), default=-1)
-            folder.ask_further(self._next(number, pictured, standing, shares, asked, end))
+            folder.ask_further(self._next(number, pictured, standing, shares, posed, end))
 
     def _standing(
-        self, folder: RunFolder, asked: Sequence[str], mark: Callable[[], object]
-    ) -> tuple[Standing, dict[int, float]]:
+        self, folder: RunFolder, posed: Sequence[str], mark: Callable[[], object]
+    ) -> tuple[BankEstimate, dict[int, float]]:
         shares: dict[int, float] = {}
-        if asked:
+        if posed:
             mark()
             shares = shares_of(read_answers(RunFolder(folder.path), Slim()).outcomes, self.bank.places)
         return self.bank.curves.estimate(shares), shares
@@ -141,18 +151,18 @@ class Adaptive:
         self,
         number: int,
         pictured: dict[str, Question],
-        standing: Standing,
+        standing: BankEstimate,
         shares: dict[int, float],
-        asked: Sequence[str],
-        end: End,
+        posed: Sequence[str],
+        end: ExamEnd,
     ) -> Iterator[RunQuestion]:
-        places = [self.bank.places[id] for id in asked]
-        count = self.batch if asked else max(self.batch, ANCHORS)
+        places = [self.bank.places[id] for id in posed]
+        count = self.batch if posed else max(self.batch, ANCHORS)
         if end.questions is not None:
-            count = min(count, end.questions - len(asked))
+            count = min(count, end.questions - len(posed))
         for place, information in self.bank.curves.choose(shares, places, count):
             item = self.bank.items[place]
-            why = Choice(
+            why = QuestionChoice(
                 batch=number,
                 information=round(information, 4),
                 area=item.area,
@@ -161,9 +171,9 @@ class Adaptive:
             )
             yield RunQuestion(task=self.bank.task, question=without_bytes(pictured[item.id]), why=why)
 
-    def _said(self, standing: Standing, asked: int, decided: int) -> str:
-        unknown = f", {asked - decided} of them undecided and not counted" if decided < asked else ""
-        return f"{asked:,} of {len(self.bank.items):,} questions{unknown}: {in_words(standing)}"
+    def _said(self, standing: BankEstimate, posed: int, decided: int) -> str:
+        unknown = f", {posed - decided} of them undecided and not counted" if decided < posed else ""
+        return f"{posed:,} of {len(self.bank.items):,} questions{unknown}: {in_words(standing)}"
 
 
 def fixed_exam(bank: ItemBank, run: Path, size: int) -> list[int]:

@@ -88,10 +88,10 @@ def ask(
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
     noted = chosen.noted if chosen else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
-    asked: Mapping[str, Iterable[Question]] = exam.questions
+    opening: Mapping[str, Iterable[Question]] = exam.questions
     if adaptive:
-        spec, asked = adaptive.begun(spec, exam), {}
-    folder = RunFolder.create_or_resume(out, spec, asked, warn)
+        spec, opening = adaptive.begun(spec, exam), {}
+    folder = RunFolder.create_or_resume(out, spec, opening, warn)
     folder.take_keys(read_keys(Path(run.data)))
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         samplings = {task.name: task.sampling for task in spec.tasks}

@@ -179,8 +179,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
 def adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
     """Ability and misfit of an adaptive run, and a line on them."""
     standing, predicted = standing_of(run, outcomes)
-    asked, of = predicted["mark"].asked, len(predicted["mark"].bank)
-    return {**standing._asdict(), "asked": asked, "of": of, "lines": [f"adaptive exam, {in_words(standing)}"]}
+    posed, of = predicted["mark"].posed, len(predicted["mark"].bank)
+    return {**standing._asdict(), "asked": posed, "of": of, "lines": [f"adaptive exam, {in_words(standing)}"]}
 
 
 def read_rows(run: RunFolder) -> Iterator[Row]:

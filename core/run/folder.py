@@ -54,7 +54,7 @@ LABEL_PLAN = "label-plan.jsonl"
 """The answers that people should label."""
 
 
-class Choice(Record):
+class QuestionChoice(Record):
     """Reason why an adaptive run asked a question: in which batch, its information in bits, the ability known then."""
 
     batch: int
@@ -69,7 +69,7 @@ class RunQuestion(Record):
 
     task: str
     question: Question
-    why: Choice | None = None
+    why: QuestionChoice | None = None
 
     @property
     def line(self) -> str:

@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import erfc, log, sqrt
+from math import erfc, inf, log, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -39,6 +39,8 @@ LEAST_BEYOND = 0.01
 """Least standard error of a mark beyond that of the curves: no model is quite like the others."""
 MISFIT = 0.01
 """Chance below which a model counts as unlike those of the bank."""
+OUTSIDE = 0.5
+"""So far beyond the models of a bank an ability is extrapolated."""
 _PRIOR = 1.3
 _UNTIL = re.compile(r"se=(0?\.\d+|[1-9]\d*(?:\.\d+)?)|n=([1-9]\d{0,5})")
 _Number = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -128,7 +130,8 @@ class ItemBank(Record):
 
         parameters = np.array([(item.slope, item.level, *item.spread) for item in self.items])
         areas, worth = [item.area for item in self.items], np.array([item.worth for item in self.items])
-        return Curves.of(parameters, areas, worth, self.shift, self.beyond)
+        span = min(self.models.values()), max(self.models.values())
+        return Curves.of(parameters, areas, worth, self.shift, self.beyond, span)
 
 
 def read_bank(path: Path) -> ItemBank:
@@ -145,7 +148,7 @@ def read_bank(path: Path) -> ItemBank:
     return bank
 
 
-class Standing(NamedTuple):
+class BankEstimate(NamedTuple):
     """Estimate from the answers of an exam.
 
     Attributes:
@@ -153,6 +156,7 @@ class Standing(NamedTuple):
         mark: share of the points of the whole bank, with its standard error.
         misfit: chance of answers as unlike the curves as these.
         area: the most unlike area.
+        outside: the ability lies well beyond those of the bank's models, so that the mark is extrapolated.
     """
 
     ability: float
@@ -161,9 +165,10 @@ class Standing(NamedTuple):
     mark_error: float
     misfit: float
     area: str
+    outside: bool = False
 
 
-def in_words(standing: Standing) -> str:
+def in_words(standing: BankEstimate) -> str:
     """Ability, mark and misfit in words."""
     reach = 196 * standing.mark_error
     low, high = max(0.0, 100 * standing.mark - reach), min(100.0, 100 * standing.mark + reach)
@@ -171,23 +176,26 @@ def in_words(standing: Standing) -> str:
         f"ability {standing.ability:+.2f} ± {standing.ability_error:.2f},"
         f" predicted mark of the bank {100 * standing.mark:.1f} (95 % interval {low:.1f} to {high:.1f})"
     )
-    if standing.misfit < MISFIT:
-        words += (
-            f"; misfit: its answers in {standing.area} are unlike those of the bank's models"
-            f" (p = {standing.misfit:.2g}), so the interval may not hold: ask all questions"
-        )
+    problems = {
+        "its ability is beyond those of the bank's models": standing.outside,
+        f"its answers in {standing.area} are unlike those of the bank's models (p = {standing.misfit:.2g})": (
+            standing.misfit < MISFIT
+        ),
+    }
+    if odd := [problem for problem, is_there in problems.items() if is_there]:
+        words += f"; misfit: {' and '.join(odd)}, so the interval may not hold: ask all questions"
     return words
 
 
 @dataclass(frozen=True)
-class End:
-    """End of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
+class ExamEnd:
+    """ExamEnd of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
 
     error: float | None
     questions: int | None
 
     @classmethod
-    def parse(cls, text: str) -> End:
+    def parse(cls, text: str) -> ExamEnd:
         """Reads `se=0.3`, `n=50` or both, between commas."""
         matches = [_UNTIL.fullmatch(part.strip()) for part in text.split(",")]
         errors, numbers = ([each[n] for each in matches if each and each[n]] for n in (1, 2))
@@ -197,18 +205,18 @@ class End:
             )
         return cls(float(errors[0]) if errors else None, int(numbers[0]) if numbers else None)
 
-    def reached(self, standing: Standing, asked: int) -> str:
+    def reached(self, standing: BankEstimate, posed: int) -> str:
         """The end that is reached, or ""."""
         if self.error is not None and standing.ability_error <= self.error:
             return f"the standard error of the ability is {standing.ability_error:.3f}"
-        return f"{asked:,} questions are asked" if self.questions is not None and asked >= self.questions else ""
+        return f"{posed:,} questions are asked" if self.questions is not None and posed >= self.questions else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
     """Chance of full points by question and ability on the grid, with areas (codes), their names and the worth.
 
-    `shift` and `beyond` are those of `ItemBank`.
+    `shift` and `beyond` are those of `ItemBank`, `span` the least and the greatest ability of its models.
     """
 
     chance: Floats
@@ -217,16 +225,15 @@ class Curves:
     worth: Floats
     shift: float = 0.0
     beyond: float = 0.0
+    span: tuple[float, float] = (-inf, inf)
 
     @classmethod
-    def of(
-        cls, parameters: Floats, areas: Sequence[str], worth: Floats, shift: float = 0.0, beyond: float = 0.0
-    ) -> Curves:
+    def of(cls, parameters: Floats, areas: Sequence[str], worth: Floats, *facts: Any) -> Curves:
         """Curves of slope, level and their variances, one question a row."""
         import numpy as np
 
         names, codes = np.unique(np.array(areas, dtype=object), return_inverse=True)
-        return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum(), shift, beyond)
+        return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum(), *facts)
 
     @cached_property
     def _own_entropy(self) -> Floats:
@@ -242,18 +249,18 @@ class Curves:
         weights: Floats = np.exp(logs - logs.max())
         return weights / weights.sum()
 
-    def choose(self, shares: Mapping[int, float], asked: Sequence[int], count: int) -> list[tuple[int, float]]:
-        """The next questions with their information in bits; `asked` includes those with undecided answers."""
+    def choose(self, shares: Mapping[int, float], posed: Sequence[int], count: int) -> list[tuple[int, float]]:
+        """The next questions with their information in bits; `posed` includes those with undecided answers."""
         import numpy as np
 
         weights = self.posterior(shares)
         gain = (_entropy(self.chance @ weights) - self._own_entropy @ weights) / log(2)
-        taken = np.bincount(self.area[np.array(asked, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)
+        taken = np.bincount(self.area[np.array(posed, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)
         part = np.bincount(self.area) / len(self.area)
-        open_items = np.ones(len(gain), dtype=np.bool_)
-        open_items[list(asked)] = False
+        open_items: Bools = np.ones(len(gain), dtype=np.bool_)
+        open_items[list(posed)] = False
         chosen = []
-        for number in range(len(asked), min(len(asked) + count, len(gain))):
+        for number in range(len(posed), min(len(posed) + count, len(gain))):
             there = np.bincount(self.area[open_items], minlength=len(part)) > 0
             lag = np.where(there, part * (number + 1) - taken, -np.inf)
             place = int(np.where(open_items & (self.area == lag.argmax()), gain, -np.inf).argmax())
@@ -262,13 +269,13 @@ class Curves:
             taken[self.area[place]] += 1
         return chosen
 
-    def estimate(self, shares: Mapping[int, float]) -> Standing:
+    def estimate(self, shares: Mapping[int, float]) -> BankEstimate:
         """Ability and mark after the answers."""
         import numpy as np
 
         weights, places = self.posterior(shares), np.array([*shares], dtype=np.intp)
         earned = np.array([*shares.values()])
-        rest = np.ones(len(self.worth), dtype=np.bool_)
+        rest: Bools = np.ones(len(self.worth), dtype=np.bool_)
         rest[places] = False
         by_ability = earned @ self.worth[places] + self.worth[rest] @ self.chance[rest]
         ability, mark = float(weights @ grid()), float(weights @ by_ability)
@@ -277,7 +284,8 @@ class Curves:
         mark = min(1.0, max(0.0, mark - self.shift * left_over))
         expected = self.chance[places] @ weights
         misfit, area = self._misfit(places, earned - expected, expected * (1 - expected))
-        return Standing(ability, sqrt(float(weights @ (grid() - ability) ** 2)), mark, error, misfit, area)
+        outside = not self.span[0] - OUTSIDE < ability < self.span[1] + OUTSIDE
+        return BankEstimate(ability, sqrt(float(weights @ (grid() - ability) ** 2)), mark, error, misfit, area, outside)
 
     def _misfit(self, places: Indices, residual: Floats, variance: Floats) -> tuple[float, str]:
         """Compares the residuals of areas; the smallest chance is multiplied by their number (Bonferroni)."""
@@ -325,9 +333,9 @@ def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) ->
     """Fits shares of the points, models × questions; NaN where a model has no answer."""
     import numpy as np
 
-    known = ~np.isnan(shares)
-    earned = np.where(known, shares, 0.0)
-    mean = (earned.sum(axis=1) + 0.5) / (known.sum(axis=1) + 1)
+    given = ~np.isnan(shares)
+    earned = np.where(given, shares, 0.0)
+    mean = (earned.sum(axis=1) + 0.5) / (given.sum(axis=1) + 1)
     abilities: Floats = np.log(mean / (1 - mean))
     center, precision = np.array([1.0, 0.0]), np.diag([4.0, 0.5])
     parameters = np.tile([1.0, 0, 0, 0, 0], (shares.shape[1], 1))
@@ -335,28 +343,28 @@ def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) ->
     for _ in range(rounds):
         abilities = (abilities - abilities.mean()) / max(float(abilities.std()), 1e-6)
         for _ in range(steps):
-            parameters = _newton(earned, known, abilities[:, None], parameters, center, precision)
+            parameters = _newton(earned, given, abilities[:, None], parameters, center, precision)
         slope, both, level = parameters[:, 2:].mean(axis=0)
         center = parameters[:, :2].mean(axis=0)
         precision = np.linalg.inv(np.cov(parameters[:, :2].T) + np.array([[slope, both], [both, level]]))
         chance = _chances(parameters)
-        logs = earned @ np.log(chance) + (known - earned) @ np.log1p(-chance) - grid() ** 2 / 2
+        logs = earned @ np.log(chance) + (given - earned) @ np.log1p(-chance) - grid() ** 2 / 2
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         abilities = weights @ grid()
-    marks = known @ worth
-    off = ((weights * ((known * worth) @ chance)).sum(axis=1) - earned @ worth) / marks
+    marks = given @ worth
+    off = ((weights * ((given * worth) @ chance)).sum(axis=1) - earned @ worth) / marks
     return Fit(parameters, abilities, float(off.mean()))
 
 
 def _newton(
-    earned: Floats, known: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
+    earned: Floats, given: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
 ) -> Floats:
     """A step towards the likeliest parameters, with their variances there."""
     import numpy as np
 
     chance = 1 / (1 + np.exp(-(ability * parameters[:, 0] + parameters[:, 1])))
-    weight, residual = chance * (1 - chance) * known, np.where(known, earned - chance, 0.0)
+    weight, residual = chance * (1 - chance) * given, np.where(given, earned - chance, 0.0)
     off = (parameters[:, :2] - center) @ precision
     to_slope, to_level = (ability * residual).sum(axis=0) - off[:, 0], residual.sum(axis=0) - off[:, 1]
     slopes = (ability**2 * weight).sum(axis=0) + precision[0, 0]
@@ -369,13 +377,13 @@ def _newton(
     ).T
 
 
-def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS) -> Standing:
+def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS) -> BankEstimate:
     """Estimate after an exam of recorded answers (NaN: undecided)."""
-    asked: list[int] = []
+    posed: list[int] = []
     shares: dict[int, float] = {}
-    while len(asked) < min(questions, len(answers)):
-        places = [place for place, _ in curves.choose(shares, asked, min(batch, questions - len(asked)))]
-        asked += places
+    while len(posed) < min(questions, len(answers)):
+        places = [place for place, _ in curves.choose(shares, posed, min(batch, questions - len(posed)))]
+        posed += places
         shares |= {place: share for place in places if (share := float(answers[place])) == share}
     return curves.estimate(shares)
 
@@ -415,14 +423,14 @@ def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTri
     """Tries exams on the models, each left out of the fit; returns also the error beyond that of the fits."""
     import numpy as np
 
-    folds = np.arange(len(shares)) % min(FOLDS, len(shares))
+    folds: Indices = np.arange(len(shares)) % min(FOLDS, len(shares))
     marks, predicted, excess = np.zeros(len(shares)), np.zeros(len(shares)), []
     for fold in np.unique(folds):
         fit = fit_items(shares[folds != fold], worth)
         curves = Curves.of(fit.parameters, areas, worth, fit.shift)
         for model in np.flatnonzero(folds == fold):
-            known = ~np.isnan(shares[model])
-            marks[model] = float(np.where(known, shares[model], 0.0) @ worth / (known @ worth))
+            given = ~np.isnan(shares[model])
+            marks[model] = float(np.where(given, shares[model], 0.0) @ worth / (given @ worth))
             standings = [sit(curves, shares[model], size) for size in (TRIED, 2 * TRIED)]
             predicted[model] = standings[0].mark
             excess += [(each.mark - marks[model]) ** 2 - each.mark_error**2 for each in standings]

@@ -209,7 +209,7 @@ def _predicted(term: PredictedTerm) -> Draw:
         low=term.scale * term.value,
         high=term.scale * term.value,
         unit="question",
-        clusters=term.asked,
+        clusters=term.posed,
         n=len(term.bank),
         below=term.scale * below,
         above=term.scale * above,

@@ -124,8 +124,8 @@ def _table(task: str, record: Mapping[str, Any], slim: Mapping[str, SlimQuestion
     for name in RANKED if len(bank) == exam["of"] else ():
         if values := record["tasks"][task]["profiles"]["article"]["metrics"].get(name):
             scale = 100.0 if name == "mark" else 1.0
-            low, _, _, high, _ = (None if value is None else value / scale for value in values)
-            predicted[name] = PredictedTerm(low, (high - low) / NORMAL, exam["asked"], bank, scale)
+            value, end = values[0] / scale, values[3] / scale
+            predicted[name] = PredictedTerm(value, (end - value) / NORMAL, exam["asked"], bank, scale)
     return tabulate(replace(outcomes, predicted=predicted))
 
 

@@ -17,7 +17,7 @@ from inspect_ai.scorer import Metric, SampleScore, metric
 from inspect_ai.util import EarlyStop
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.bank import End, ItemBank, Standing, in_words, read_bank
+from livek12.core.scoring.bank import BankEstimate, ExamEnd, ItemBank, in_words, read_bank
 
 
 @cache
@@ -37,7 +37,7 @@ def in_bank_order(bank: str, task: str, samples: list[Sample]) -> list[Sample]:
     return [by_id[_bank(bank).items[place].id] for place, _ in _bank(bank).curves.choose({}, [], len(by_id))]
 
 
-def standing_of(bank: str, shares: dict[str, list[float]]) -> Standing:
+def standing_of(bank: str, shares: dict[str, list[float]]) -> BankEstimate:
     """Estimate from decided shares by question; NaN is undecided."""
     decided = {id: [share for share in own if not isnan(share)] for id, own in shares.items()}
     places = _bank(bank).places
@@ -72,7 +72,7 @@ class BankStopping:
     """Early stopping at the standard error of the ability, or a number of questions."""
 
     def __init__(self, bank: str, until: str) -> None:
-        self._bank, self._end, self._until = bank, End.parse(until), until
+        self._bank, self._end, self._until = bank, ExamEnd.parse(until), until
         self._shares: dict[str, list[float]] = {}
         self._reason = ""
 

@@ -12,7 +12,18 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
-from livek12.core.scoring.bank import BankItem, Curves, End, ItemBank, Standing, fit_items, make_bank, read_bank, sit
+from livek12.core.scoring.bank import (
+    BankEstimate,
+    BankItem,
+    Curves,
+    ExamEnd,
+    ItemBank,
+    fit_items,
+    in_words,
+    make_bank,
+    read_bank,
+    sit,
+)
 from livek12.evaluation import adaptive
 from tests.scripts.command import Ended, livek12_here
 
@@ -94,14 +105,16 @@ def test_unknown_answers_say_nothing(bank: ItemBank, matrix: Any) -> None:
     [
         ("good at one area alone", lambda x, rng: np.where(np.arange(QUESTIONS) % 3 == 0, 1.0, x * 0), True),
         ("like the bank's", lambda x, rng: x, False),
-        ("guesses", lambda x, rng: (rng.random(QUESTIONS) < 0.1).astype(float), False),
+        ("guesses", lambda x, rng: (rng.random(QUESTIONS) < 0.1).astype(float), True),
+        ("knows everything", lambda x, rng: np.ones(QUESTIONS), True),
     ],
 )
 def test_misfit_is_told(
     bank: ItemBank, matrix: Any, name: str, answers: Callable[[Any, Any], Any], is_told: bool
 ) -> None:
     standing = sit(bank.curves, answers(matrix[7], np.random.default_rng(3)), 50)
-    assert (standing.misfit < 0.01) == is_told, standing
+    assert (standing.misfit < 0.01 or standing.outside) == is_told, standing
+    assert ("misfit" in in_words(standing)) == is_told
     if name == "guesses":
         assert abs(standing.mark - 0.1) < 0.12
 
@@ -110,15 +123,15 @@ def test_misfit_is_told(
     ("text", "error", "questions"), [("se=0.3", 0.3, None), ("n=50", None, 50), ("se=.25, n=9", 0.25, 9)]
 )
 def test_ends(text: str, error: float | None, questions: int | None) -> None:
-    assert End.parse(text) == End(error, questions)
-    assert End.parse(text).reached(Standing(0, 0.2, 0.5, 0.1, 1, ""), 50)
-    assert not End.parse(text).reached(Standing(0, 0.9, 0.5, 0.1, 1, ""), 5)
+    assert ExamEnd.parse(text) == ExamEnd(error, questions)
+    assert ExamEnd.parse(text).reached(BankEstimate(0, 0.2, 0.5, 0.1, 1, ""), 50)
+    assert not ExamEnd.parse(text).reached(BankEstimate(0, 0.9, 0.5, 0.1, 1, ""), 5)
 
 
 @pytest.mark.parametrize("text", ["", "se=0", "n=0", "50", "n=5,n=6", "se=0.3,", "n=1e9"])
 def test_wrong_ends(text: str) -> None:
     with pytest.raises(UserError, match=r"write se=0\.3"):
-        End.parse(text)
+        ExamEnd.parse(text)
 
 
 SMALL, FULL = 36, 5
