@@ -120,6 +120,8 @@ class Adaptive:
         """Questions to ask so far, again whenever some are added; those answered before are marked first."""
         if not (folder.path / BANK).exists():
             write_summed(folder.path / BANK, self.bank.model_dump_json() + "\n")
+        if folder.spec().tasks[0].questions != len(folder.choices()):  # killed between the two files
+            folder.ask_further(())
         pictured = {question.id: question for question in exam.questions[self.bank.task]}
         end = ExamEnd.parse(self.until)
         while True:

@@ -215,11 +215,7 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
 
     for name in ("model", "engine", "trials", "limit"):
         check(name.replace("_", " "), getattr(old, name), getattr(new, name))
-    if old.adaptive != new.adaptive:
-        exams = [
-            str(each and " ".join(f"{name}={value}" for name, value in each)) for each in (old.adaptive, new.adaptive)
-        ]
-        check("adaptive exam", *exams)
+    check("adaptive exam", str(old.adaptive), str(new.adaptive))
     if old.model_revision and new.model_revision:
         check("model revision", old.model_revision, new.model_revision)
     was_args, now_args = masked(old.engine_args), masked(new.engine_args)

@@ -108,10 +108,8 @@ class ItemBank(Record):
 
     def stamped(self) -> ItemBank:
         """Copy with its version."""
-        return self.model_copy(update={"version": self._hash()})
-
-    def _hash(self) -> str:
-        return hashlib.sha256(self.model_dump_json(exclude={"version"}).encode()).hexdigest()[:12]
+        content = self.model_dump_json(exclude={"version"}).encode()
+        return self.model_copy(update={"version": hashlib.sha256(content).hexdigest()[:12]})
 
     @property
     def is_plain(self) -> bool:
@@ -189,7 +187,7 @@ def in_words(standing: BankEstimate) -> str:
 
 @dataclass(frozen=True)
 class ExamEnd:
-    """ExamEnd of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
+    """End of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
 
     error: float | None
     questions: int | None
