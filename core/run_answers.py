@@ -11,7 +11,7 @@ import json
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import chain
@@ -28,11 +28,13 @@ from livek12.core.rows import Row
 from livek12.core.run.folder import QUESTIONS, RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.markings import REGRADES, Change, RegradeCounts, change_of
+from livek12.core.scoring.formulas import PredictedTerm
 from livek12.core.scoring.outcomes import AnswerFinding, Findings, Numbers, OutcomeColumns, Outcomes, Slim, SlimQuestion
 from livek12.core.store import cache_folder
 from livek12.core.version import __version__
 
 if TYPE_CHECKING:
+    from livek12.core.scoring.bank import BankEstimate
     from livek12.core.statistics import Codes
 
 LEAST_KEPT = 20_000
@@ -156,10 +158,40 @@ def read_answers(
         answers = answers_of(rows if picker is None or apart else picker.passing(rows), slim)
         if stamp and takes is None:
             _keep(run, answers, {"stamp": stamp, "problems": problems})
+    answers = replace(answers, outcomes=with_prediction(run, answers.outcomes, takes is None))
     if picker is not None and apart:
         for _ in picker.passing(RunFolder(run.path).rows(questions=picker.questions)):
             pass
     return answers
+
+
+def with_prediction(run: RunFolder, outcomes: Outcomes, whole: bool = True) -> Outcomes:
+    """Outcomes of an adaptive run with the predicted marks of its bank; of other runs as they are."""
+    if run.spec().adaptive is None:
+        return outcomes
+    return replace(outcomes, predicted=standing_of(run, outcomes)[1] if whole else {})
+
+
+def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[BankEstimate, dict[str, PredictedTerm]]:
+    """Estimate of an adaptive run from its decided answers, and the metrics that it predicts."""
+    from livek12.core.scoring.bank import read_bank
+
+    bank = read_bank(run.path)
+    shares = shares_of(outcomes, bank.places)
+    standing = bank.curves.estimate(shares)
+    ids = frozenset(bank.places)
+    mark = PredictedTerm(standing.mark, standing.mark_error, len(outcomes.asked()), ids, 100.0)
+    return standing, {"mark": mark, **({"accuracy": replace(mark, scale=1.0)} if bank.is_plain else {})}
+
+
+def shares_of(outcomes: Outcomes, places: Mapping[str, int]) -> dict[int, float]:
+    """Mean share of the points over the decided trials of each question, by its place."""
+    shares: dict[int, list[float]] = {}
+    for outcome in outcomes:
+        low, high = outcome.finding.share
+        if low == high:
+            shares.setdefault(places[outcome.question.id], []).append(low)
+    return {place: sum(own) / len(own) for place, own in shares.items()}
 
 
 def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,22 @@ if TYPE_CHECKING:
     from livek12.core.run.journal import JournalWriter
     from livek12.core.run.keys import AnsweredKeys
     from livek12.engines.base import Engine, Outcome
+    from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.marking import Overlap
     from livek12.evaluation.options import RunOptions
 
 
-def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = None) -> tuple[RunFolder, TaskData]:
-    """Opens the run folder for these options and asks what is missing."""
+def ask(
+    run: RunOptions,
+    sampling: Mapping[str, Any],
+    overlap: Overlap | None = None,
+    adaptive: Adaptive | None = None,
+    mark: Callable[[RunFolder, TaskData], object] | None = None,
+) -> tuple[RunFolder, TaskData]:
+    """Opens the run folder for these options and asks what is missing.
+
+    An adaptive exam calls `mark` after each batch.
+    """
     model, out, trials = run.model, run.out, run.trials
     if not model.strip():
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
@@ -71,21 +81,26 @@ def ask(run: RunOptions, sampling: Mapping[str, Any], overlap: Overlap | None = 
     if only_one_started():
         warn("`accelerate launch --cpu` starts one process, however many are asked for; --multi_gpu starts them all")
     chosen = chosen_questions(run.questions, tasks, model)
-    exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
+    only = adaptive.ids(tasks) if adaptive else chosen.ids if chosen else None
+    exam = load_task_data(run.data, tasks, run.limit, only)
     # A recorded file is cheap to open and knows whose answers it holds.
     recorded = make_engine(name, model, args) if kind_of(name).is_recorded else None
     if trials is None:
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
     noted = chosen.noted if chosen else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
-    folder = RunFolder.create_or_resume(out, spec, exam.questions, warn)
+    opening: Mapping[str, Iterable[Question]] = exam.questions
+    if adaptive:
+        spec, opening = adaptive.begun(spec, exam), {}
+    folder = RunFolder.create_or_resume(out, spec, opening, warn)
     folder.take_keys(read_keys(Path(run.data)))
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         samplings = {task.name: task.sampling for task in spec.tasks}
         for line in sentences(expected_cost(exam, trials, samplings)):
             say(line)
+    batches = adaptive.batches(folder, exam, partial(mark, folder, exam)) if adaptive and mark else None
     try:
-        _fill(folder, exam, name, args, sampling, recorded, overlap)
+        _fill(folder, exam, name, args, sampling, recorded, overlap, batches)
     except BaseException:
         folder.leave()
         raise
@@ -111,10 +126,14 @@ def _fill(
     sampling: Mapping[str, Any],
     recorded: Engine | None,
     overlap: Overlap | None,
+    batches: Iterator[TaskData] | None,
 ) -> None:
     began, tried, answered = time.time(), folder.tries(), folder.follow()
     waiting = _asked(folder.spec()) - len(answered())
-    if not waiting:
+    first = exam if waiting else None
+    if batches is not None:
+        first = next(batches, None)
+    if first is None:
         return
     model, start = folder.spec().model, None
     if overlap is not None:
@@ -125,7 +144,9 @@ def _fill(
         live = recorded or make_engine(name, model, own)
         stack.callback(live.close)
         sitting.loaded(live)
-        generate(folder, exam, live, start, tried, answered, lambda outcome: sitting.count(1, _tokens(outcome)))
+        parts, answers_read = chain([first], batches or ()), None if batches else answered
+        for part in parts:
+            generate(folder, part, live, start, tried, answers_read, lambda outcome: sitting.count(1, _tokens(outcome)))
     tell_memory(folder.path, began)
 
 
@@ -644,7 +665,11 @@ class FinishedRun:
 
 
 def ask_and_mark(
-    run: RunOptions, sampling: Mapping[str, Any], judges: JudgeOptions, stages: Stages = "auto"
+    run: RunOptions,
+    sampling: Mapping[str, Any],
+    judges: JudgeOptions,
+    stages: Stages = "auto",
+    adaptive: Adaptive | None = None,
 ) -> FinishedRun | None:
     """Asks and marks what is missing; returns None in all but the first of several launched processes."""
     from livek12.evaluation.marking import Overlap, check_judges, judge
@@ -652,7 +677,13 @@ def ask_and_mark(
     overlap = Overlap(judges, stages)
     check_judges(judges, run.model, run.tasks, here=not has_responses(run.out))
     first = this_rank().first
-    outcome = ask(run, sampling, overlap if first else None)
+
+    def mark(folder: RunFolder, exam: TaskData) -> None:
+        judge(folder, options=judges, exam=exam)
+
+    if adaptive and not this_rank().alone:
+        raise UserError("--adaptive: the next questions wait for the marks of the last, so one process asks them")
+    outcome = ask(run, sampling, overlap if first and not adaptive else None, adaptive, mark)
     if not first:
         return None
     folder, exam = outcome

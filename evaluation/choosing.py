@@ -26,6 +26,7 @@ from livek12.core.run.keys import KeySet
 from livek12.core.run.spec import ChosenQuestions, RunSpec
 from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row
+from livek12.core.scoring.bank import read_bank
 from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, Table, question_sums, ranked
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, is_derived, is_logged, way_of
@@ -129,7 +130,9 @@ def split_by_outcome(answers: Iterable[Outcome]) -> dict[str, OutcomeSplit]:
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """Chosen questions of a run by task; None where it asked all."""
+    """Chosen questions of a run by task, of an adaptive one all of its bank; None where it asked all."""
+    if folder.spec().adaptive is not None:
+        return {folder.spec().tasks[0].name: read_bank(folder.path).places}
     if folder.spec().chosen is None:
         return None
     ids: defaultdict[str, set[str]] = defaultdict(set)

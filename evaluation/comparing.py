@@ -196,6 +196,8 @@ def _variants(runs: Mapping[str, Outcomes], specs: Mapping[str, RunSpec], profil
             deltas.append(delta(names[0], rows, names[1], Outcomes.joined(other), differs, profile, parameters))
 
     for a, b in pairs:
+        if specs[a].adaptive or specs[b].adaptive:
+            continue  # asked by choice, the shared questions are no fair sample
         for task in by_task[a]:
             add(b, task, a, [task], task, "the run")
         for run, task, base_run, base in _counterparts({a: specs[a], b: specs[b]}):

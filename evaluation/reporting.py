@@ -23,8 +23,9 @@ from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
 from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run.sums import note_whole, write_summed
-from livek12.core.run_answers import answers_of, read_answers
+from livek12.core.run_answers import answers_of, read_answers, standing_of
 from livek12.core.scoring import Profile, Row
+from livek12.core.scoring.bank import in_words
 from livek12.core.scoring.deltas import Counterpart
 from livek12.core.scoring.outcomes import Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
@@ -154,6 +155,8 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         beside=beside(asked_tasks),
         alike=alike(asked_tasks),
     )
+    if spec.adaptive is not None:
+        scores = {**scores, "adaptive": adaptive_scores(run, read.outcomes)}
     by = Counter[str]()
     for origin, answers in read.origins.items():
         if origin.judge not in (None, UNMARKED):
@@ -171,6 +174,13 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     if (usage := run_usage(run.path, read.outcomes)) is not None:
         scores = {**scores, "usage": usage}
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
+
+
+def adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
+    """Ability and misfit of an adaptive run, and a line on them."""
+    standing, predicted = standing_of(run, outcomes)
+    posed, of = predicted["mark"].posed, len(predicted["mark"].bank)
+    return {**standing._asdict(), "asked": posed, "of": of, "lines": [f"adaptive exam, {in_words(standing)}"]}
 
 
 def read_rows(run: RunFolder) -> Iterator[Row]:

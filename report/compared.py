@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
 from livek12.core.tables import csv_text
@@ -236,6 +237,12 @@ def remarks(result: Comparison) -> list[str]:
         *([OPEN] if undecided else []),
         *([PROMPTS] if any("prompt_tokens" in task for task in tasks) else []),
         *([MEANING] if result.get("usage") else []),
+        *dict.fromkeys(
+            clean(f"{run}: {note}.")
+            for task in tasks
+            for run, estimate in task["metrics"].get("mark", {}).items()
+            if (note := estimate["note"] or "").startswith(ADAPTIVE)
+        ),
         *(clean(f"{run}: {regrade['line']}.") for run, regrade in result.get("regraded", {}).items()),
         f"Scored with the formulas of profile {result['profile']}, version {result['formulas']}; 95 % intervals by"
         f" {result['intervals']}.",

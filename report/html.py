@@ -82,7 +82,7 @@ def write_html(
         "exams": exam_views(score.get("exams", ())),
         "budgets": [budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
         "tables": with_heads(tables),
-        "corrected": score.get("corrected", {}).get("lines", ()),
+        "corrected": (*score.get("adaptive", {}).get("lines", ()), *score.get("corrected", {}).get("lines", ())),
         "harness": score.get("harness", {}),
         "regraded": score.get("regraded", {}).get("line", ""),
     }

@@ -11,6 +11,7 @@ from livek12.core.records import NO_KEY, PartVerdict
 from livek12.core.rows import lacks_key
 from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
+from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import Scale, metric_of
 
 Kind = Literal["full", "part", "wrong", "open"]
@@ -270,6 +271,8 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
     if written.low is None:
         return written.note
     sampling = ""
+    if written.note.startswith(ADAPTIVE):
+        return f"95 % interval: {written.ci}; {written.note}."
     if written.ci:
         unit = "papers" if mark["unit"] == "paper" else "questions"
         over = mark.get("clusters") or mark["n"]

@@ -72,7 +72,7 @@ def print_summary(
     for name, curve in curves(score):
         _print_budgets(out, name, curve)
     print_deltas(out, score.get("variants", ()))
-    for line in score.get("corrected", {}).get("lines", ()):
+    for line in (*score.get("adaptive", {}).get("lines", ()), *score.get("corrected", {}).get("lines", ())):
         out.print(clean(f"\n{line}"), markup=False, highlight=False)
     for line in score.get("harness", {}).get("lines", ()):
         out.print(clean(f"\n{line}"), markup=False, highlight=False)

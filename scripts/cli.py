@@ -39,6 +39,7 @@ GROUPS = {
         "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",
         "compare": "Compare runs: a table, intervals and paired tests.",
         "check": "Check the files, lines and numbers of a run folder.",
+        "bank": "Make an item bank of marked runs, for adaptive exams (`run --adaptive`).",
         "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
         "sign": "Sign a run, so that others see who vouches for it.",
         "push": "Send a finished run to the Hub or a bucket, whence every command reads it.",

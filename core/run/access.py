@@ -25,11 +25,11 @@ _LOCK, _IN_USE = ".lock", ".in-use"
 BATCHES = "batches"
 """The ledgers of batch engines (`engines.batch.ledger`)."""
 _LEFT = (
-    *("questions.jsonl", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
+    *("questions.jsonl", "bank.json", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
     *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
-    *(".*.sums*", BATCHES),
+    *(".bank.json.*", ".*.sums*", BATCHES),
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""
 _OWNED = (

@@ -1,7 +1,8 @@
 """Run folders: the only module that knows their files.
 
     run.json            model, data and versions (`core.run.spec`)
-    questions.jsonl     the questions with their keys, pictures by hash only
+    questions.jsonl     the questions with their keys, pictures by hash only; of an adaptive run those asked so far
+    bank.json           the item bank of an adaptive run (`core.scoring.bank`)
     responses-N.jsonl   one `Response` a line; never more than one a key
     earlier-N.jsonl     replies to the requests before a question's own, kept for resuming
     failures-N.jsonl    one `Failure` a line: requests to send again; void once the key has a response
@@ -54,11 +55,27 @@ LABEL_PLAN = "label-plan.jsonl"
 """The answers that people should label."""
 
 
+class QuestionChoice(Record):
+    """Reason why an adaptive run asked a question: in which batch, its information in bits, the ability known then."""
+
+    batch: int
+    information: float
+    area: str
+    ability: float
+    error: float
+
+
 class RunQuestion(Record):
     """Line of questions.jsonl."""
 
     task: str
     question: Question
+    why: QuestionChoice | None = None
+
+    @property
+    def line(self) -> str:
+        """Text of the line."""
+        return self.model_dump_json(exclude=None if self.why else {"why"}) + "\n"
 
 
 class _Named(BaseModel):
@@ -139,7 +156,8 @@ class RunFolder:
     def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]], fence: Fence) -> None:
         digest = self._write_questions(questions, fence)
         try:
-            self._write_spec(spec.model_copy(update={"questions_sha256": digest}), fence, new=True)
+            digest_noted = None if spec.adaptive else digest  # their questions are added batch by batch
+            self._write_spec(spec.model_copy(update={"questions_sha256": digest_noted}), fence, new=True)
         except FileExistsError:
             raise UserError(f"{self.path}: another command began a run here meanwhile; run yours again") from None
 
@@ -204,6 +222,20 @@ class RunFolder:
         """Streams each question with its task and newest key, in run order."""
         newest = self.key_book().newest
         return ((item.task, newest(item.question)) for item, _ in self._question_lines(RunQuestion))
+
+    def choices(self) -> list[RunQuestion]:
+        """Lines of questions.jsonl."""
+        return [item for item, _ in self._question_lines(RunQuestion)]
+
+    def ask_further(self, chosen: Iterable[RunQuestion]) -> None:
+        """Adds questions to an adaptive run."""
+        with settling(self.path) as fence:
+            lines = [*self.choices(), *chosen]
+            write_summed(self._file(QUESTIONS), "".join(item.line for item in lines), before=fence)
+            spec = self.spec()
+            tasks = [task.model_copy(update={"questions": len(lines)}) for task in spec.tasks]
+            self._write_spec(spec.model_copy(update={"tasks": tasks}), fence)
+        self._questions, self._asked, self._answered = None, None, None
 
     def key_book(self) -> KeyBook:
         """Key versions of the run."""
@@ -395,7 +427,7 @@ class RunFolder:
         def lines() -> Iterator[str]:
             for task, task_questions in questions.items():
                 for question in task_questions:
-                    line = RunQuestion(task=task, question=without_bytes(question)).model_dump_json() + "\n"
+                    line = RunQuestion(task=task, question=without_bytes(question)).line
                     digest.update(line.encode())
                     yield line
 

@@ -34,7 +34,7 @@ from livek12.core.text import one_line
 
 _JOURNALS: Final = "|".join(STEMS)
 RUN_FILE: Final = re.compile(
-    rf"(?:run|report|signature|exams)\.json|(?:questions|regrades|criteria|keys|harness|imported|label-plan)\.jsonl"
+    rf"(?:run|report|signature|exams|bank)\.json|(?:questions|regrades|criteria|keys|harness|imported|label-plan)\.jsonl"
     rf"|labels-[\w.-]+\.jsonl"
     rf"|(?:{_JOURNALS})-[\w.-]+\.jsonl|(?:{_JOURNALS})\.parquet",
     re.ASCII,

@@ -72,6 +72,15 @@ class ChosenQuestions(Record):
     undecided: dict[str, list[str]] = {}
 
 
+class AdaptiveExam(Record):
+    """Adaptive exam of a run: version of its bank, its end (`se=0.3,n=50`), questions at a time, and bank size."""
+
+    bank: str
+    until: str
+    batch: Annotated[int, Field(strict=True, ge=1, le=10_000)]
+    of: Count
+
+
 class RunSpec(Record):
     """Spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
 
@@ -90,6 +99,7 @@ class RunSpec(Record):
     trials: Annotated[int, Field(strict=True, ge=1, le=MOST_TRIALS)] = 1
     limit: Count | None = None
     chosen: ChosenQuestions | None = None
+    adaptive: AdaptiveExam | None = None
     judges: dict[str, str] = {}
     """Who marked each task last, by version."""
     judged_by: dict[str, str] = {}
@@ -121,6 +131,7 @@ class RunSpec(Record):
             **self.model_dump(include={"model", "engine", "trials", "limit"}),
             "args": {name: text for name, text in args.items() if HIDDEN not in text and text != as_text(None)},
             "tasks": {task.name: _asked_by(task) for task in self.tasks},
+            **({"adaptive": self.adaptive.model_dump()} if self.adaptive else {}),
         }
         return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
 
@@ -137,7 +148,9 @@ class RunSpec(Record):
     def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = dumped(self)
         return {
-            name: value for name, value in fields.items() if value or name not in ("judged_by", "marking", "chosen")
+            name: value
+            for name, value in fields.items()
+            if value or name not in ("judged_by", "marking", "chosen", "adaptive")
         }
 
 
@@ -203,6 +216,7 @@ def differences(old: RunSpec, new: RunSpec) -> list[str]:
 
     for name in ("model", "engine", "trials", "limit"):
         check(name.replace("_", " "), getattr(old, name), getattr(new, name))
+    check("adaptive exam", str(old.adaptive), str(new.adaptive))
     if old.model_revision and new.model_revision:
         check("model revision", old.model_revision, new.model_revision)
     was_args, now_args = masked(old.engine_args), masked(new.engine_args)

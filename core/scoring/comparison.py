@@ -12,11 +12,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from math import erfc, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.errors import UserError
 from livek12.core.rows import Row
-from livek12.core.scoring.estimates import Draw, Units, draw, estimates
+from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
 from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion, Table, count, tabulate
@@ -349,10 +350,14 @@ def compare_tables(
     alike = _alike(tables)
     place = {name: index for index, names in enumerate(alike) for name in names}
     between: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
-    for a, b in wanted:
-        between[place[a], place[b]].append((a, b))
+    adaptive = {name for name, table in tables.items() if table.rows.predicted is not None}
     by_metric: dict[str, dict[str, Estimate]] = {}
     pairs: dict[tuple[str, str], Pair] = {}
+    for a, b in wanted:
+        if adaptive.isdisjoint((a, b)):
+            between[place[a], place[b]].append((a, b))
+        else:
+            pairs[a, b] = _compare_predicted(a, b, tables, profile, parameters)
     # Each run is drawn once, however many of the same questions it is compared with.
     for index, names in enumerate(alike):
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, watch)
@@ -372,6 +377,39 @@ def compare_tables(
         pairs=[pairs[names] for names in wanted],
         ranks={},  # once all tasks are there
     )
+
+
+def _compare_predicted(a: str, b: str, tables: Mapping[str, Table], profile: Profile, parameters: Parameters) -> Pair:
+    """Pair with an adaptive exam: its predicted mark and the other run's, as independent estimates.
+
+    No difference where the other run lacks questions of the bank.
+    """
+    shared = len(_shared([tables[a], tables[b]]))
+    only_a, only_b = (len(tables[name].questions) - shared for name in (a, b))
+    terms = [term for name in (a, b) for term in (tables[name].rows.predicted or {}).values()]
+    draws = [_draws_of_bank(tables[name], terms[0].bank, profile, parameters) if terms else {} for name in (a, b)]
+    drawn = differences(draws[1], draws[0], tested_metrics())
+    metrics = {name: _predicted_test(each) for name, each in drawn.items() if each.low is not None}
+    return Pair(a=a, b=b, shared=shared, only_a=only_a, only_b=only_b, metrics=metrics)
+
+
+def _draws_of_bank(table: Table, bank: frozenset[str], profile: Profile, parameters: Parameters) -> dict[str, Draw]:
+    if table.rows.predicted is None:
+        if bank - {question.id for question in table.questions}:
+            return {}
+        table = _restrict(table, {*bank})
+    elif any(term.bank != bank for term in table.rows.predicted.values()):
+        return {}
+    return draw(task_terms(table, profile, parameters), table, Units(table.questions, parameters))
+
+
+def _predicted_test(difference: Draw) -> PairMetric:
+    low, high, below, above = difference.low or 0.0, difference.high or 0.0, difference.below, difference.above
+    off = max(low, -high, 0.0)
+    reach = below if low > 0 else above
+    p = erfc(off / reach * NORMAL / sqrt(2)) if reach else None
+    test = PairedTest(name="predicted", p=p, p_holm=None, unit="question", questions=difference.clusters, undecided=0)
+    return PairMetric(difference=estimates({"": difference})[""], test=test, needed=None)
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
@@ -419,11 +457,12 @@ class _Sides:
             terms = task_terms(table, profile, parameters)
             draws = draw(terms, table, self._units)
             self.metrics[name] = estimates(draws)
-            self._draws[name] = {metric: draws[metric] for metric in tested_metrics() if metric in draws}
+            tested = [metric for metric in tested_metrics() if isinstance(terms.get(metric), Term)]
+            self._draws[name] = {metric: draws[metric] for metric in tested}
             self._means[name] = {
                 metric: (_question_means(table, term.low), _question_means(table, term.high))
-                for metric in tested_metrics()
-                if isinstance(term := terms.get(metric), Term)
+                for metric in tested
+                if isinstance(term := terms[metric], Term)
             }
             if watch is not None:
                 watch.step()

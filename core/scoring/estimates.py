@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from livek12.core.scoring.formulas import Term, Terms
+from livek12.core.scoring.formulas import PredictedTerm, Term, Terms
 from livek12.core.scoring.metrics import contrasted_metrics
 from livek12.core.scoring.outcomes import AXES, SlimQuestion, Table, answers_of
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
@@ -21,6 +22,9 @@ from livek12.core.statistics import correlation, difference_reach, grouped_sums,
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Floats, Indices
+
+
+NORMAL = NormalDist().inv_cdf(0.975)
 
 
 class Units:
@@ -133,6 +137,7 @@ def draw(
     """
     import numpy as np
 
+    absent = {name: term if isinstance(term, str) else term.absence(picked) for name, term in terms.items()}
     picked = np.arange(len(table.rows)) if picked is None else picked
     picked_questions = table.question[picked]
     begins = np.flatnonzero(np.concatenate([[True], picked_questions[1:] != picked_questions[:-1]]))
@@ -140,8 +145,12 @@ def draw(
     unit = unit or units.unit(questions)
     members, local = np.unique(units.clusters(unit)[questions], return_inverse=True)
     shape = (unit, len(members), len(questions))
-    absent = {name: term if isinstance(term, str) else term.absence(picked) for name, term in terms.items()}
-    draws = {name: Draw(None, None, *shape, note=reason) for name, reason in absent.items()}
+    draws = {
+        name: _predicted(term)
+        if isinstance(term, PredictedTerm) and absent[name] is None
+        else Draw(None, None, *shape, note=absent[name])
+        for name, term in terms.items()
+    }
     usable = {name: term for name, term in terms.items() if isinstance(term, Term) and absent[name] is None}
     if not usable:
         return draws
@@ -191,6 +200,22 @@ def draw(
             note=term.note,
         )
     return draws
+
+
+def _predicted(term: PredictedTerm) -> Draw:
+    reach = NORMAL * term.error
+    below, above = min(reach, term.value), min(reach, 1 - term.value)
+    return Draw(
+        low=term.scale * term.value,
+        high=term.scale * term.value,
+        unit="question",
+        clusters=term.posed,
+        n=len(term.bank),
+        below=term.scale * below,
+        above=term.scale * above,
+        size=float(len(term.bank)),
+        note=term.note,
+    )
 
 
 def group_difference(terms: Terms, table: Table, units: Units, a: Indices, b: Indices) -> dict[str, Draw]:

@@ -121,7 +121,37 @@ class Term:
         return no_tokens(missing) if missing else None
 
 
-Terms = dict[str, Term | str]
+ADAPTIVE = "adaptive"
+"""Beginning of the note of predicted estimates."""
+
+
+@dataclass(frozen=True)
+class PredictedTerm:
+    """Metric of a whole bank as an adaptive exam predicts it: a share with its standard error.
+
+    Attributes:
+        posed: questions that were asked.
+        bank: ids of the bank's questions.
+    """
+
+    value: float
+    error: float
+    posed: int
+    bank: frozenset[str]
+    scale: float = 1.0
+
+    @property
+    def note(self) -> str:
+        """The kind of number that this is."""
+        return f"{ADAPTIVE}: predicted for the bank, {self.posed:,} of {len(self.bank):,} questions asked"
+
+    def absence(self, picked: Indices | None = None) -> str | None:
+        """It is of the whole bank alone."""
+        return None if picked is None else BY_DESIGN
+
+
+BY_DESIGN = "not available: an adaptive exam chose the questions, and predicts the mark of the whole bank alone"
+Terms = dict[str, Term | PredictedTerm | str]
 
 
 def no_tokens(missing: int) -> str:
@@ -333,9 +363,9 @@ def _count(tokens: int | None, correct: bool | None) -> float:
     return float(tokens or 0) if valid else float("nan")
 
 
-def _score(term: Term | str) -> Score:
+def _score(term: Term | PredictedTerm | str) -> Score:
     reason = term if isinstance(term, str) else term.absence()
-    if reason is not None or isinstance(term, str):
+    if reason is not None or not isinstance(term, Term):
         return {"low": None, "high": None, "note": reason}
     low, high = (term.scale * float(side.sum() / term.weight.sum()) for side in (term.low, term.high))
     return {"low": low, "high": high, "note": term.note}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from livek12.core.scoring.formulas import Term, Terms, exam_terms, mean_term
+from livek12.core.scoring.formulas import BY_DESIGN, Term, Terms, exam_terms, mean_term
 from livek12.core.scoring.outcomes import Table
 from livek12.core.scoring.schema import Parameters, Profile
 from livek12.core.statistics import pass_at_k
@@ -140,7 +140,10 @@ def task_terms(table: Table, profile: Profile, parameters: Parameters) -> Terms:
     for metric in metrics():
         if metric.terms is not None:
             terms |= metric.terms(table, profile, parameters)
-    return terms | _pass_terms(table)
+    terms |= _pass_terms(table)
+    if table.rows.predicted is None:
+        return terms
+    return {**dict.fromkeys(terms, BY_DESIGN), **table.rows.predicted}
 
 
 EACH_K = 16

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overload
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overlo
 from livek12.core.errors import UserError
 from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
 from livek12.core.rows import Row, lacks_key
-from livek12.core.scoring.formulas import Answers, Presence, Steps, presence_bounds, step_bounds
+from livek12.core.scoring.formulas import Answers, PredictedTerm, Presence, Steps, presence_bounds, step_bounds
 from livek12.core.scoring.schema import (
     STATES,
     ContextCut,
@@ -380,6 +380,7 @@ class Outcomes(Sequence[Outcome]):
         came: presence of a response, and so of tokens.
         used: (n, 4), the fields of `Used`; `UNTOLD` where not stated.
         spent: the same of all requests; None if equal.
+        predicted: marks of the bank, if these are all answers of an adaptive exam; {} if they are some.
     """
 
     tasks: Sequence[str]
@@ -393,6 +394,7 @@ class Outcomes(Sequence[Outcome]):
     came: Bools
     used: Indices
     spent: Indices | None = None
+    predicted: Mapping[str, PredictedTerm] | None = None
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
@@ -428,6 +430,7 @@ class Outcomes(Sequence[Outcome]):
             spent=np.concatenate([part.spent if part.spent is not None else part.used for part in parts])
             if spent
             else None,
+            predicted=None if all(part.predicted is None for part in parts) else {},
         )
 
     def __len__(self) -> int:
@@ -471,6 +474,7 @@ class Outcomes(Sequence[Outcome]):
             came=self.came[picked],
             used=self.used[picked],
             spent=None if self.spent is None else self.spent[picked],
+            predicted=None if self.predicted is None else {},
         )
 
     def where(self, takes: Callable[[SlimQuestion], bool]) -> Outcomes:
@@ -690,7 +694,7 @@ def tabulate(rows: Iterable[Outcome]) -> Table:
     task = ranked(outcomes.tasks, outcomes.task)
     order = np.lexsort((task, trial, question))
     question, trial, task = (column[order] for column in (question, trial, task))
-    outcomes = outcomes.take(order)
+    outcomes = replace(outcomes.take(order), predicted=outcomes.predicted)
     same = (np.diff(question) == 0) & (np.diff(trial) == 0) & (np.diff(task) == 0)
     if same.any():
         twice = outcomes[int(np.argmax(same))]

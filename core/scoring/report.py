@@ -247,7 +247,7 @@ def _score_task(
 
     def group(questions: Sequence[int]) -> Group:
         picked = answers_of(table, questions)
-        whole = len(questions) == len(table.questions)
+        whole = len(questions) == len(table.questions) and table.rows.predicted is None
         return Group(
             questions=len(questions),
             points=points(table, questions),

@@ -246,10 +246,12 @@ class BudgetCurve(TypedDict):
 class PairedTest(TypedDict):
     """Paired test on the shared questions that are decided in both runs; `undecided` were left out.
 
+    `predicted` compares the predicted mark of an adaptive exam, whose `questions` were asked, with an independent one.
+
     `p_holm` is adjusted over all pairs of runs of all tasks for the same metric.
     """
 
-    name: Literal["mcnemar_exact", "sign_flip", "clustered_t"]
+    name: Literal["mcnemar_exact", "sign_flip", "clustered_t", "predicted"]
     p: float | None
     p_holm: float | None
     unit: Unit

@@ -15,9 +15,10 @@ from typing import Any
 
 from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
-from livek12.core.scoring.formulas import Term
+from livek12.core.scoring.estimates import NORMAL
+from livek12.core.scoring.formulas import PredictedTerm, Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, SlimQuestion, Table, tabulate
+from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, Outcomes, SlimQuestion, Table, tabulate
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
@@ -45,12 +46,12 @@ def place(
     if len(best) < 2:
         return {"ranks": {}, "tied": {}, "stability": {}}
     chosen = [slug for slug in runs if slug in set(best)]
-    tables = {slug: tabulate(_outcomes(task, runs[slug], slim)) for slug in chosen}
+    tables = {slug: _table(task, records[slug], slim) for slug in chosen}
     terms = {slug: task_terms(table, "article", parameters_of("article")) for slug, table in tables.items()}
     pairs = _pairs(tables, f"pairs/{stem}", store, code)
     placed: Placed = {"ranks": {}, "tied": {}, "stability": {}}
     for number, metric in enumerate(RANKED):
-        having = {slug: term for slug in chosen if isinstance(term := terms[slug].get(metric), Term)}
+        having = {slug: term for slug in chosen if not isinstance(term := terms[slug].get(metric, ""), str)}
         tested = [(a, b, *result[number]) for (a, b), result in pairs.items() if result[number] is not None]
         adjusted = holm([p for *_, p in tested])
         signs = [
@@ -60,7 +61,11 @@ def place(
         if having:
             placed["ranks"][metric] = ranges(list(having), signs)
             placed["tied"][metric] = tied(sorted(having, key=lambda slug: -_half_way(having[slug])), signs)
-            placed["stability"][metric] = rank_stability(tables, having, parameters_of("article"))
+            placed["stability"][metric] = rank_stability(
+                tables,
+                {slug: term for slug, term in having.items() if isinstance(term, Term)},
+                parameters_of("article"),
+            )
     return placed
 
 
@@ -69,7 +74,9 @@ def _middle(record: Mapping[str, Any], task: str) -> float:
     return -1.0 if mark is None else float(mark[0] + mark[1]) / 2
 
 
-def _half_way(term: Term) -> float:
+def _half_way(term: Term | PredictedTerm) -> float:
+    if isinstance(term, PredictedTerm):
+        return 2 * term.value
     return float((term.low + term.high).sum() / term.weight.sum())
 
 
@@ -98,11 +105,28 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 def _basis(table: Table) -> list[Any]:
     questions = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
-    return [questions, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
+    predicted = {name: (term.value, term.error) for name, term in (table.rows.predicted or {}).items()}
+    rows = [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]
+    return [questions, predicted, rows]
 
 
 def _slim(question: Question) -> SlimQuestion:
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
+
+
+def _table(task: str, record: Mapping[str, Any], slim: Mapping[str, SlimQuestion]) -> Table:
+    """Answers of a run; an adaptive one has its predicted marks, where the site has the questions of its bank."""
+    outcomes = Outcomes.of(_outcomes(task, record["cells"][task], slim))
+    if (exam := record["facts"].get("adaptive")) is None:
+        return tabulate(outcomes)
+    predicted = {}
+    bank = frozenset(question.id for question in slim.values())
+    for name in RANKED if len(bank) == exam["of"] else ():
+        if values := record["tasks"][task]["profiles"]["article"]["metrics"].get(name):
+            scale = 100.0 if name == "mark" else 1.0
+            value, end = values[0] / scale, values[3] / scale
+            predicted[name] = PredictedTerm(value, (end - value) / NORMAL, exam["asked"], bank, scale)
+    return tabulate(replace(outcomes, predicted=predicted))
 
 
 def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Iterator[Outcome]:
@@ -265,7 +289,7 @@ def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
 def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) -> Iterable[tuple[str, dict[str, Any]]]:
     """Answers of each run that has the task, by the places of questions (`_scores`)."""
     for slug, record in records.items():
-        if cells := record["cells"].get(task):
+        if (cells := record["cells"].get(task)) and "adaptive" not in record["facts"]:
             yield slug, _scores(cells, order)
 
 

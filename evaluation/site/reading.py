@@ -26,6 +26,7 @@ from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.signing import SIGNATURE, signer_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of as scored_answers
+from livek12.core.run_answers import with_prediction
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.metrics import site_metrics
 from livek12.core.scoring.outcomes import Slim, finding_of
@@ -153,7 +154,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
                 yield row
 
     answers = scored_answers(passing(), Slim())
-    outcomes = answers.outcomes
+    outcomes = with_prediction(folder, answers.outcomes)
     pieces.end()
     modalities = {task.name: task.modality for task in spec.tasks}
     scores = {
@@ -298,6 +299,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
         "limits": {task.name: task.sampling.max_tokens for task in spec.tasks if not recorded},
         "judged": {visible(who): answers for who, answers in judged.items()},
         "judges": dict(spent),
+        **({"adaptive": {"asked": spec.tasks[0].questions, "of": spec.adaptive.of}} if spec.adaptive else {}),
     }
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
+from livek12.core.scoring.formulas import BY_DESIGN, Term
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
@@ -119,8 +120,8 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
     """
     table = tabulate(rows)
     term = task_terms(table, profile, parameters_of(profile)).get(metric, "there is no such metric in these runs")
-    if isinstance(term, str):
-        raise UserError(f"{metric}: {term}; choose another --metric")
+    if not isinstance(term, Term):
+        raise UserError(f"{metric}: {term if isinstance(term, str) else BY_DESIGN}; choose another --metric")
     by_task = table.rows.by_task()
     exams = {task: exam_of(task) for task in by_task}
     questions = {(exams[task], question.id): question for task, own in by_task.items() for question in own.asked()}

@@ -38,9 +38,15 @@ _TOLD = ("release", "subject", "question_type", "points", "subsets", "difficulty
 
 
 def exam_task(
-    name: str, data: str = "", judge: str | list[str] = "rules", audit: bool = True, release: str | int = ""
+    name: str,
+    data: str = "",
+    judge: str | list[str] = "rules",
+    audit: bool = True,
+    release: str | int = "",
+    bank: str = "",
+    until: str = "",
 ) -> Task:
-    """One of our tasks as Inspect's.
+    """One of our tasks as Inspect's; with an item bank and its end (`se=0.3`, `n=50`) an adaptive exam.
 
     Raises:
         PrerequisiteError: in one line.
@@ -52,6 +58,8 @@ def exam_task(
         exam = open_task(name, placed(place), sheets=True)
         open_scorer(name, place, judges, audit)
         samples = [_sample(document, name) for document in exam.documents]
+        adaptive = _adaptive(bank, until) if bank or until else {}
+        samples = in_bank_order(bank, name, samples) if bank else samples
     except UserError as error:
         raise _one_line(error) from error
     return Task(
@@ -61,7 +69,14 @@ def exam_task(
         config=_config(exam.task.sampling),
         version=exam.task.version,
         metadata=_versions(exam, place),
+        **adaptive,
     )
+
+
+def _adaptive(bank: str, until: str) -> dict[str, Any]:
+    if not bank or not until:
+        raise UserError("an adaptive exam needs both: -T bank=FILE, its end -T until=se=0.3 or n=50")
+    return {"early_stopping": BankStopping(bank, until), "metrics": [predicted_mark(bank)]}
 
 
 def _one_line(error: UserError) -> Exception:
@@ -138,6 +153,7 @@ def _registered(name: str) -> Callable[..., Task]:
 
 
 check_version()
+from livek12.tasks.plugins.inspect_adaptive import BankStopping, in_bank_order, predicted_mark  # noqa: E402 (the same)
 from livek12.tasks.plugins.inspect_marks import TASK_NOTE, exam_marks, open_scorer, placed, told_place  # noqa: E402 (needs a version that will do)
 
 task(name=ANY)(exam_task)

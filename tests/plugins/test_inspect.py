@@ -547,3 +547,27 @@ def _inspect(folder: Path, *arguments: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_a_bank_orders_the_samples_ends_the_exam_and_predicts_the_mark(data: Path, tmp_path: Path) -> None:
+    import numpy as np
+
+    from livek12.core.scoring.bank import BankItem, make_bank
+
+    task = "livek12_text_only_en"
+    ids = [document.id for document in open_task(task, str(data)).documents]
+    items = [BankItem(id=id, area="all", slope=1, level=0, answers=0) for id in ids]
+    right = np.arange(len(ids)) < np.arange(1, 8)[:, None] * len(ids) / 8
+    bank = make_bank(task, [f"m{n}" for n in range(7)], items, right.astype(float))
+    (tmp_path / "bank.json").write_text(bank.model_dump_json())
+    exam = exam_task(task, str(data), bank=str(tmp_path / "bank.json"), until="n=3")
+    assert [sample.id for sample in exam.dataset][: len(bank.anchors)] == bank.anchors
+    (log,) = inspect_eval(exam, model="livek12_recorder/any", max_samples=1, log_dir=str(tmp_path), display="none")
+    assert log.status == "success" and log.results is not None and log.results.early_stopping is not None
+    asked = {sample.id for sample in log.samples or []}
+    assert asked == {*bank.anchors[:3]} and len(log.results.early_stopping.early_stops) == len(ids) - 3
+    metrics = log.results.scores[0].metrics
+    assert metrics["asked"].value == 3 and 0 <= metrics["predicted_mark"].value <= 100
+    assert "accuracy" not in metrics, "the mean over chosen questions is no mark"
+    with pytest.raises(Exception, match="needs both"):
+        exam_task(task, str(data), bank=str(tmp_path / "bank.json"))

@@ -113,6 +113,7 @@ LINES = {
     ],
     "sweep": ["{in}", "{in} --status"],
     "compare": ["{in} run", "run {in}"],
+    "bank": ["{in} --out {new}", "run --out {out}"],
     "compact": ["{in}", "{in} --undo"],
     "check": ["{in}", "run --signer {in}"],
     "sign": ["{in} --key {in}", "run --key {in}"],

@@ -258,6 +258,7 @@ def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> Non
         (("check", run), (0, 1), ()),
         (("status", run), (0,), ()),
         (("sign", run, "--key", tmp_path / "nokey"), (2,), ()),
+        (("bank", run, other, "--out", tmp_path / "bank.json"), (2,), ()),
         (("compact", other), (0,), ()),
         (("compact", other, "--undo"), (0,), ()),
         (("export", run, "--to", "eee", "--out", tmp_path / "out"), (0,), ()),

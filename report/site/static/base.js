@@ -126,7 +126,8 @@ const livek12 = (() => {
     const clashes = (run) => Object.keys(run.tasks).some((task) => asked.get(JSON.stringify([label(run), task])) > 1);
     return new Map([...runs()].map(([slug, run]) => [slug, clashes(run) && run.name !== label(run) ? `${label(run)} · ${run.name}` : label(run)]));
   };
+  const adaptive = (run) => `${t("adaptive")}: ${number(run.adaptive.asked)} ${t("of")} ${number(run.adaptive.of)} ${t("questions")}`;
   const best = (task, metric = "mark", profile = "article") => [...runs()].filter(([, run]) => run.tasks[task]).sort(([, a], [, b]) => middle(b.tasks[task].metrics[profile][metric]) - middle(a.tasks[task].metrics[profile][metric]));
 
-  return { data, load, loadAll, site, runs, exam, taskOf, all, h, fragment, sign, t, named, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, best, pages: Object.create(null), CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
+  return { data, load, loadAll, site, runs, exam, taskOf, all, h, fragment, sign, t, named, speak, number, many, size, scale, digits, span, written, ends, middle, metricName, kindOf, inWords, earned, address, link, go, change, select, label, labels, adaptive, best, pages: Object.create(null), CUT, NOT_EXTRACTED, DISAGREE, UNDECIDED };
 })();

@@ -116,7 +116,7 @@
       const one = found(row, task), run = of(row), cost = part(row).cost, range = ranks?.range(slugOf(row)), start = ranks?.tied(slugOf(row));
       return h("tr", { class: plainOrder && place && start !== before ? "group" : "" },
         h("td", { class: "right nowrap" }, !ranks ? "…" : !range ? "–" : [h("b", {}, String(start)), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)]),
-        h("th", { scope: "row" }, h("a", { href: link("model", { run: slugOf(row) }) }, row.name)),
+        h("th", { scope: "row" }, h("a", { href: link("model", { run: slugOf(row) }) }, row.name), run.adaptive && h("span", { class: "soft small" }, ` ${livek12.adaptive(run)}`)),
         h("td", { class: "right red nowrap" }, written(one, metric)), h("td", { class: "right soft nowrap" }, ends(one, metric)), h("td", { class: "bar-cell" }, bar(one, metric)),
         h("td", { class: "right nowrap" }, `${number(100 * undecided(row))} %`),
         h("td", { class: "right nowrap" }, each(row) === null ? t("unknown") : many(each(row))),
