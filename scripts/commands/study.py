@@ -342,18 +342,22 @@ def contamination(
     metric: Annotated[str, "Of what: accuracy, mark, PES or OES."] = "accuracy",
     profile: options.Profile = "article",
     released: Annotated[list[str] | None, "When a run's model came out: RUN=DATE; can be repeated."] = None,
+    near: Annotated[
+        Path | None, "Pairs of `livek12 dedup DATA --against PUBLIC`: compare questions by distance to public ones."
+    ] = None,
 ) -> Made:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.core.scoring.schema import profile_named
-    from livek12.evaluation.studies.contamination import STUDY, contamination
+    from livek12.evaluation.studies.contamination import STUDY, contamination, nearest
     from livek12.evaluation.studies.contamination import released as dates
 
     of, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
     run_folders = folders(runs)
     when = dates(released or [], list(run_folders))
-    return STUDY, contamination(outcomes_of(run_folders), of, formulas, when, chosen)
+    similar = nearest(near) if near else None
+    return STUDY, contamination(outcomes_of(run_folders), of, formulas, when, chosen, similar)
 
 
 @kind("livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1")
