@@ -394,6 +394,7 @@ def tables(
         list[str] | None, "A model without and with reasoning (KMMMU, table 8): NAME=RUN,RUN; may be given again."
     ] = None,
     intervals: Annotated[bool, "With 95 % intervals in md and latex."] = False,
+    labels: Labels = [],  # noqa: B006
     profile: options.Profile = "article",
 ) -> Made:
     """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
@@ -405,10 +406,18 @@ def tables(
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
     outcomes = read_outcomes(runs)
     pairs = named_groups("--pair", pair or [], outcomes)
-    result = article_tables(outcomes, shapes, profile_named(profile), pairs).some()
+    noise = {}
+    if labels:
+        from livek12.evaluation.choosing import RunRows
+        from livek12.evaluation.studies.corrected import mark_noise
+
+        opened = folders(runs)
+        for name, (fitted, _) in labelled(runs, labels, None).items():
+            noise[name] = mark_noise(name, RunRows(opened[name], judged=True), fitted)
+    result = article_tables(outcomes, shapes, profile_named(profile), pairs, noise).some()
     for name, reason in result.missing.items() if table else ():
         warn(f"{name}: {reason}")
-    return ArticleForms(intervals), result
+    return ArticleForms(intervals or bool(labels)), result
 
 
 @kind("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")
