@@ -108,7 +108,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
         return ExamTask(ExamData(**self.data_of(document)), self.config.task)
 
     def data_of(self, document: Document) -> dict[str, Any]:
-        """What the task of a question carries."""
+        """Fields of a question's task data."""
         question = document.question
         parts = [part.text or "" for message in document.request.messages for part in message.content]
         scheme = [

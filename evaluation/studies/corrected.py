@@ -380,8 +380,8 @@ def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]
     for label, row in pairs:
         if label.correct is not None:
             people[row.task, row.question.id, row.trial].append(label.correct)
-    both = [(first, other) for said in people.values() for first, other in combinations(said, 2)]
-    named = {key: float(said[0]) for key, said in people.items()}
+    both = [(first, other) for verdicts in people.values() for first, other in combinations(verdicts, 2)]
+    named = {key: float(verdicts[0]) for key, verdicts in people.items()}
     answers = [a for each in judged(rows, "accuracy").values() for a in each if a.stratum != UNDECIDED]
     rates = _rogan_gladen(answers, named)
     values = [named[a.key] for a in answers if a.key in named]

@@ -79,10 +79,10 @@ def unit_reward(
 
     texts = [last_said(completion, "assistant") for completion in completions]
     rewards, scores = trl_unit_rewards(texts, reasoning_flow, workers, cost, verified)
-    known = [score for score in scores if score is not None]
-    if log_metric is not None and known:
-        log_metric("units_reached", sum(score.reached / score.units for score in known) / len(known))
-        log_metric("redundant_results", sum(score.redundant for score in known) / len(known))
+    counted = [score for score in scores if score is not None]
+    if log_metric is not None and counted:
+        log_metric("units_reached", sum(score.reached / score.units for score in counted) / len(counted))
+        log_metric("redundant_results", sum(score.redundant for score in counted) / len(counted))
     return rewards
 
 

@@ -225,11 +225,12 @@ def counts(rows: Sequence[SheetRow]) -> dict[str, Counter[str]]:
 
 def problems(rows: Sequence[SheetRow]) -> list[str]:
     """Unknown subsets and invalid decisions, a line each."""
-    known = [row.subset in SUBSETS or row.subset.startswith(LABEL) for row in rows]
-    pairs = list(zip(rows, known, strict=True))
-    unknown = ((row, f"there is no subset {row.subset!r}") for row, sound in pairs if not sound)
-    unsound = ((row, problem) for row, sound in pairs if sound and (problem := row.verdict[1]))
-    return [f"line {row.line} ({row.id}): {problem}" for row, problem in (*unknown, *unsound)]
+    lines: tuple[list[str], list[str]] = [], []
+    for row in rows:
+        named = row.subset in SUBSETS or row.subset.startswith(LABEL)
+        if problem := row.verdict[1] if named else f"there is no subset {row.subset!r}":
+            lines[named].append(f"line {row.line} ({row.id}): {problem}")
+    return [*lines[0], *lines[1]]
 
 
 def agreement(first: Sequence[SheetRow], second: Sequence[SheetRow]) -> list[ReviewerPair]:
