@@ -310,45 +310,26 @@ class MarkNoise:
         low, high = estimate["low"], estimate["high"]
         if low is None or high is None:
             return estimate
-        ends, ci = np.array([low, high]), estimate["ci"]
-        least = -1.0 if difference else 0.0
-        exact = np.array(
-            [[self.sensitivity], [self.specificity], [self.rights / (self.rights + self.wrongs)], [self._flips]]
+        ends, ci, least = np.array([low, high]), estimate["ci"], -1.0 if difference else 0.0
+        rng, labels = np.random.default_rng(0), self.rights + self.wrongs
+        rates = (
+            (self.sensitivity, self.rights),
+            (self.specificity, self.wrongs),
+            (self.rights / labels, labels),
+            (self.splits / max(self.doubles, 1), self.doubles),
         )
-        slope, shift = self._line(exact)
-        if not slope[0] > _WEAK:
+        drawn = [rng.beta(rate * n + 0.5, (1 - rate) * n + 0.5, _DRAWS) if n else np.zeros(_DRAWS) for rate, n in rates]
+        slopes, shifts = self._line(np.column_stack([[rate for rate, _ in rates], drawn]))  # the rates, then draws
+        if not slopes[0] > _WEAK:
             return {**estimate, "low": None, "high": None, "value": None, "ci": None, "note": _NO_POWER}
-        mark = np.clip((ends - (0 if difference else shift)) / slope, least, 1.0)
-        result: Estimate = {**estimate, "low": float(mark[0]), "high": float(mark[1]), "std": None}
-        result["value"] = float(mark[0]) if low == high else None
-        rng = np.random.default_rng(0)
-        slopes, shifts = self._line(self._drawn(rng))
-        noise = rng.standard_normal(_DRAWS)
-        reach = [(low - ci[0]) / _SIDE, (ci[1] - high) / _SIDE] if ci else [0.0, 0.0]
-        drawn = (ends[:, None] + np.array(reach)[:, None] * noise - (0 if difference else shifts)) / np.maximum(
-            slopes, _WEAK
-        )
-        bounds = np.clip([np.quantile(drawn[0], 0.025), np.quantile(drawn[1], 0.975)], least, 1.0)
-        result["ci"] = [float(bounds[0]), float(bounds[1])] if ci else None
-        return result
-
-    @property
-    def _flips(self) -> float:
-        return self.splits / self.doubles if self.doubles else 0.0
-
-    def _drawn(self, rng: Any) -> Any:
-        import numpy as np
-
-        pairs = (
-            *(
-                (share * n, (1 - share) * n)
-                for share, n in ((self.sensitivity, self.rights), (self.specificity, self.wrongs))
-            ),
-            *((self.rights, self.wrongs), (self.splits, self.doubles - self.splits)),
-        )
-        drawn = np.array([rng.beta(yes + 0.5, no + 0.5, _DRAWS) for yes, no in pairs])
-        drawn[3] *= bool(self.doubles)
-        return drawn
+        reach = np.array([low - ci[0], ci[1] - high]) / 1.96 if ci else np.zeros(2)
+        noise = np.concatenate([[0.0], rng.standard_normal(_DRAWS)])
+        marks = (ends[:, None] + reach[:, None] * noise - shifts * (not difference)) / np.maximum(slopes, _WEAK)
+        marks = np.clip(marks, least, 1.0)
+        bounds = [float(np.quantile(marks[0], 0.025)), float(np.quantile(marks[1], 0.975))]
+        best, most = map(float, marks[:, 0])
+        value = best if low == high else None
+        return {**estimate, "low": best, "high": most, "value": value, "std": None, "ci": bounds if ci else None}
 
     @staticmethod
     def _line(rates: Any) -> tuple[Any, Any]:
@@ -365,7 +346,6 @@ class MarkNoise:
 
 
 _DRAWS = 4000
-_SIDE = 1.96
 _WEAK = 0.05
 _NO_POWER = "the labels do not show that the judge tells right from wrong"
 
