@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Indices
+    from livek12.evaluation.studies.corrected import MarkNoise
 
 
 STANDARD = ""
@@ -42,6 +44,8 @@ ERRORS = ("CIE", "LAE", "DRE")
 """Error types, counted in answers."""
 BY_LANGUAGE = frozenset({"livek12"})
 """Benchmarks that ask every question in each language: a row for each."""
+CORRECTED = "corrected"
+"""Accuracy without the errors of judge and labels."""
 QUESTIONS, ANSWERS, WRONG, WRONG_SHARE = "questions", "answers", "wrong", "wrong_share"
 """Number of questions, of answers and of wrong ones, and the share of these."""
 
@@ -193,9 +197,14 @@ def article_tables(
     shapes: Iterable[TableShape],
     profile: Profile = "article",
     pairs: Mapping[str, Sequence[str]] | None = None,
+    noise: Mapping[str, MarkNoise] | None = None,
 ) -> FoundTables:
-    """Makes tables of the outcomes of runs; `pairs`: by name a run without and one with reasoning."""
-    sitters = list(_sitters(runs, profile))
+    """Makes tables of the outcomes of runs.
+
+    `pairs`: by name a run without and one with reasoning; `noise`: of each run's marks, for columns without it.
+    """
+    sitters = list(_sitters(runs, profile, noise or {}))
+    shapes = map(_with_corrected, shapes) if noise else shapes
     for name, named in (pairs or {}).items():
         sitters += list(_paired_sitters(name, named, sitters, profile))
     tables, missing = list[ArticleTable](), dict[str, str]()
@@ -208,6 +217,18 @@ def article_tables(
         else:
             tables.append(made)
     return FoundTables(tables, missing)
+
+
+def _with_corrected(shape: TableShape) -> TableShape:
+    """The shape with a column beside each accuracy: as it would be without errors of judge and labels."""
+    blocks = []
+    for block in shape.blocks:
+        named = [
+            [(name, label), (CORRECTED, f"{label} corrected")][: 1 + (name == "accuracy")]
+            for name, label in block.metrics
+        ]
+        blocks.append(replace(block, metrics=tuple(chain.from_iterable(named))))
+    return replace(shape, blocks=tuple(blocks))
 
 
 def _lacks(shape: TableShape, sitters: Sequence[_Sitter], made: ArticleTable) -> str:
@@ -301,8 +322,10 @@ class _Pool:
 
 
 class _Sitter:
-    def __init__(self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile) -> None:
-        self.name, self.benchmark, self.ways, self._profile = name, benchmark, ways, profile
+    def __init__(
+        self, name: str, benchmark: str, ways: Mapping[str, _Pool], profile: Profile, noise: MarkNoise | None = None
+    ) -> None:
+        self.name, self.benchmark, self.ways, self._profile, self._noise = name, benchmark, ways, profile, noise
         self._pairs: dict[tuple[Slice, Slice], dict[str, Estimate] | None] = {}
 
     def picked(self, part: Slice) -> list[int]:
@@ -317,6 +340,9 @@ class _Sitter:
         return {value for index in self.picked(part) for value in pool.table.questions[index].on(axis)}
 
     def cell(self, part: Slice, minus: Slice | None, metric: str) -> Estimate:
+        if metric == CORRECTED:
+            plain = self.cell(part, minus, "accuracy")
+            return self._noise.corrected(plain, minus is not None) if self._noise else absent("no labels of this run")
         questions = self.picked(part)
         if not questions:
             return absent(NO_ANSWERS)
@@ -349,7 +375,9 @@ class _Sitter:
         return None if paired is None else {name: pair["difference"] for name, pair in paired["metrics"].items()}
 
 
-def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterator[_Sitter]:
+def _sitters(
+    runs: Mapping[str, Iterable[Outcome]], profile: Profile, noise: Mapping[str, MarkNoise]
+) -> Iterator[_Sitter]:
     parameters = parameters_of(profile)
     for name, outcomes in runs.items():
         pools: defaultdict[tuple[str, str], defaultdict[str, list[Outcomes]]] = defaultdict(lambda: defaultdict(list))
@@ -365,7 +393,7 @@ def _sitters(runs: Mapping[str, Iterable[Outcome]], profile: Profile) -> Iterato
         for (benchmark, language), ways in sorted(pools.items()):
             label = f"{name} ({language})" if len(spoken[benchmark]) > 1 else name
             made = {way: _Pool(once(Outcomes.joined(rows)), profile, parameters) for way, rows in ways.items()}
-            yield _Sitter(label, benchmark, made, profile)
+            yield _Sitter(label, benchmark, made, profile, noise.get(name))
 
 
 def _group(question: SlimQuestion) -> tuple[str, str]:

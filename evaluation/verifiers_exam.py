@@ -10,7 +10,7 @@ releases are: training on an exam ends it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import verifiers.v1 as vf
 from livek12.core.errors import UserError
 from livek12.core.records import Question
 from livek12.core.rights import held_release
-from livek12.evaluation.verify import Judgement, Verifier
+from livek12.evaluation.verify import Judgement, Row, Verifier
 from livek12.tasks.plugins.harness_task import Document, open_task
 
 __all__ = ["ExamTaskset"]
@@ -55,6 +55,11 @@ def _verifier() -> Verifier:
     return Verifier()
 
 
+async def judge_rows(rows: Sequence[Row]) -> list[Judgement]:
+    """Judgements by the rules, without a warning for undecided ones."""
+    return await _verifier().abatch(rows, quiet=True)
+
+
 class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
     """One question."""
 
@@ -74,7 +79,7 @@ class ExamTask(vf.Task[ExamData]):  # type: ignore[misc]
         return None if judgement.decision == "undecided" else judgement.decision == "accept"
 
     async def _judged(self, response: str) -> Judgement:
-        (judgement,) = await _verifier().abatch([{**self.data.row, "response": response}], quiet=True)
+        (judgement,) = await judge_rows([{**self.data.row, "response": response}])
         return judgement
 
 
@@ -96,8 +101,21 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
                 f"{exam.data}: no question of {self.config.exam} is left to train on ({why}); --taskset.exam NAME asks"
                 " another task, --taskset.held '[\"none\"]' the newest release too"
             )
-        for document in kept:
-            yield ExamTask(_data(document), self.config.task)
+        yield from filter(None, map(self.task_of, kept))
+
+    def task_of(self, document: Document) -> Any:
+        """The task of a question; None leaves it out."""
+        return ExamTask(ExamData(**self.data_of(document)), self.config.task)
+
+    def data_of(self, document: Document) -> dict[str, Any]:
+        """Fields of a question's task data."""
+        question = document.question
+        parts = [part.text or "" for message in document.request.messages for part in message.content]
+        scheme = [
+            [criterion.model_dump(exclude_defaults=True) for criterion in criteria] for criteria in question.scheme
+        ]
+        about = {"row": _row(question), "key": document.target, "scheme": scheme}
+        return {"id": question.id, "name": question.id, "prompt": "\n".join(parts), **about}
 
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
@@ -114,14 +132,6 @@ def _why_not(document: Document, releases: set[str]) -> bool:
     question = document.question
     keyless = not any(answer.strip() for answer in question.answer) and not question.variables
     return question.release in releases or keyless or bool(document.request.images)
-
-
-def _data(document: Document) -> ExamData:
-    question = document.question
-    parts = [part.text or "" for message in document.request.messages for part in message.content]
-    scheme = [[criterion.model_dump(exclude_defaults=True) for criterion in criteria] for criteria in question.scheme]
-    about = {"row": _row(question), "key": document.target, "scheme": scheme}
-    return ExamData(id=question.id, name=question.id, prompt="\n".join(parts), **about)
 
 
 def _row(question: Question) -> dict[str, Any]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 COUNTED = frozenset({"questions", "answers", "wrong", "CIE", "LAE", "DRE"})
 """Metrics that are whole numbers."""
-_AS = {"ARL": "accuracy", "wrong_share": "accuracy"}
-"""Metrics that the articles print like another: ARL out of 100."""
+_AS = {"ARL": "accuracy", "wrong_share": "accuracy", "corrected": "accuracy"}
+"""Metrics that are printed like another: ARL out of 100."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},

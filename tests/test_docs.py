@@ -145,7 +145,7 @@ def test_the_page_on_rewards_runs_as_it_stands(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines() == printed(here)
     said = [{"role": "assistant", "content": "The answer is 7."}]
     assert asyncio.run(shown["correct"](said, "7", prompt="What is 3+4?")) == 1.0
-    assert len(snippets) == len(here) + 1 == 5
+    assert len(snippets) == len(here) + 1 == 6
 
 
 @pytest.mark.slow

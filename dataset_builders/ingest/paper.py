@@ -19,8 +19,8 @@ from livek12.core.languages import languages, letters_in
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
-from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import draft_all
+from livek12.dataset_builders.base import UniqueIds, one_line
+from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, PageAccount
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
@@ -46,7 +46,7 @@ from livek12.dataset_builders.ingest.sources import is_source
 from livek12.dataset_builders.ingest.templates import Template, load_template
 
 if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.models.parser import Parser
+    from livek12.dataset_builders.ingest.models.parser import Parser, UnreadQuestion
     from livek12.dataset_builders.ingest.models.vlm import Reader
 
 
@@ -116,6 +116,7 @@ class Options:
     parser: str = ""
     vlm: str = ""
     licence: str = ""
+    take_parsed: bool = False
 
 
 @dataclass
@@ -236,30 +237,37 @@ def read_paper(
     body.segments = recover(body.segments)
     share(body.segments, stream)
     within(body)
-    if not body.segments:
-        why = _why_none(stream, pages)
-        if parser and stream.items:
-            lost, replies = parser.unread(pages, [], template or load_template(options.language or _language(stream)))
-            why = "; ".join([why, *replies[:1], *lost[:5]])
-        raise UserError(f"{pdf.name}: {why}")
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
     subject = options.subject or subject_of(title) or subject_of(pdf.stem) or subject_of(headings)
+    if not body.segments and not (parser and stream.items):
+        raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
-    drafts, lines = _with_keys(made.drafts, body, key, headings)
+    lost, more = parser.unread(pages, made.drafts, template) if parser else ([], [])
+    taken: list[Draft] = []
+    unread = [each.line for each in lost]
+    if options.take_parsed:
+        taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
+    if not made.drafts and not taken:
+        raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
+    keyed, lines = _with_keys([*made.drafts, *taken], body, key, headings)
+    drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
-    drafts = outcome.drafts if pages[0].width else [_without_places(draft) for draft in outcome.drafts]
+    drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
     if parser:
         drafts, replies = parser.check(drafts, template)
-        lost, more = parser.unread(pages, drafts, template)
-        lines += lost
+        lines += unread
         notes += [*replies, *more]
     else:
         notes.append(BY_RULES)
+    drafts = [*drafts, *taken]
+    if not pages[0].width:
+        drafts = [_without_places(draft) for draft in drafts]
+    missing = missing_numbers(body.segments, {draft.number for draft in taken})
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
     paper = IngestedPaper(
         paper_id=paper_id,
@@ -281,7 +289,7 @@ def read_paper(
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
             *outcome.errors,
         ],
-        unmatched=[*missing_numbers(body.segments), *_doubled(drafts), *lines],
+        unmatched=[*missing, *_doubled(drafts), *lines],
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
@@ -379,6 +387,29 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     return keyed, lines
 
 
+def _taken(
+    lost: Sequence[UnreadQuestion],
+    paper_id: str,
+    drafts: Sequence[Draft],
+    language: Language,
+    subject: str,
+    template: Template,
+) -> tuple[list[Draft], list[str]]:
+    """Drafts of questions that only the model reads, and lines of those that do not stand on their page so."""
+    from livek12.dataset_builders.ingest.models.parser import written
+
+    ids, taken, lines = UniqueIds(), [], []
+    for ruled in drafts:
+        ids.claim(ruled.id)
+    for question in lost:
+        id = ids.claim(f"{paper_id}-q{safe_name(question.reply['number'])}")
+        if draft := written(question, id, language, subject, template):
+            taken.append(draft)
+        else:
+            lines.append(question.line)
+    return taken, lines
+
+
 def _without_key(draft: Draft, text: str) -> Draft:
     asks = draft.question_type not in READER_TYPES
     return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
@@ -447,7 +478,9 @@ def _digest(file: Path) -> str:
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    choices += [said_too for said_too in (options.vlm, options.licence) if said_too]
+    choices += [
+        said_too for said_too in (options.vlm, options.licence, options.take_parsed and "take parsed") if said_too
+    ]
     made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 

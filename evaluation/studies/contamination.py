@@ -1,4 +1,4 @@
-"""Contamination: marks on older exams against newer ones, by year, and before against after a model's release.
+"""Contamination: marks on older exams against newer ones, by year, before and after a release, near public questions.
 
 An older exam may just be easier: `beyond` is the same difference of a run's excess over the other runs. p is corrected
 by Holm over the cells of a table. Undecided and missing answers enter at worst and at best. The test permutes papers
@@ -9,10 +9,12 @@ undecided answers could turn the difference.
 from __future__ import annotations
 
 import calendar
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
@@ -22,6 +24,7 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
+from livek12.core.tables import csv_rows
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies.study import Study, chance, points
 
@@ -255,7 +258,28 @@ def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, see
 
 
 ALL = "(all)"
+BANDS = (0.9, 0.75, 0.5)
+"""Least similarity of each band; `livek12 dedup` tells of no pair below."""
 Cells = list[dict[str, Any]]
+
+
+def nearest(file: Path) -> dict[str, float]:
+    """Similarity of each question to the nearest public one, from the pairs of `livek12 dedup DATA --against PUBLIC`.
+
+    Raises:
+        UserError: the file cannot be read, or is none of pairs.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        rows = csv_rows(text) if file.suffix.lower() == ".csv" else [json.loads(line) for line in text.splitlines()]
+        near: dict[str, float] = {}
+        for row in rows:
+            near[str(row["id"])] = max(near.get(str(row["id"]), 0.0), float(row["similarity"]))
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{file}: is no file of pairs: `livek12 dedup DATA --against PUBLIC` writes one") from None
+    return near
 
 
 def contamination(
@@ -264,19 +288,22 @@ def contamination(
     profile: Profile = "article",
     released: Mapping[str, Period] | None = None,
     choice: AnswerChoice = ANY,
+    near: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """The three tables; `released`: release of the model by run.
+    """The tables; `released`: release of the model by run; `near`: see `nearest`.
 
     Raises:
         UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
-            or year it is.
+            or year it is, or is near a public one.
     """
     marks: dict[str, Scored] = {}
     questions: dict[QuestionKey, SlimQuestion] = {}
     for name, rows in one_way(runs, choice).items():
         marks[name], own = scored(rows, metric, profile)
         questions |= own
-    if not any(question.on("release") or question.on("year") for question in questions.values()):
+    if near is not None and not near.keys() & {question.source for question in questions.values()}:
+        raise UserError("--near: no pair has a question of these runs as its id: run `livek12 dedup` on their data set")
+    if not near and not any(question.on("release") or question.on("year") for question in questions.values()):
         raise UserError("no question of these runs says of which release or year its exam is: there is nothing to part")
     study = _Study(marks, questions)
     return {
@@ -286,6 +313,7 @@ def contamination(
         "releases": _corrected(study.releases()),
         "years": _corrected(study.years()),
         "dates": _corrected(study.dates(released or {})),
+        **({"near": _corrected(study.near(near))} if near else {}),
         "undated": sum(_held(question) is None for question in questions.values()),
     }
 
@@ -338,6 +366,15 @@ class _Study:
             }
             about = {"released": str(when.first), "neither": len(self._asked) - len(part)}
             cells += self._cells(part, about, [run]) or [{"run": run, **about, "questions": _sizes(part)}]
+        return cells
+
+    def near(self, near: Mapping[str, float]) -> Cells:
+        """Questions near a public one, by bands of similarity, minus those near none."""
+        cells: Cells = []
+        for least, below in zip(BANDS, (1.01, *BANDS), strict=False):
+            similar = {key: near.get(question.source) for key, question in self._asked.items()}
+            part = {key: value is not None for key, value in similar.items() if value is None or least <= value < below}
+            cells += self._cells(part, {"similarity": [least, min(1.0, below)]})
         return cells
 
     def _cells(
@@ -394,6 +431,10 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for cell in result["releases"]:
         if cell["subject"] == ALL:
             yield f"{cell['run']}, release {cell['older']} against {cell['newest']}: {_said(cell)}"
+    for cell in result.get("near", ()):
+        (low, high), (like, unlike) = cell["similarity"], cell["questions"]
+        part = f"{like} questions like a public one ({low:g} to {high:g}) against {unlike} like none"
+        yield f"{cell['run']}, {part}: {_said(cell)}"
     years = [cell for cell in result["years"] if _sure(cell)]
     if result["years"]:
         yield (

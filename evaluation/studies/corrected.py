@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.core.scoring.schema import parameters_of
+from livek12.core.scoring.schema import Estimate, parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
 from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
 from livek12.evaluation.studies.labels import Label, Stranger
@@ -280,6 +281,101 @@ def _shown(stratum: Stratum) -> dict[str, Any]:
         "person_minus_judge": stratum.shift,
         "deviation": sqrt(stratum.variance),
     }
+
+
+@dataclass(frozen=True)
+class MarkNoise:
+    """Errors of a judge against labels, and of labels against each other.
+
+    Attributes:
+        sensitivity, specificity: weighted shares of the judge against the labels.
+        rights, wrongs: labels that say right, and wrong.
+        doubles, splits: pairs of two people's labels of one answer, and those that differ.
+    """
+
+    sensitivity: float
+    specificity: float
+    rights: int
+    wrongs: int
+    doubles: int
+    splits: int
+
+    def corrected(self, estimate: Estimate, difference: bool = False) -> Estimate:
+        """A share, or a difference of two, as it would be without both errors; its interval has their doubt, too.
+
+        Labels are taken to flip alike for right and wrong answers, by the rate that makes two people differ as they do.
+        """
+        import numpy as np
+
+        low, high = estimate["low"], estimate["high"]
+        if low is None or high is None:
+            return estimate
+        ends, ci, least = np.array([low, high]), estimate["ci"], -1.0 if difference else 0.0
+        rng, labels = np.random.default_rng(0), self.rights + self.wrongs
+        rates = (
+            (self.sensitivity, self.rights),
+            (self.specificity, self.wrongs),
+            (self.rights / labels, labels),
+            (self.splits / max(self.doubles, 1), self.doubles),
+        )
+        drawn = [rng.beta(rate * n + 0.5, (1 - rate) * n + 0.5, _DRAWS) if n else np.zeros(_DRAWS) for rate, n in rates]
+        slopes, shifts = self._line(np.column_stack([[rate for rate, _ in rates], drawn]))  # the rates, then draws
+        if not slopes[0] > _WEAK:
+            return {**estimate, "low": None, "high": None, "value": None, "ci": None, "note": _NO_POWER}
+        reach = np.array([low - ci[0], ci[1] - high]) / 1.96 if ci else np.zeros(2)
+        noise = np.concatenate([[0.0], rng.standard_normal(_DRAWS)])
+        marks = (ends[:, None] + reach[:, None] * noise - shifts * (not difference)) / np.maximum(slopes, _WEAK)
+        marks = np.clip(marks, least, 1.0)
+        bounds = [float(np.quantile(marks[0], 0.025)), float(np.quantile(marks[1], 0.975))]
+        best, most = map(float, marks[:, 0])
+        value = best if low == high else None
+        return {**estimate, "low": best, "high": most, "value": value, "std": None, "ci": bounds if ci else None}
+
+    @staticmethod
+    def _line(rates: Any) -> tuple[Any, Any]:
+        """Slope and height of the judge's mark over the true one, from rates against labels that flip."""
+        import numpy as np
+
+        sensitivity, specificity, right, split = rates
+        flip = (1 - np.sqrt(1 - 2 * np.minimum(split, 0.45))) / 2
+        true = np.clip((right - flip) / (1 - 2 * flip), 0.01, 0.99)
+        both, neither = sensitivity * right, (1 - specificity) * (1 - right)
+        hit = np.clip(((1 - flip) * both - flip * neither) / (1 - 2 * flip) / true, 0.0, 1.0)
+        false = np.clip(((1 - flip) * neither - flip * both) / (1 - 2 * flip) / (1 - true), 0.0, 1.0)
+        return hit - false, false
+
+
+_DRAWS = 4000
+_WEAK = 0.05
+_NO_POWER = "the labels do not show that the judge tells right from wrong"
+
+
+def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]) -> MarkNoise:
+    """The noise of a run's marks, over all its tasks.
+
+    Raises:
+        UserError: the labels hold no right or no wrong answer that the judge decided.
+    """
+    people: defaultdict[Key, list[bool]] = defaultdict(list)
+    for label, row in pairs:
+        if label.correct is not None:
+            people[row.task, row.question.id, row.trial].append(label.correct)
+    both = [(first, other) for verdicts in people.values() for first, other in combinations(verdicts, 2)]
+    named = {key: float(verdicts[0]) for key, verdicts in people.items()}
+    answers = [a for each in judged(rows, "accuracy").values() for a in each if a.stratum != UNDECIDED]
+    rates = _rogan_gladen(answers, named)
+    values = [named[a.key] for a in answers if a.key in named]
+    if not rates or rates["sensitivity"] is None or not 0 < sum(values) < len(values):
+        raise UserError(f"{run}: its labels need right and wrong answers that its judge decided")
+    rights = int(sum(values))
+    return MarkNoise(
+        rates["sensitivity"],
+        rates["specificity"],
+        rights,
+        len(values) - rights,
+        len(both),
+        sum(first != other for first, other in both),
+    )
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:

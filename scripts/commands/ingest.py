@@ -37,6 +37,9 @@ def ingest(
             "MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules.", "--parse-by", "--parser"
         ),
     ] = "",
+    take_parsed: Annotated[
+        bool, "Also take questions that only --parse-by's model reads, if every word stands on the page."
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Turn exam papers into questions to review."""
@@ -57,6 +60,8 @@ def ingest(
         raise UserError(f"--how {how!r}: choose {listed(HOWS)}")
     if (how == "vlm") != bool(vlm):
         raise UserError("--how vlm and --vlm MODEL[@ENGINE[:K=V,…]] go together: one is missing")
+    if take_parsed and not parse_by:
+        raise UserError("--take-parsed takes questions of a model: name it with --parse-by")
     settings = Options(
         template=template,
         answers=tuple(answers or ()),
@@ -67,6 +72,7 @@ def ingest(
         parser=parse_by,
         vlm=f"{vlm} {vlm_form}".strip(),
         licence=licence.strip(),
+        take_parsed=take_parsed,
     )
     with _parser(parse_by, out) as model, _reader(vlm, vlm_form, out) as reader, Progress("pages") as progress:
         outcome = run(pdfs, out, settings, progress.step, model, reader)

@@ -15,7 +15,7 @@ from livek12.scripts.options import Runs
 
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
-    from livek12.core.scoring import Row
+    from livek12.core.scoring import Profile, Row
     from livek12.core.scoring.outcomes import Outcomes
     from livek12.evaluation.article_tables import ArticleForms
     from livek12.evaluation.choosing import AnswerChoice
@@ -106,6 +106,15 @@ def rows_of(
 
     rows = {name: RunRows(folder, judged=judged) for name, folder in runs.items()}
     return dict(rows) if chosen is None else one_way(rows, chosen, together)
+
+
+def ranked_by(metric: str, profile: str) -> tuple[str, Profile]:
+    """The metric of a name, and the formulas of a profile."""
+    from livek12.core.arguments import one_of
+    from livek12.core.scoring import profile_named
+    from livek12.core.scoring.metrics import contrasted_metrics
+
+    return one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
 
 
 def outcomes_of(runs: Mapping[str, RunFolder]) -> dict[str, Outcomes]:
@@ -262,13 +271,9 @@ def stability(
     profile: options.Profile = "article",
 ) -> Made:
     """Measure whether the ranking of models holds on parts of the exam."""
-    from livek12.core.arguments import one_of
-    from livek12.core.scoring import profile_named
-    from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.studies.stability import STUDY, stability
 
-    ranked_by = one_of("--metric", metric, contrasted_metrics())
-    return STUDY, stability(outcomes_of(folders(runs)), ranked_by, profile_named(profile), choice=chosen)
+    return STUDY, stability(outcomes_of(folders(runs)), *ranked_by(metric, profile), choice=chosen)
 
 
 @kind("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
@@ -280,22 +285,18 @@ def reliability(
     profile: options.Profile = "article",
 ) -> Made:
     """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
-    from livek12.core.arguments import one_of
-    from livek12.core.scoring import profile_named
-    from livek12.core.scoring.metrics import contrasted_metrics
     from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.consistency import as_repeats
     from livek12.evaluation.studies.reliability import STUDY, reliability
 
-    ranked_by, opened = one_of("--metric", metric, contrasted_metrics()), folders(runs)
+    metrics, opened = ranked_by(metric, profile), folders(runs)
     taken = rows_of(opened, chosen, judged=True)
     repeats = {name: repeated_rows(opened[name], rows) for name, rows in taken.items()}
     copies = as_repeats({name: rows[0] for name, rows in repeats.items()})
     groups = {name: [rows for copy in result for rows in repeats[copy]] for name, result in copies.items()}
     fitted = labelled(runs, labels, chosen, together=True) if labels else {}
     pairs = {name: result for name, (result, _) in fitted.items() if name in groups}
-    result = reliability(groups, pairs, ranked_by, profile_named(profile))
-    return STUDY, result
+    return STUDY, reliability(groups, pairs, *metrics)
 
 
 @kind("livek12 study items runs/qwen3 runs/gemma3 runs/glm --export suspects.jsonl")
@@ -342,18 +343,18 @@ def contamination(
     metric: Annotated[str, "Of what: accuracy, mark, PES or OES."] = "accuracy",
     profile: options.Profile = "article",
     released: Annotated[list[str] | None, "When a run's model came out: RUN=DATE; can be repeated."] = None,
+    near: Annotated[
+        Path | None, "Pairs of `livek12 dedup DATA --against PUBLIC`: compare questions by distance to public ones."
+    ] = None,
 ) -> Made:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
-    from livek12.core.arguments import one_of
-    from livek12.core.scoring.metrics import contrasted_metrics
-    from livek12.core.scoring.schema import profile_named
-    from livek12.evaluation.studies.contamination import STUDY, contamination
+    from livek12.evaluation.studies.contamination import STUDY, contamination, nearest
     from livek12.evaluation.studies.contamination import released as dates
 
-    of, formulas = one_of("--metric", metric, contrasted_metrics()), profile_named(profile)
-    run_folders = folders(runs)
+    metrics, run_folders = ranked_by(metric, profile), folders(runs)
     when = dates(released or [], list(run_folders))
-    return STUDY, contamination(outcomes_of(run_folders), of, formulas, when, chosen)
+    similar = nearest(near) if near else None
+    return STUDY, contamination(outcomes_of(run_folders), *metrics, when, chosen, similar)
 
 
 @kind("livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1")
@@ -390,6 +391,7 @@ def tables(
         list[str] | None, "A model without and with reasoning (KMMMU, table 8): NAME=RUN,RUN; may be given again."
     ] = None,
     intervals: Annotated[bool, "With 95 % intervals in md and latex."] = False,
+    labels: Labels = [],  # noqa: B006
     profile: options.Profile = "article",
 ) -> Made:
     """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
@@ -401,10 +403,18 @@ def tables(
     shapes = [shape_named(name) for name in table] if table else list(SHAPES)
     outcomes = read_outcomes(runs)
     pairs = named_groups("--pair", pair or [], outcomes)
-    result = article_tables(outcomes, shapes, profile_named(profile), pairs).some()
+    noise = {}
+    if labels:
+        from livek12.evaluation.choosing import RunRows
+        from livek12.evaluation.studies.corrected import mark_noise
+
+        opened = folders(runs)
+        for name, (fitted, _) in labelled(runs, labels, None).items():
+            noise[name] = mark_noise(name, RunRows(opened[name], judged=True), fitted)
+    result = article_tables(outcomes, shapes, profile_named(profile), pairs, noise).some()
     for name, reason in result.missing.items() if table else ():
         warn(f"{name}: {reason}")
-    return ArticleForms(intervals), result
+    return ArticleForms(intervals or bool(labels)), result
 
 
 @kind("livek12 study diagnostics runs/why --base runs/qwen3 --html why.html")

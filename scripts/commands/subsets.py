@@ -98,6 +98,46 @@ def propose(
         raise typer.Exit(1)
 
 
+@options.subcommand(subsets, "livek12 subsets label --data data/mine --benchmark kmmmu --model qwen3 --out labels.csv")
+def label(
+    data: Annotated[Path, options.Opt("Folder made by `livek12 build`.", envvar="LIVEK12_DATA")],
+    out: Annotated[Path, "The sheet (CSV); reviews in it are kept."],
+    model: Annotated[str, "The labelling model: a folder, name or recorded file."],
+    engine: options.Engine = "auto",
+    engine_args: options.EngineArgs = "",
+    max_tokens: options.MaxTokens = None,
+    benchmark: Annotated[str, "The benchmark whose questions to label."] = "kmmmu",
+    field: Annotated[str, options.Opt("Fields, comma-separated.", metavar="NAME[,NAME]")] = "",
+    audit: Annotated[int, options.Opt("Labels of each field that people audit.", min=1)] = 300,
+    seed: Annotated[int, "Seed of the sample."] = 0,
+) -> None:
+    """Have a model name subject, task and visual form of questions, and draw a sample for an audit by people."""
+    from livek12.core.arguments import one_of
+    from livek12.core.progress import Progress
+    from livek12.dataset_builders.proposals.subsets.open_labels import FIELDS
+    from livek12.dataset_builders.proposals.subsets.open_labels import label as run
+    from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS
+    from livek12.dataset_builders.registry import builders
+    from livek12.engines.asking import model_spec
+
+    fields = [one_of("--field", name.strip(), FIELDS) for name in (field or ",".join(FIELDS)).split(",")]
+    benchmark = one_of("--benchmark", benchmark, builders())
+    annotator = model_spec(model, "--model", engine, engine_args)
+    with ExitStack() as stack:
+
+        def begin(total: int) -> Callable[[], None]:
+            return stack.enter_context(Progress("labelling", total)).step
+
+        made = stack.enter_context(closing(annotator.start()))
+        report = run(data, benchmark, fields, made, out, audit, max_tokens or MAX_TOKENS, seed, begin)
+    for line in report.problems[:3]:
+        tell(f"no label: {line}", err=True)
+    tell(f"{len(report.rows)} labels, {len(report.problems)} missing: {out}")
+    if report.failed:
+        tell(f"{report.failed} requests failed: the same command sends them again", err=True)
+        raise typer.Exit(1)
+
+
 @options.subcommand(subsets, "livek12 subsets status mini.csv")
 def status(
     sheet: Annotated[Path, typer.Argument(help="A sheet under review.")],
@@ -111,18 +151,27 @@ def status(
     from dataclasses import asdict
 
     from livek12.dataset_builders.proposals.subsets import sheet as review
+    from livek12.dataset_builders.proposals.subsets.open_labels import audits
     from livek12.dataset_builders.proposals.subsets.sheet import read
 
     rows = read(sheet)
     pairs = review.agreement(rows, read(other)) if other else []
-    counts = review.counts(rows)
+    counts, labels = review.counts(rows), audits(rows)
     if as_json:
-        typer.echo(json.dumps({"counts": counts, "agreement": [asdict(pair) for pair in pairs]}, ensure_ascii=False))
+        shown = {"counts": counts, "agreement": [asdict(pair) for pair in pairs]}
+        shown |= {"labels": [asdict(audit) for audit in labels]} if labels else {}
+        typer.echo(json.dumps(shown, ensure_ascii=False))
         return
     for line in review.problems(rows):
         tell(f"does not count: {line}")
     for subset, tally in counts.items():
         tell(f"{subset}: " + ", ".join(f"{what} {count}" for what, count in tally.items()))
+    for audit in labels:
+        share = "" if not audit.interval else f", 95 % [{audit.interval[0]:.1%}, {audit.interval[1]:.1%}]"
+        tell(
+            f"{audit.field}: {sum(audit.labels.values())} labels of {len(audit.labels)} kinds; audited {audit.decided}"
+            f" of {audit.sampled}, right {audit.accepted}{share}"
+        )
     for pair in pairs:
         kappa = "does not exist" if pair.kappa is None else f"{pair.kappa:.3f}"
         tell(

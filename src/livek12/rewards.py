@@ -51,6 +51,41 @@ def accuracy_reward(
     return rewards_of(judgements, undecided)
 
 
+def unit_reward(
+    completions: Sequence[Any],
+    reasoning_flow: Sequence[Any],
+    *,
+    cost: float = 0.1,
+    verified: bool = False,
+    workers: int | None = None,
+    log_metric: Callable[[str, float], None] | None = None,
+    **_: Any,
+) -> list[float | None]:
+    """Rewards for TRL: the share of a question's reasoning units that a completion reaches (CFE-Bench, section 5.6).
+
+    Args:
+        completions: texts, or conversations; each step ends with a line `Result: VALUE`.
+        reasoning_flow: the units of each question, with `step` and `answer`.
+        cost: what a result that reaches no unit costs, in units.
+        verified: only units count before the first that the rules do not verify.
+        workers: processes that compare.
+        log_metric: TRL's; gets means of reached units and of redundant results.
+
+    Raises:
+        UserError: a flow is none, or the column has another length.
+    """
+    from livek12.evaluation.unit_rewards import trl_unit_rewards
+    from livek12.evaluation.verify import last_said
+
+    texts = [last_said(completion, "assistant") for completion in completions]
+    rewards, scores = trl_unit_rewards(texts, reasoning_flow, workers, cost, verified)
+    counted = [score for score in scores if score is not None]
+    if log_metric is not None and counted:
+        log_metric("units_reached", sum(score.reached / score.units for score in counted) / len(counted))
+        log_metric("redundant_results", sum(score.redundant for score in counted) / len(counted))
+    return rewards
+
+
 def compute_score(
     data_source: str,
     solution_str: str,

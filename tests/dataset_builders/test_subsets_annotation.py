@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Request
+from livek12.dataset_builders.proposals.subsets import sheet
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
+from livek12.dataset_builders.proposals.subsets.open_labels import audits, draw, label, read_label
 from livek12.dataset_builders.proposals.subsets.proposing import (
     Annotation,
     annotate,
@@ -23,6 +27,7 @@ from livek12.engines import Engine, Outcome, make_engine
 from livek12.engines.small_model import fetch_small_model, serve_gguf
 from tests.dataset_builders.subset_questions import picture, question
 from tests.engines.conftest import needs
+from tests.engines.scripted_server import Script, good, serving
 
 SUBSET = SUBSETS["complex_layout"]
 NAMES = [criterion.name for criterion in SUBSET.criteria]
@@ -188,3 +193,51 @@ def test_a_real_model_annotates_or_says_nothing(served: str, tmp_path: Path) -> 
     assert "unsupported" in found["seen"].why
     assert found["text"].criteria is None or set(found["text"].criteria) == set(NAMES)
     assert (tmp_path / "s.replies-1.sqlite").is_file()
+
+
+# --- open labels ---
+
+
+def test_labels_are_asked_for_one_by_one_and_a_sample_is_audited(built: Path, tmp_path: Path) -> None:
+    """Planted: every third audited label of the task is wrong."""
+    script = Script(
+        lambda text, n: good(
+            json.dumps({"label": "circuit" if "form of its" in text else "reasoning", "why": "so it looks"})
+        )
+    )
+    file, fields = tmp_path / "labels.csv", ["task", "visual_modality"]
+    with serving(script) as url:
+        engine = make_engine("openai", "m", {"base_url": url, "concurrency": 1})
+        report = label(built, "kmmmu", fields, engine, file, 6, 500)
+        again = label(built, "kmmmu", fields, engine, file, 6, 500)
+        engine.close()
+    questions = len(report.rows) // 2
+    assert questions > 6 and len(script.seen) == 2 * questions, "two requests a question, none twice"
+    assert again.rows == report.rows and not report.problems
+    rows = [
+        replace(row, review={"decision": "reject" if n % 3 == 0 else "accept", "by": "kim", "at": "2026-11-28"})
+        if row.subset == "label:task" and row.state == "proposed"
+        else row
+        for n, row in enumerate(sheet.read(file))
+    ]
+    sheet.write(file, rows)
+    task, form = audits(sheet.read(file))
+    assert (task.sampled, task.decided, task.accepted) == (6, 6, 4) and task.labels == {"reasoning": questions}
+    assert task.interval == pytest.approx((0.300, 0.903), abs=1e-3)
+    assert (form.field, form.decided, form.interval) == ("visual_modality", 0, None)
+    assert not sheet.problems(rows)
+
+
+def test_the_sample_has_each_label_in_its_share() -> None:
+    labels = {f"q{n}": ("law" if n % 10 == 0 else "physics" if n % 2 else "maths", "") for n in range(3_466)}
+    sample = Counter(labels[id][0] for id in draw(labels, 300, 0))
+    assert sample.total() == 300 and draw(labels, 300, 0) != draw(labels, 300, 1)
+    for name, count in Counter(text for text, _ in labels.values()).items():
+        assert abs(sample[name] - 300 * count / 3_466) <= 1
+    assert len(draw(labels, 9_999, 0)) == 3_466
+
+
+@pytest.mark.parametrize("reply", ["", '{"label": "x"}', '{"label": "", "why": "x"}', '{"label": 1, "why": "x"}'])
+def test_a_reply_without_a_label_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_label(reply)

@@ -13,7 +13,15 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.contamination import Period, contamination, exam_period, period, released, sentences
+from livek12.evaluation.studies.contamination import (
+    Period,
+    contamination,
+    exam_period,
+    nearest,
+    period,
+    released,
+    sentences,
+)
 from tests.evaluation.test_study import row
 from tests.scored import outcomes_of
 from tests.scripts.command import livek12_here
@@ -132,6 +140,35 @@ def test_dates_that_cannot_be_meant_are_one_line(given: list[str], line: str) ->
 def test_questions_without_a_date_are_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="of which release or year"):
         contamination(outcomes_of({"a": [row("1", True), row("2", False)]}))
+
+
+def test_who_knows_public_questions_does_better_the_nearer_they_are(tmp_path: Path) -> None:
+    """Planted: one run is right on all of the nearest third, on 3 of 4 of the middle one and on half of the rest."""
+    rng = random.Random(3)
+    similar = [(0.95, 1.0), (0.8, 0.75), (None, 0.5)]
+    runs: dict[str, list[Row]] = {"knows": [], "fair": [], "other": []}
+    lines = []
+    for number in range(300):
+        near, share = similar[number % 3]
+        runs["knows"].append(row(f"q{number}", rng.random() < share))
+        for name in ("fair", "other"):
+            runs[name].append(row(f"q{number}", rng.random() < 0.5))
+        if near:  # the nearest of several counts
+            lines += [json.dumps({"id": f"q{number}", "similarity": near - less}) for less in (0, 0.3)]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(lines))
+    found = contamination(outcomes_of(runs), near=nearest(tmp_path / "pairs.jsonl"))["near"]
+    for low, gap in ((0.9, 0.5), (0.75, 0.25)):
+        knows = cell(found, run="knows", similarity=[low, 1.0 if low == 0.9 else 0.9])
+        assert knows["questions"] == [100, 100] and knows["p_holm"] < 0.01
+        assert knows["interval"][0] < gap < knows["interval"][1] and knows["beyond_interval"][0] > 0
+        fair = cell(found, run="fair", similarity=knows["similarity"])
+        assert fair["interval"][0] < 0 < fair["interval"][1]
+    with pytest.raises(UserError, match="no pair has a question of these runs"):
+        contamination(outcomes_of(runs), near={"else": 0.9})
+    for text in ("no json", '{"id": "q1"}', "[1]"):
+        (tmp_path / "pairs.jsonl").write_text(text)
+        with pytest.raises(UserError, match="is no file of pairs"):
+            nearest(tmp_path / "pairs.jsonl")
 
 
 @pytest.mark.slow

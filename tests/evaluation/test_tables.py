@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -12,19 +13,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.records import Attributes, Flags, Key, Process, Question, Response, Variable, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim
+from livek12.core.scoring.schema import Estimate
 from livek12.evaluation.article_tables import COUNTS, SHAPES, article_tables, shape_named
+from livek12.evaluation.studies.corrected import MarkNoise, mark_noise
+from livek12.evaluation.studies.labels import Label
 from livek12.report.html import as_page
 from livek12.report.tables import ArticleTable, TableShown, as_csv, as_text, latex_text, written
 from tests.conftest import ROOT
 from tests.scored import score
 from tests.scripts.command import livek12_here
 
+NOTHING: Estimate = {
+    "low": None, "high": None, "value": None, "ci": None, "unit": None, "clusters": None, "n": 700, "std": None,
+    "note": None,
+}  # fmt: skip
 HOSTILE = r"<script>alert(1)</script> \input{/etc/passwd} | # % $x$ & _ ^ ~ {"
 
 
@@ -89,6 +98,54 @@ def test_cells_are_the_numbers_of_the_report() -> None:
     assert (true["value"], false["value"]) == (15, 45)
     assert delta == report["deltas"]["accuracy/korean_specific/true-false"]
     assert delta["value"] == pytest.approx((share["value"] or 0) - (other["value"] or 0))
+
+
+def test_a_judge_and_labels_that_err_are_carried_into_every_accuracy() -> None:
+    """Planted: a judge of sensitivity 0.9 and specificity 0.75, and labels that flip in 8 of 100."""
+    rng = random.Random(5)
+    truth = [(name, rng.random() < share) for name, share in (("Law", 0.7), ("Arts", 0.3)) for _ in range(800)]
+    rows = [
+        answer("kmmmu", n, rng.random() < (0.9 if right else 0.25), attributes=Attributes(macro_subject=name))
+        for n, (name, right) in enumerate(truth)
+    ]
+    labels = [
+        (Label(row.question.id, right ^ (rng.random() < 0.08), None, "kmmmu", 0, rater), row)
+        for (_, right), row in rng.sample(list(zip(truth, rows, strict=True)), 500)
+        for rater in ("ann", "bob")
+    ]
+    noise = mark_noise("m", rows, labels)
+    assert noise.doubles == 500 and noise.splits / 500 == pytest.approx(2 * 0.08 * 0.92, abs=0.04)
+    (table,) = article_tables({"m": slim(rows)}, [shape_named("kmmmu-3")], noise={"m": noise}).tables
+    heads = [" ".join(column["head"]) for column in table["columns"]]
+    cells = dict(zip(heads, table["cells"][0], strict=True))
+    assert heads == [f"{part} {what}" for part in ("Arts", "Law", "Overall") for what in ("Acc", "Acc corrected")]
+    for part in ("Overall", "Arts", "Law"):
+        share = [right for name, right in truth if part in ("Overall", name)]
+        plain, corrected = cells[f"{part} Acc"], cells[f"{part} Acc corrected"]
+        low, high = corrected["ci"] or (1, 0)
+        assert low < sum(share) / len(share) < high and high - low > 1.2 * (
+            (plain["ci"] or [0, 0])[1] - (plain["ci"] or [0])[0]
+        )
+        assert corrected["value"] == pytest.approx(sum(share) / len(share), abs=0.06)
+    assert (cells["Arts Acc"]["ci"] or [0])[0] > 0.3 + 0.05, "the judge alone calls many wrong answers right"
+    assert "Acc corrected" in as_text([written(table, True)], "latex")
+
+
+def test_the_interval_of_a_corrected_mark_holds_the_truth() -> None:
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(200):
+        right = rng.random(700) < 0.6
+        judge = rng.random(700) < np.where(right, 0.85, 0.2)
+        first, other = (right[:250] ^ (rng.random(250) < 0.1) for _ in range(2))
+        sensitivity, specificity = judge[:250][first].mean(), 1 - judge[:250][~first].mean()
+        noise = MarkNoise(sensitivity, specificity, first.sum(), (~first).sum(), 250, (first ^ other).sum())
+        share = float(judge.mean())
+        reach = 1.96 * (share * (1 - share) / 700) ** 0.5
+        low, high = (
+            noise.corrected({**NOTHING, "low": share, "high": share, "ci": [share - reach, share + reach]})["ci"] or []
+        )
+        held += low <= 0.6 <= high
+    assert held >= 185, "of 200 intervals of 95 %"
 
 
 def test_two_ways_are_paired_as_in_the_report() -> None:

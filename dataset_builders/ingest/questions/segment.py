@@ -7,7 +7,7 @@ go elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from livek12.core.text import squeezed
@@ -359,13 +359,15 @@ MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
 """A line that tells of numbers that were not found: the first and the last of them."""
 
 
-def missing_numbers(segments: Sequence[Segment]) -> list[str]:
-    """A line for each run of missing numbers, in each part of the paper."""
+def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -> list[str]:
+    """A line for each run of missing numbers, in each part of the paper; `others` were read elsewhere."""
     lines = []
     for part in dict.fromkeys(question.elective for question in segments):
         numbers = sorted({question.number for question in segments if question.elective == part})
         first = 1 if not part else numbers[0]
-        absent = sorted(set(range(first, numbers[-1] + 1)) - set(numbers))
+        absent = sorted(
+            set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
+        )
         where = f" of {part}" if part else ""
         for run in _runs(absent):
             single = len(run) == 1

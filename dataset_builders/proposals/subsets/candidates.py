@@ -7,7 +7,6 @@ fits runs without pictures.
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from typing import Literal
 
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import IMAGE_MARK, Image, Question, canonical_json
+from livek12.core.records import IMAGE_MARK, Question, canonical_json
 from livek12.dataset_builders.proposals import whole_text
 
 Features = dict[str, float | None]
@@ -76,7 +75,6 @@ _AIM = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]", re.UNICODE)
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "ⅰ": 1, "ⅱ": 2, "ⅲ": 3, "ⅳ": 4}
-_INLINE_HEIGHT = 60
 _LINE = 80
 _FEWEST_OPTIONS = 3
 
@@ -131,8 +129,8 @@ def text_sha256(question: Question) -> str:
 def measure(question: Question) -> Features:
     """Features of a question, in counts, characters and points.
 
-    `figure_distance` is the printed lines from words that point to a figure to the nearest image, None without placed
-    images; `judges_statements` is 0 or 1.
+    `figure_distance` is the printed lines from a paragraph that points to a figure to the nearest image, None without
+    placed images; `judges_statements` is 0 or 1.
     """
     stem = question.question[:MAX_CHARACTERS]
     plain = _FORMULA.sub("§", stem)
@@ -164,12 +162,10 @@ def measure(question: Question) -> Features:
 
 def _pictures(question: Question, stem: str) -> Features:
     lines = [line for line in stem.split("\n") if IMAGE_MARK in line]
-    heights = [height for image in question.images if (height := _height(image)) is not None]
     return {
         "images": len(question.images),
         "option_images": _option_images(question),
         "inline_images": sum(_between_words(line) for line in lines),
-        "small_images": sum(height < _INLINE_HEIGHT for height in heights),
         "figure_distance": _distance(stem),
     }
 
@@ -181,35 +177,27 @@ def _option_images(question: Question) -> int:
     return sum(option.text.count(IMAGE_MARK) for option in question.options)
 
 
-def _height(image: Image) -> int | None:
-    from PIL import Image as Pillow
-
-    if image.bytes is None:
-        return None
-    try:
-        with Pillow.open(io.BytesIO(image.bytes)) as picture:
-            return int(picture.size[1])
-    except Exception:  # Pillow may raise anything on a hostile header; `validate` reports the picture
-        return None
-
-
 def _between_words(line: str) -> int:
     worded = [place for place, piece in enumerate(line.split(IMAGE_MARK)) if _WORDS.search(piece)]
     return worded[-1] - worded[0] if worded else 0
 
 
 def _distance(stem: str) -> float | None:
-    """Largest distance in lines from a figure reference to an image.
+    """Largest distance in lines from the paragraph of a figure reference to an image.
 
     A line is 80 half-width characters; a formula counts as ten, an image as none.
     """
     printed = _FORMULA.sub("x" * 10, stem)
     marks = [match.span() for match in re.finditer(re.escape(IMAGE_MARK), printed)][:100]
-    words = [match.span() for match in _FIGURE.finditer(printed)][:100]
+    words = [
+        (printed.rfind("\n", 0, match.start()) + 1, (printed + "\n").index("\n", match.end()))
+        for match in _FIGURE.finditer(printed)
+    ][:100]
     if not marks or not words:
         return None
     before = list(accumulate((_width(letter) for letter in printed), initial=0.0))
-    return max(min(before[max(word[0], mark[0])] - before[min(word[1], mark[1])] for mark in marks) for word in words)
+    gaps = (min(before[max(word[0], mark[0])] - before[min(word[1], mark[1])] for mark in marks) for word in words)
+    return max(0.0, *gaps)
 
 
 def _width(letter: str) -> float:

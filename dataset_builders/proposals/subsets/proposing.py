@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import make_subfolder, write_atomically
@@ -94,6 +95,19 @@ def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
 
 def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKENS) -> Request:
     """Builds the annotation request; raises UserError if a picture is missing."""
+    key = Key(task=f"subsets/{subset.name}", question_id=question.id)
+    return question_request(key, template(), _described(subset), question, max_tokens)
+
+
+def question_request(
+    key: Key,
+    prompt: PromptFile,
+    values: Mapping[str, str],
+    question: Question,
+    max_tokens: int,
+    schema: dict[str, Any] | None = None,
+) -> Request:
+    """Request about a question with its pictures, fenced; raises UserError if a picture is missing."""
     for number, image in enumerate(question.images, 1):
         if not image.bytes:
             raise UserError(f"picture {number} is missing")
@@ -104,16 +118,14 @@ def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKE
         text += f"\n\nSolution:\n{question.solution.replace(IMAGE_MARK, '[figure]')}"
     text = text[:MAX_CHARACTERS]
     fence, _ = fenced(text)
-    prompt = template().filled({"fence": fence, "question": text, **_described(subset)})
+    content = prompt.filled({"fence": fence, "question": text, **values})
+    parts = [Part(type="text", text=content), *figure_parts(question.images, "[figure {}]")]
     return Request(
-        key=Key(task=f"subsets/{subset.name}", question_id=question.id),
-        messages=[
-            Message(
-                role="user", content=[Part(type="text", text=prompt), *figure_parts(question.images, "[figure {}]")]
-            )
-        ],
+        key=key,
+        messages=[Message(role="user", content=parts)],
         images={image.sha256: image for image in question.images},
         sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
+        answer_schema=schema,
     )
 
 

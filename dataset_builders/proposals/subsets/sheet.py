@@ -31,6 +31,8 @@ from livek12.dataset_builders.writing.listings import MemberRow
 
 STATES = ("proposed", "reserve", "undecided", "out", "kept")
 """reserve: over the quota; undecided: evidence missing; out: not proposed; kept: reviewed, no longer proposed."""
+LABEL = "label:"
+"""Begins `subset` in a row that holds an open label of a field."""
 REVIEW = ("decision", "by", "at", "reason")
 COLUMNS = (
     *("subset", "state", "id", *REVIEW, "score", "criteria", "unknown", "evidence", "language", "subject"),
@@ -223,9 +225,12 @@ def counts(rows: Sequence[SheetRow]) -> dict[str, Counter[str]]:
 
 def problems(rows: Sequence[SheetRow]) -> list[str]:
     """Unknown subsets and invalid decisions, a line each."""
-    unknown = ((row, f"there is no subset {row.subset!r}") for row in rows if row.subset not in SUBSETS)
-    unsound = ((row, problem) for row in rows if row.subset in SUBSETS and (problem := row.verdict[1]))
-    return [f"line {row.line} ({row.id}): {problem}" for row, problem in (*unknown, *unsound)]
+    lines: tuple[list[str], list[str]] = [], []
+    for row in rows:
+        named = row.subset in SUBSETS or row.subset.startswith(LABEL)
+        if problem := row.verdict[1] if named else f"there is no subset {row.subset!r}":
+            lines[named].append(f"line {row.line} ({row.id}): {problem}")
+    return [*lines[0], *lines[1]]
 
 
 def agreement(first: Sequence[SheetRow], second: Sequence[SheetRow]) -> list[ReviewerPair]:

@@ -1,4 +1,4 @@
-"""What a model reads on whole pages beside the rules: lines about what they lost, and nothing in a draft."""
+"""What a model reads on whole pages beside the rules: lines about what they lost, and drafts if they are asked for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def asked(
         one = page(*LINES)
         lost, notes = parser.unread(pages or [one], read(one).drafts[:1], load_template("english"))
         parser.close()
-    return lost, notes, script
+    return [each.line for each in lost], notes, script
 
 
 def said(*questions: tuple[str, str]) -> dict[str, Any]:
@@ -91,3 +91,55 @@ def test_a_paper_that_the_rules_cannot_read_says_what_the_model_reads(tmp_path: 
         parser.close()
     (line,) = outcome.failed
     assert "no numbered question" in line and "question First, page 1: m reads it" in line and "love" not in line
+
+
+PAPER = """First) What is force?
+A. a push
+B. a colour
+
+Second) Describe work.
+Answer: force times way
+"""
+READS = [
+    {"number": "First", "question": "What is force?", "question_type": "single_choice",
+     "options": [{"label": "A", "text": "a push"}, {"label": "B", "text": "a colour"}]},
+    {"number": "Second", "question": "Describe work.", "question_type": "short_answer", "points": 7,
+     "answer": "force times way"},
+    {"number": "Third", "question": "What is love?", "question_type": "short_answer"},
+    {"number": "Second", "question": "What is force?", "question_type": "short_answer"},
+    {"number": "First", "question": "What is force?", "question_type": "single_choice",
+     "options": [{"label": "A", "text": "a colour"}, {"label": "B", "text": "a push"}]},
+    {"number": "First", "question": "What is force?", "question_type": "riddle"},
+]  # fmt: skip
+"""The first two stand on the paper as they say; the others are invented, wrongly put together or of no type."""
+
+
+def test_a_model_writes_the_structure_and_rules_check_its_words(tmp_path: Path) -> None:
+    file = tmp_path / "paper.md"
+    file.write_text(PAPER, encoding="utf-8")
+    template = tmp_path / "own.yaml"
+    template.write_text(
+        "name: own\nlanguage: en\nlayout: Ordinals before brackets.\n"
+        "types: [{name: choose, kind: single_choice}, {name: tell, kind: short_answer}]\n"
+        "fields: {number: an ordinal, question: its text, options: all, points: printed, answer: behind 'Answer'}\n"
+    )
+    script = Script(lambda text, n: good(json.dumps({"questions": READS})))
+    with serving(script) as url:
+        parser = Parser(f"m@openai:base_url={url}")
+        given = Options(parser="m", take_parsed=True, template=str(template))
+        outcome = ingest([file], tmp_path / "out", given, parser=parser)
+        parser.close()
+    assert not outcome.failed
+    (paper,) = outcome.papers
+    assert [(draft.number, draft.question_type, draft.question) for draft in paper.drafts] == [
+        ("First", "single_choice", "What is force?"),
+        ("Second", "short_answer", "Describe work."),
+    ]
+    first, second = paper.drafts
+    assert [option.text for option in first.options] == ["a push", "a colour"]
+    assert (second.answer, second.answer_from, second.points) == (["force times way"], "the paper", None)
+    assert all(draft.confidence == 0.2 for draft in paper.drafts)
+    assert [doubt.text for doubt in second.doubts if "points" in doubt.text] == [
+        "points: the model wrote '7', which is not on the page"
+    ]
+    assert len([line for line in paper.unmatched if "the rules do not" in line]) == 3
