@@ -74,7 +74,7 @@
   })));
 
   // Exams on their own scales: cells come in words, only the sentences around them are in the reader's language.
-  const SCALE = ["mark", "points", "interval_open", "percentile", "grade", "chances"];
+  const SCALE = ["mark", "points", "interval", "percentile", "grade", "chances"];
   const share = (value) => `${number(100 * value)} %`;
   const scaleNotes = (exam) => [
     exam.rows.length === 0 && `${t("not_sat")}: ${exam.missing}`,
