@@ -112,9 +112,11 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
 
 
 def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
-    """The marks of the groups of an axis; those of a few questions have no interval."""
+    """The marks of tasks, or of the groups of an axis; those of a few questions have no interval."""
     few = {"ci": None}
-    estimates = [{**group["metrics"]["mark"], **(few if group["questions"] < MIN_GROUP else {})} for group in groups]
+    estimates = [
+        {**group["metrics"]["mark"], **(few if group["counts"]["questions"] < MIN_GROUP else {})} for group in groups
+    ]
     return [shown("mark", estimate) for estimate in estimates]
 
 

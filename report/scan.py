@@ -50,7 +50,7 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `asked` a sentence, `begins` a paper.
+    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `remark` a sentence, `begins` a paper.
 
     `rows` are heights: of the page down to the first note, and from note to note; none where the notes need more room.
     """
@@ -64,7 +64,7 @@ class GradedSheet:
     notes: list[dict[str, Any]]
     rows: list[float]
     sum: str
-    asked: str
+    remark: str
     subtotal: str
 
 
@@ -137,9 +137,8 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
 def _asked(entries: Iterable[PaperEntry]) -> str:
     """The points of a paper that were asked; "" for all."""
     rows = [entry.rows[0] for entry in entries]
-    of, unread = (
-        sum(mark_of(row).of for row in some) for some in (rows, [r for r in rows if r.state == "unsupported"])
-    )
+    of = sum(mark_of(row).of for row in rows)
+    unread = sum(mark_of(row).of for row in rows if row.state == "unsupported")
     return f"{points(of - unread)} of its {points(of)} points were asked" if unread else ""
 
 
@@ -164,7 +163,7 @@ def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages,
         notes=notes,
         rows=rows,
         sum=sum_of(entries) if begins else "",
-        asked=_asked(entries) if begins else "",
+        remark=_asked(entries) if begins else "",
         subtotal=sum_of(entry for entry, _ in here) if here else "",
     )
 

@@ -143,12 +143,11 @@ def _brief_table(tasks: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("task", overflow="fold")
-    shown_marks = {name: shown("mark", task["metrics"]["mark"]) for name, task in tasks.items()}
     for heading in ("questions", "mark of 100", INTERVAL):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("still open", overflow="fold")
-    for name, task in tasks.items():
-        mark, counts = shown_marks[name], task["counts"]
+    for (name, task), mark in zip(tasks.items(), group_marks(tasks.values()), strict=True):
+        counts = task["counts"]
         table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
     return table
 

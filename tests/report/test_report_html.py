@@ -200,7 +200,7 @@ def test_marks_by_subject_and_type_are_those_of_the_score(tmp_path: Path) -> Non
     assert ("math", "1", "100") in cells
     assert ("physics", "2", "0–50") in cells
     assert ("single choice", "3", "33.3–66.7") in cells
-    sizes = [{"questions": n, "metrics": {"mark": MARK}} for n in (4, 5)]
+    sizes = [{"counts": {"questions": n}, "metrics": {"mark": MARK}} for n in (4, 5)]
     assert [mark.ci for mark in group_marks(sizes)] == ["", "20–80"], "fewer than five questions have no interval"
 
 
