@@ -155,7 +155,8 @@ def build(
         wanted = filter(keep, wanted) if keep else wanted
         records = older.new(wanted, log) if older else wanted
     carried = Carried(older, base, members)
-    exams = partial(write_exams, [place.path for place in places.values()], older.folder if older else None, log)
+    folders = [place.path for name, place in places.items() if name != SAMPLE]
+    exams = partial(write_exams, folders, older.folder if older else None, log)
     return write(benchmark, records, layout, out, log, step, shown or benchmark, carried, exams, packer)
 
 

@@ -16,7 +16,7 @@ from livek12.core.scoring.ranks import ALPHA
 from livek12.core.tables import csv_text
 from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
 from livek12.report.exam_views import ExamView, compared_exams
-from livek12.report.marks import STATE_WORDS, UNDECIDED, interval_heading, shown
+from livek12.report.marks import INTERVAL, STATE_WORDS, UNDECIDED, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
     Ranking,
@@ -66,8 +66,8 @@ NEEDED = (
     f" (80 % power, α {ALPHA}, one test)."
 )
 OPEN = (
-    'A range in a column of marks is that of what is undecided, counted as 0 and as full; "95 % + open" reaches from'
-    " the lower end of the interval at worst to the upper end at best."
+    "A range in a column of marks is that of what is undecided, counted as 0 and as full; its interval reaches from the"
+    " lower end at worst to the upper end at best."
 )
 PROMPTS = (
     "Prompt tokens: mean of one input, over the questions of which all runs state the count; tokenizers, chat templates"
@@ -103,7 +103,7 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
             written = [shown(metric, estimate) if estimate else None for estimate in estimates]
             heading = in_words(metric) + (" %" if is_share(metric) else "")
             values = Column(heading, [each.text if each else "–" for each in written])
-            ends = Column(interval_heading(written, "95 %"), [each.ci if each else "" for each in written])
+            ends = Column(INTERVAL, [each.ci if each else "" for each in written])
             groups.append([values, ends])
     if len(ranked.names) > 1:
         tied = [ranges(ranked.tied(run)) or "–" for run, _ in enumerate(ranked.names, 1)]
@@ -137,7 +137,7 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     return [
         Column("pair", [f"{first} − {other}" for first, other in pairs]),
         Column("difference", [difference.text for difference in differences]),
-        Column(interval_heading(differences, "95 %"), [difference.ci for difference in differences]),
+        Column(INTERVAL, [difference.ci for difference in differences]),
         Column("p", [p_value(test["p"]) for test in tests]),
         Column("p (Holm)", [p_value(test["p_holm"]) for test in tests]),
         Column("better", [str(pair[0]) if test.told else "–" for pair, test in zip(pairs, pair_tests, strict=True)]),
@@ -215,7 +215,7 @@ def curve_columns(curve: SittingCurve) -> list[Column]:
         Column("one by one %", [_percent(row["alone"]) for row in rows]),
         Column("on the sheet %", [_percent(row["sheet"]) for row in rows]),
         Column(f"Δ {in_words(metric)}", [each.text for each in deltas]),
-        Column(interval_heading(deltas, "95 %"), [each.ci for each in deltas]),
+        Column(INTERVAL, [each.ci for each in deltas]),
         Column("skipped %", [f"{100 * row['skipped']:.1f}" for row in rows]),
     ]
 
@@ -366,7 +366,7 @@ def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:
         names = Column(
             clean(model), [in_words(metric) + (" %" if is_share(metric) else "") for metric in estimates], False
         )
-        ends = Column(interval_heading(written, "95 %"), [each.ci for each in written])
+        ends = Column(INTERVAL, [each.ci for each in written])
         blocks += [f"## {_escaped(task)}", _markdown_table([names, Column("", [each.text for each in written]), ends])]
     return "\n\n".join(blocks)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from livek12.core.scoring.metrics import tested_metrics
-from livek12.report.marks import group_name, shown
+from livek12.report.marks import INTERVAL, group_name, shown
 from livek12.report.ranking import in_words, p_value
 
 MOST_ROWS = 20
 TESTS = {"mcnemar_exact": "exact McNemar", "sign_flip": "sign flips", "clustered_t": "t by paper"}
-HEADINGS = ("questions", "Δ accuracy", "95 %", "p", "p (Holm)")
+HEADINGS = ("questions", "Δ accuracy", INTERVAL, "p", "p (Holm)")
 
 
 @dataclass(frozen=True)

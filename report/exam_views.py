@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from livek12.report.marks import number, points, span
+from livek12.report.marks import INTERVAL, number, points, span
 
-HEADINGS = ("mark", "of", "95 % + open", "percentile", "grade", "chance of each grade")
+HEADINGS = ("mark", "of", INTERVAL, "percentile", "grade", "chance of each grade")
 _SHOWN_CHANCE = 0.005
 
 

@@ -21,7 +21,7 @@ STATE_WORDS = {
     "no_answer": "no answer",
     "ungraded": "ungraded",
     "failed": "failed",
-    "unsupported": "unsupported",
+    "unsupported": "not asked",
 }
 DECISIONS: dict[Kind, str] = {"full": "Right", "part": "Partly right", "wrong": "Wrong", "open": "Not decided"}
 DECIDERS = {
@@ -41,6 +41,10 @@ DECIDERS = {
     "undecided": "nobody yet",
     "words": "the rule for words",
 }
+INTERVAL = "95 % interval"
+"""The heading of intervals; with open answers they include what these may bring."""
+MIN_GROUP = 5
+"""Questions of a group from which its interval is shown."""
 _SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1.0, 1), "number": (1.0, 3)}
 """Factor and decimals of displayed values."""
 
@@ -108,9 +112,13 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
     )
 
 
-def interval_heading(estimates: Iterable[ShownValue | None], heading: str = "95 % interval") -> str:
-    """The heading of intervals: with open answers they include what these may bring."""
-    return f"{heading} + open" if any(each and each.ci and not each.decided for each in estimates) else heading
+def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
+    """The marks of tasks, or of the groups of an axis; those of a few questions have no interval."""
+    few = {"ci": None}
+    estimates = [
+        {**group["metrics"]["mark"], **(few if group["counts"]["questions"] < MIN_GROUP else {})} for group in groups
+    ]
+    return [shown("mark", estimate) for estimate in estimates]
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
@@ -153,34 +161,34 @@ def undecided(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[state]} {STATE_WORDS[state]}" for state in UNDECIDED if counts[state])
 
 
-def counts_line(counts: Mapping[str, int]) -> str:
-    """Ends of answers in numbers that add up: "21 answers: 9 marked, 2 ungraded, 10 unsupported"."""
-    marked = counts["graded"] + counts["no_answer"]
-    ended = ", ".join([f"{marked:,} marked", *([undecided(counts)] if undecided(counts) else [])])
-    trials = f" ({counts['questions']:,} questions, {counts['trials']} trials)" if counts["trials"] > 1 else ""
-    return f"{_answers(counts['answers'])}{trials}: {ended}"
+def basis(counts: Mapping[str, int]) -> str:
+    """The basis of a mark: "11 of 21 questions were asked: this model reads no pictures; 9 are marked, 2 open"."""
+    answers, marked = counts["answers"], counts["graded"] + counts["no_answer"]
+    questions = answers - counts["unsupported"]
+    trials = f", in {counts['trials']} trials of {counts['questions']:,}" if counts["trials"] > 1 else ""
+    number = f"{answers:,}" if questions == answers else f"{questions:,} of {answers:,}"
+    ends = [f"{marked:,} {'is' if marked == 1 else 'are'} marked" if marked else "none is marked"]
+    words = {"ungraded": "open", "failed": "failed"}
+    ends += [f"{counts[state]:,} {word}" for state, word in words.items() if counts[state]]
+    why = ": this model reads no pictures" if questions < answers else ""
+    ended = "all are marked" if marked == questions > 1 else ", ".join(ends)
+    return f"{number} {'question was' if answers == 1 else 'questions were'} asked{trials}{why}; {ended}"
 
 
 def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
-    """Explanations of `counts_line`, each with the command that settles it ("" without one).
+    """Explanations of `basis`, each with the command that settles it ("" without one).
 
     Tasks of older report.json files lack the judge of open answers. `run` names the run folder in commands.
     """
-    nothing = task["counts"]["no_answer"]
-    closed = [(f"{nothing:,} marked as 0: the response holds no answer", "")] if nothing else []
-    return closed + open_notes(task, run)
-
-
-def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
-    """`counts_notes` of open answers alone."""
     counts, judge = task["counts"], f"livek12 judge {run}"
     left = task.get("ungraded", {"nobody": 0, "rules": 0, "models": 0})
     notes = [
-        (left["nobody"], "ungraded: not judged yet; this does it:", judge),
-        (left["rules"], "ungraded: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
+        (counts["no_answer"], "marked as 0: the response holds no answer", ""),
+        (left["nobody"], "open: not judged yet; this does it:", judge),
+        (left["rules"], "open: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
         (
             left["models"],
-            "ungraded: the judge models that were asked could not tell; a person may:",
+            "open: the judge models that were asked could not tell; a person may:",
             f"livek12 review {run}",
         ),
         (
@@ -189,11 +197,7 @@ def open_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str
             f"livek12 keys add DATA {run} --from KEY",
         ),
         (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
-        (
-            counts["unsupported"],
-            "unsupported: a kind of question that the model cannot take, such as one with a figure",
-            "",
-        ),
+        (counts["unsupported"], "not asked: the question has pictures, and the model reads none", ""),
     ]
     return [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]
 
@@ -266,7 +270,7 @@ def _together(names: list[str]) -> str:
 
 def mark_sentence(task: Mapping[str, Any]) -> str:
     """The uncertainty of a task's mark, and why it is an interval if so."""
-    mark, counts = task["metrics"]["mark"], task["counts"]
+    mark = task["metrics"]["mark"]
     written = shown("mark", mark)
     if written.low is None:
         return written.note
@@ -276,15 +280,10 @@ def mark_sentence(task: Mapping[str, Any]) -> str:
     if written.ci:
         unit = "papers" if mark["unit"] == "paper" else "questions"
         over = mark.get("clusters") or mark["n"]
-        opening = "95 % interval" if written.decided else "With its 95 % interval"
-        sampling = f"{opening} over {over:,} {unit}: {written.ci}."
+        sampling = f"{INTERVAL} over {over:,} {unit}: {written.ci}."
     if written.decided:
         return sampling
-    why = f" ({undecided(counts)} of {counts['answers']} answers)" if undecided(counts) else ""
-    return (
-        f"No single mark yet, as not everything is decided{why}: the lower end counts what is open as 0, "
-        f"the upper end as full marks. {sampling}"
-    ).strip()
+    return f"The lower end counts what is open as 0, the upper end as full marks. {sampling}".strip()
 
 
 def method_sentence(score: Mapping[str, Any]) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from livek12.core.records import PageBox, Question
 from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Row
-from livek12.report.marks import Kind, ShownMark, mark_of, points, span
+from livek12.report.marks import STATE_WORDS, Kind, ShownMark, mark_of, points, span
 from livek12.report.markup import Highlight, excerpt, render_answer
 from livek12.report.paper import Pages, PaperEntry, anchor_of, highlights
 from livek12.report.pictures import PAGE_WIDTH, Encoded, encode
@@ -37,9 +37,9 @@ EDGE = 0.985
 
 @dataclass(frozen=True)
 class Pen:
-    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below."""
+    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below; "" has no sign."""
 
-    kind: Kind
+    kind: Kind | Literal[""]
     text: str
     anchor: str
     x: float
@@ -50,7 +50,7 @@ class Pen:
 
 @dataclass(frozen=True)
 class GradedSheet:
-    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `begins` a paper.
+    """One page with marks and notes; `sum` and `subtotal` are like "12–15 / 20", `remark` a sentence, `begins` a paper.
 
     `rows` are heights: of the page down to the first note, and from note to note; none where the notes need more room.
     """
@@ -64,6 +64,7 @@ class GradedSheet:
     notes: list[dict[str, Any]]
     rows: list[float]
     sum: str
+    remark: str
     subtotal: str
 
 
@@ -100,8 +101,7 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
             if len(graded) >= MOST_PAGES:
                 left_out += 1
                 continue
-            total = sum_of(of_paper) if number == there[0] else ""
-            if (sheet := _sheet(paper, number, of_paper, pages, total)) is not None:
+            if (sheet := _sheet(paper, number, of_paper, pages, begins=number == there[0])) is not None:
                 graded.append(sheet)
     return graded, left_out
 
@@ -134,7 +134,15 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
     return f"{points(low) if points(low) == points(high) else span(low, high, 2)} / {points(of)}"
 
 
-def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, total: str) -> GradedSheet | None:
+def _asked(entries: Iterable[PaperEntry]) -> str:
+    """The points of a paper that were asked; "" for all."""
+    rows = [entry.rows[0] for entry in entries]
+    of = sum(mark_of(row).of for row in rows)
+    unread = sum(mark_of(row).of for row in rows if row.state == "unsupported")
+    return f"{points(of - unread)} of its {points(of)} points were asked" if unread else ""
+
+
+def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages, begins: bool) -> GradedSheet | None:
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
         return None
@@ -148,13 +156,14 @@ def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages,
     return GradedSheet(
         tasks=list(dict.fromkeys(entry.task for entry in entries)),
         paper=paper,
-        begins=bool(total),
+        begins=begins,
         number=number,
         picture=picture,
         pens=pens,
         notes=notes,
         rows=rows,
-        sum=total,
+        sum=sum_of(entries) if begins else "",
+        remark=_asked(entries) if begins else "",
         subtotal=sum_of(entry for entry, _ in here) if here else "",
     )
 
@@ -192,7 +201,9 @@ def _reaches(other: PageBox, box: PageBox, needed: float) -> bool:
     return beside and other.top < box.bottom and box.top < other.bottom
 
 
-def _mark(rows: Sequence[Row]) -> tuple[Kind, str]:
+def _mark(rows: Sequence[Row]) -> tuple[Kind | Literal[""], str]:
+    if rows[0].state == "unsupported":
+        return "", STATE_WORDS["unsupported"]
     marks = [mark_of(row) for row in rows]
     if len(marks) == 1:
         return marks[0].kind, marks[0].text.replace(" ", "")

@@ -22,17 +22,13 @@ MOST_GROUPS = 200
 
 def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
     """A task; `run` names the run folder in commands."""
-    settle = _settle_sentence(task["counts"])
     mark = marks.shown("mark", task["metrics"]["mark"])
     return {
         "name": name,
         "questions": task["counts"]["questions"],
-        "ended": marks.counts_line(task["counts"]),
-        "notes": [] if settle else marks.open_notes(task, run),
-        "no_answer": task["counts"]["no_answer"],
-        "settle": settle,
-        "still": _still_open(task["counts"]),
-        "settle_by": marks.open_notes(task, run) if settle else [],
+        "basis": marks.basis(task["counts"]),
+        "notes": marks.counts_notes(task, run),
+        "still": sum(task["counts"][state] for state in ("ungraded", "failed")),
         "mark": mark,
         "sentence": marks.mark_sentence(task),
         "endings": marks.endings_sentence(task["counts"], task.get("context_cut")),
@@ -78,17 +74,6 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
     return views
 
 
-def _still_open(counts: Mapping[str, int]) -> int:
-    return sum(counts[state] for state in marks.UNDECIDED)
-
-
-def _settle_sentence(counts: Mapping[str, int]) -> str:
-    if not (still := _still_open(counts)):
-        return ""
-    answers = "answer" if counts["answers"] == 1 else "answers"
-    return f"{still:,} of {counts['answers']:,} {answers} {'is' if still == 1 else 'are'} still open"
-
-
 def _against_sentence(beside: Mapping[str, Any]) -> str:
     """Number of answers on which a metric differs from the mark."""
     unit = beside["unit"]
@@ -113,8 +98,6 @@ def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, An
         "lines": table,
         "plot": budgets.plot(curve),
         "notes": budgets.notes(table),
-        "true_ends": marks.interval_heading([line.true for line in table]),
-        "cut_ends": marks.interval_heading([line.cut for line in table]),
         "undecided": any(estimate and not estimate.decided for line in table for estimate in (line.true, line.cut)),
         "true_means": curve["true_means"],
         "counterfactual_means": curve["counterfactual_means"],
@@ -123,10 +106,8 @@ def budget_view(name: str, curve: Mapping[str, Any], parameters: Mapping[str, An
 
 def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(islice(groups.items(), MOST_GROUPS))
-    marks_shown = [marks.shown("mark", group["metrics"]["mark"]) for group in shown.values()]
     return {
         "more": len(groups) - len(shown),
-        "ends": marks.interval_heading(marks_shown),
         "name": axis.replace("_", " "),
         "main": axis in ("subject", "question_type"),
         "groups": [
@@ -137,7 +118,7 @@ def _axis_view(axis: str, groups: Mapping[str, Any]) -> dict[str, Any]:
                 "mark": mark,
                 "open": marks.undecided(group["counts"]),
             }
-            for (value, group), mark in zip(shown.items(), marks_shown, strict=True)
+            for (value, group), mark in zip(shown.items(), marks.group_marks(shown.values()), strict=True)
         ],
     }
 

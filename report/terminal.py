@@ -10,12 +10,13 @@ from livek12.report.budgets import curves, lines, notes
 from livek12.report.deltas import HEADINGS, shown_deltas
 from livek12.report.exam_views import ExamView, exam_views
 from livek12.report.marks import (
+    INTERVAL,
     axes,
-    counts_line,
+    basis,
     counts_notes,
     endings_sentence,
+    group_marks,
     group_name,
-    interval_heading,
     mark_sentence,
     method_sentence,
     shown,
@@ -142,12 +143,11 @@ def _brief_table(tasks: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("task", overflow="fold")
-    shown_marks = {name: shown("mark", task["metrics"]["mark"]) for name, task in tasks.items()}
-    for heading in ("questions", "mark of 100", interval_heading(shown_marks.values())):
+    for heading in ("questions", "mark of 100", INTERVAL):
         table.add_column(heading, justify="right", overflow="fold")
     table.add_column("still open", overflow="fold")
-    for name, task in tasks.items():
-        mark, counts = shown_marks[name], task["counts"]
+    for (name, task), mark in zip(tasks.items(), group_marks(tasks.values()), strict=True):
+        counts = task["counts"]
         table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
     return table
 
@@ -158,9 +158,7 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
 
     points = lines(curve)
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    true_ends = interval_heading([line.true for line in points], "95 %")
-    cut_ends = interval_heading([line.cut for line in points], "95 %")
-    for heading in ("r", "tokens", "true Acc≤r", true_ends, "n", "counterfactual", cut_ends, "n"):
+    for heading in ("r", "tokens", "true Acc≤r", INTERVAL, "n", "counterfactual", INTERVAL, "n"):
         table.add_column(heading, justify="right", overflow="fold")
     for line in points:
         true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
@@ -180,6 +178,7 @@ def _print_mark(out: Console, task: Mapping[str, Any]) -> None:
     out.print(
         Text.assemble(("mark ", ""), (f"{mark.text}", "bold red"), (" out of 100" if mark.low is not None else ""))
     )
+    out.print(f"{basis(task['counts'])}.", markup=False, highlight=False)
     if sentence := mark_sentence(task):
         out.print(sentence, style="dim", markup=False, highlight=False)
 
@@ -188,7 +187,6 @@ def _print_counts(out: Console, task: Mapping[str, Any], run: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    out.print(counts_line(task["counts"]), markup=False, highlight=False)
     for note, command in counts_notes(task, run):
         out.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
         if command:  # in one piece, to be copied
@@ -223,10 +221,8 @@ def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column(axis.replace("_", " "), overflow="fold")
-    shown_marks = {value: shown("mark", group["metrics"]["mark"]) for value, group in groups.items()}
-    for heading in ("questions", "mark", interval_heading(shown_marks.values())):
+    for heading in ("questions", "mark", INTERVAL):
         table.add_column(heading, justify="right", overflow="fold")
-    for value, group in groups.items():
-        mark = shown_marks[value]
+    for (value, group), mark in zip(groups.items(), group_marks(groups.values()), strict=True):
         table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
     return table

@@ -181,8 +181,37 @@ class GroupedHelp(TyperCommand):
                     formatter.write_dl(listed)
 
 
+def _take_config(context: typer.Context, config: Path | None) -> Path | None:
+    """Makes the values of a YAML file the defaults of a command's options."""
+    from livek12.core.errors import UserError
+    from livek12.core.plain_yaml import read_yaml
+
+    values = {} if config is None else read_yaml(config, 1 << 16)
+    named = {name.lstrip("-"): each for each in context.command.params for name in each.opts if each.name != "config"}
+    if not isinstance(values, dict):
+        raise UserError(f"{config}: options by name are expected, such as `model: Qwen/Qwen3-8B`")
+    defaults: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in named:
+            raise UserError(f"{config}: {name}: `livek12 {context.info_name}` has no such option")
+        if isinstance(value, dict) or value is None:
+            raise UserError(f"{config}: {name}: a value as on the command line is expected")
+        joined = isinstance(value, list) and named[name].nargs == 1
+        defaults[str(named[name].name)] = ",".join(map(str, value)) if joined else value
+    context.default_map = defaults
+    return config
+
+
 Profile = Annotated[
     str, Opt("Score formulas: article (the equations) or release (its authors' code).", rich_help_panel=OUTPUT)
+]
+Config = Annotated[
+    Path | None,
+    Opt(
+        "YAML with options by name, such as `max-tokens: 512`; those given here win.",
+        callback=_take_config,
+        is_eager=True,
+    ),
 ]
 Data = Annotated[str, _option(RunOptions, "data")]
 Engine = Annotated[str, _option(RunOptions, "engine")]

@@ -297,6 +297,8 @@ def _across(
             "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
+    named = {question.exam for questions in exams.tasks.values() for question in questions.values() if question.exam}
+    title = title or (named.pop() if len(named) == 1 else "")
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
     write_tables(store, front, exams, off, hidden, statistics)
 

@@ -141,7 +141,7 @@ def _cell_view(cell: Cell, comparison: Any) -> dict[str, Any]:
 
 
 def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
-    from livek12.report.marks import interval_heading, shown
+    from livek12.report.marks import shown
     from livek12.report.ranking import about, rank_range, ranking
 
     estimates = compared["metrics"]
@@ -168,13 +168,12 @@ def _task_view(task: str, compared: TaskComparison) -> dict[str, Any]:
     ]
     return {
         "name": task,
-        "metrics": [(name, interval_heading(column)) for name, column in zip(metrics, columns, strict=True)],
+        "metrics": metrics,
         "rows": [
             (label, rank_range(ranked, label), [column[row] for column in columns])
             for row, label in enumerate(compared["counts"])
         ],
         "tested": tested,
-        "tested_ends": interval_heading(difference for _, _, difference, *_ in pairs),
         "pairs": pairs,
     }
 

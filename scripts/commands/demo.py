@@ -68,12 +68,12 @@ def demo(
     step("done")
     finished = finish(folder, "article", exam=exam, as_json=False, brief=True)
     livek12, run = _command(), out / "run"
-    typer.echo(f"site: {out / 'site' / 'index.html'} (open it: both runs side by side, question by question)")
+    typer.echo(f"site: {out / 'site' / 'index.html'} (both runs, question by question)")
     if finished.ungraded:
         few = "1 answer is" if finished.ungraded == 1 else f"{finished.ungraded} answers are"
-        typer.echo(f"{few} open; a model that judges settles that: {livek12} judge {run} --judge MODEL")
+        typer.echo(f"{few} open, for a model to judge:\n  {livek12} judge {run} --judge MODEL")
     typer.echo(
-        f"next, a model that you serve (docs/choose-an-engine.md): {livek12} run --task livek12_en --data {data}"
+        f"next, a model that you serve (docs/choose-an-engine.md):\n  {livek12} run --task livek12_en --data {data}"
         " --model NAME --engine openai --engine-args base_url=http://127.0.0.1:8000/v1 --out runs/mine"
     )
     end(folder, finished.failed, finished.written)

@@ -43,6 +43,7 @@ def run(
         ),
     ] = False,
     as_json: options.Json = False,
+    config: options.Config = None,
 ) -> None:
     """Ask, judge, score and report in one go."""
     from livek12.core.scoring import profile_named

@@ -2,7 +2,7 @@
 
 A design is a number of questions, how many of them are of one paper, how alike those are (ρ, the intra-class
 correlation of right or wrong within a paper: papers are harder or easier by a beta distribution), and the share p that
-is right. The same simulation with 4,000 exams of each design made the table of `docs/how-marks-are-computed.md`.
+is right. The same simulation with 4,000 exams of each design made the table of `docs/measured.md`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.report import score_outcomes
 from livek12.report.html import write_html
-from livek12.report.marks import mark_of
+from livek12.report.marks import group_marks, mark_of
 from livek12.report.pictures import encode
 from livek12.report.sections import MAX_ANSWERS, Shown
 
@@ -164,9 +164,12 @@ def test_every_mark_is_the_verdicts(tmp_path: Path) -> None:
 def test_an_answer_that_never_came_may_be_worth_anything(tmp_path: Path, state: Any) -> None:
     html = write(tmp_path, [Row(TASK, question("q"), 0, state, None, None), row(question("r"))])
     assert in_class(html, "points") == ["0–5 / 5", "5 / 5"]
-    assert in_class(html, "word") == [state]
+    assert in_class(html, "word") == [{"unsupported": "not asked"}.get(state, state)]
     assert in_class(html, "big-number") == ["50–100"]
-    assert f"1 {state} of 2 answers" in html
+    unread = "1 of 2 questions were asked: this model reads no pictures; 1 is marked."
+    assert in_class(html, "basis") == [
+        {"unsupported": unread, "failed": "2 questions were asked; 1 is marked, 1 failed."}[state]
+    ]
 
 
 def test_a_decided_run_has_one_mark_and_an_undecided_one_an_interval(tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_a_decided_run_has_one_mark_and_an_undecided_one_an_interval(tmp_path: P
     assert in_class(write(tmp_path, rows), "big-number") == ["25"]
     html = write(tmp_path, [*rows, row(question("c", points=20.0), None)])
     assert in_class(html, "big-number") == ["12.5–62.5"]
-    assert "No single mark yet" in html
+    assert "The lower end counts what is open as 0" in html
 
 
 def test_no_answer_is_worth_nothing_and_says_so(tmp_path: Path) -> None:
@@ -183,6 +186,9 @@ def test_no_answer_is_worth_nothing_and_says_so(tmp_path: Path) -> None:
     assert in_class(html, "word") == ["no answer"]
     assert "The response is empty." in html
     assert in_class(html, "compare") == ["found nothing key B"]
+
+
+MARK = {"low": 50, "high": 50, "value": 50, "ci": [20, 80], "std": None}
 
 
 def test_marks_by_subject_and_type_are_those_of_the_score(tmp_path: Path) -> None:
@@ -194,6 +200,8 @@ def test_marks_by_subject_and_type_are_those_of_the_score(tmp_path: Path) -> Non
     assert ("math", "1", "100") in cells
     assert ("physics", "2", "0–50") in cells
     assert ("single choice", "3", "33.3–66.7") in cells
+    sizes = [{"counts": {"questions": n}, "metrics": {"mark": MARK}} for n in (4, 5)]
+    assert [mark.ci for mark in group_marks(sizes)] == ["", "20–80"], "fewer than five questions have no interval"
 
 
 def test_trials_stand_below_one_question(tmp_path: Path) -> None:

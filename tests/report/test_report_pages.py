@@ -125,13 +125,13 @@ def test_what_is_open_is_said_with_what_settles_it(tmp_path: Path) -> None:
     asked = [question(f"q{n}") for n in range(4)]
     failed = Row(TASK, asked[3], 0, "failed", None, None)
     html = write(folder, [row(asked[0]), row(asked[1], None), row(asked[2], None, judge="none"), failed])
-    (box,) = in_class(html, "settle")
-    said = " ".join(box.split())
-    assert said.startswith("3 of 4 answers are still open. What settles them:")
-    assert "1 ungraded: the rules alone could not tell" in said and "livek12 judge 'my run' --judge MODEL" in said
-    assert "1 ungraded: not judged yet; this does it: livek12 judge 'my run'" in said
+    assert in_class(html, "basis") == ["4 questions were asked; 1 is marked, 2 open, 1 failed."]
+    said = " ".join(re.sub("<[^>]*>", "", html.partition('data-fold="counts"')[2].partition("</details>")[0]).split())
+    assert "How to settle what is open" in said
+    assert "1 open: the rules alone could not tell" in said and "livek12 judge &#39;my run&#39; --judge MODEL" in said
+    assert "1 open: not judged yet; this does it: livek12 judge &#39;my run&#39;" in said
     assert "1 failed: no response came; the command that made the run asks again" in said
-    assert 'class="settle"' not in write(tmp_path, [row(asked[0])])
+    assert "How to settle" not in write(tmp_path, [row(asked[0])])
     assert run_name(Path("runs/a")) == "runs/a"
 
 

@@ -111,6 +111,14 @@ def test_repeats_are_averaged() -> None:
     assert (sheet.pens[0].kind, sheet.pens[0].text, sheet.sum) == ("part", "3/4", "3 / 4")
 
 
+def test_a_question_that_was_not_asked_says_so_and_the_paper_how_many_points_were() -> None:
+    unasked = entry(2, [box(1, 0.3, 0.4)])
+    unasked = replace(unasked, rows=[Row(TASK, unasked.question, 0, "unsupported", None, None)])
+    ((sheet,), _) = sheets([entry(1, [box(1, 0.1, 0.2)], 4.0), unasked], {("p", 1): page()})
+    assert [(pen.kind, pen.text) for pen in sheet.pens] == [("full", "4/4"), ("", "not asked")]
+    assert (sheet.sum, sheet.remark) == ("4–8 / 8", "4 of its 8 points were asked")
+
+
 def test_a_page_without_a_picture_and_a_question_without_a_place_are_left_to_the_questions_below() -> None:
     assert drawn(entry(1, [box(2, 0.1, 0.2)], 4.0), entry(2, [], 4.0), numbers=(1,)) == []
 

@@ -37,12 +37,13 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     text = printed(exam())
     assert "mark 42.9–71.4 out of 100" in text
     assert "a-model" in text
-    assert "No single mark yet" in text
+    assert "The lower end counts what is open as 0" in text
     assert re.search(r"물리\s+1\s+0\s", text)
     assert re.search(r"物理\s+1\s+0–100\s", text)
-    assert "7 answers: 5 marked, 1 ungraded, 1 failed\n  1 marked as 0: the response holds no answer\n" in text
+    assert "7 questions were asked; 5 are marked, 1 open, 1 failed.\n" in text
+    assert "  1 marked as 0: the response holds no answer\n" in text
     assert "1 failed: no response came" in text
-    assert "unsupported" not in text
+    assert "not asked" not in text
     assert "tokens written: 66, 11 an answer" in text
 
 
@@ -51,19 +52,19 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     [
         (
             {"judge": "rules-1"},
-            "  1 ungraded: the rules alone could not tell; this has a model decide:\n"
+            "  1 open: the rules alone could not tell; this has a model decide:\n"
             "    livek12 judge runs/a --judge MODEL\n",
         ),
-        ({"judge": "none"}, "  1 ungraded: not judged yet; this does it:\n    livek12 judge runs/a\n"),
+        ({"judge": "none"}, "  1 open: not judged yet; this does it:\n    livek12 judge runs/a\n"),
         (
             {"judge": "rules-1 p1", "calls": [Call(judge="m", prompt="p", raw="?")]},
-            "  1 ungraded: the judge models that were asked could not tell; a person may:\n    livek12 review runs/a\n",
+            "  1 open: the judge models that were asked could not tell; a person may:\n    livek12 review runs/a\n",
         ),
     ],
 )
 def test_it_says_what_settles_an_ungraded_answer(verdict: dict[str, Any], said: str) -> None:
     text = printed([row(question("u"), None, **verdict), row(question("v"))], run_name="runs/a")
-    assert "2 answers: 1 marked, 1 ungraded\n" in text
+    assert "2 questions were asked; 1 is marked, 1 open.\n" in text
     assert said in text
     assert text.count("livek12 judge") == said.count("livek12 judge")
 
@@ -72,7 +73,10 @@ def test_the_counts_add_up_to_the_answers() -> None:
     rows = [Row(TASK, question("f", points=5.0), trial, "failed", None, None) for trial in range(2)]
     rows += [row(question("n"), 0.0, state="no_answer", trial=trial) for trial in range(2)]
     text = printed([*rows, row(question("g")), row(question("g"), trial=1)])
-    assert "6 answers (3 questions, 2 trials): 4 marked, 2 failed\n" in text
+    assert "6 questions were asked, in 2 trials of 3; 4 are marked, 2 failed.\n" in text
+    pictures = [Row(TASK, question("p"), 0, "unsupported", None, None), row(question("g"))]
+    assert "1 of 2 questions were asked: this model reads no pictures; 1 is marked.\n" in printed(pictures)
+    assert "2 questions were asked; all are marked.\n" in printed([row(question("g")), row(question("h"))])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_it_says_what_the_prefix_cache_served() -> None:
 def test_a_decided_run_says_one_mark() -> None:
     text = printed([row(question("a")), row(question("b"), 0.0)])
     assert "mark 50 out of 100" in text
-    assert "No single mark" not in text
+    assert "The lower end" not in text
 
 
 @pytest.mark.parametrize("width", [24, 40, 200])
@@ -135,7 +139,7 @@ def test_a_narrow_window_folds_and_loses_nothing(width: int) -> None:
     assert commands == ["    livek12 judge RUN --judge MODEL"]  # in one piece, to be copied
     assert all(len(line) <= width for line in text.splitlines() if line not in commands)
     assert "…" not in text
-    assert "ungraded" in text
+    assert "open" in text
 
 
 def test_a_pipe_gets_no_escapes_and_a_terminal_gets_red() -> None:

@@ -125,6 +125,11 @@ def test_wrong_use_is_one_line(tmp_path: Path, arguments: list[str], said: str) 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_sample_reads_nothing_where_it_is_built(tmp_path: Path) -> None:
+    (tmp_path / "exam.yaml").write_text("no exam")
+    assert livek12("build", "sample", "--out", "out", cwd=tmp_path).code == 0
+
+
 def test_rows_that_are_bad_cost_lines_and_the_exit_code(sources: Path, tmp_path: Path) -> None:
     (sources / "livek12" / "more.jsonl").write_text('{"id": "bad", "question": null}\n')
     ended = livek12_here("build", "all", "--source", sources, "--out", tmp_path / "out")

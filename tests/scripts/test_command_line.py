@@ -87,6 +87,26 @@ def test_quiet_shows_no_progress(args: tuple[str, ...], data: Path) -> None:
     assert quiet.out == loud.out
 
 
+@pytest.mark.parametrize(
+    ("content", "args", "code", "said"),
+    [
+        ("limit: 3\nmax-tokens: 9", (), 0, "all: 6 requests"),
+        ("limit: 3\nmax-tokens: 9", ("--limit", "1"), 0, "all: 2 requests"),
+        ("limits: 3", (), 2, "run.yaml: limits: `livek12 run` has no such option"),
+        ("limit: {a: 3}", (), 2, "run.yaml: limit: a value as on the command line is expected"),
+        ("limit: some", (), 2, "Invalid value for '--limit'"),
+        ("- limit", (), 2, "run.yaml: options by name are expected"),
+    ],
+)
+def test_a_file_states_the_options_of_a_run(
+    content: str, args: tuple[str, ...], code: int, said: str, data: Path, tmp_path: Path
+) -> None:
+    stated = f"task: [kmmmu, livek12_text_only_en]\nmodel: m\nengine: replay\nout: {tmp_path / 'r'}\ndata: {data}\n"
+    (tmp_path / "run.yaml").write_text(content if content.startswith("-") else stated + content)
+    ended = livek12_here("run", "--config", tmp_path / "run.yaml", "--dry-run", *args)
+    assert ended.code == code and said in ended.out + ended.err
+
+
 def test_quiet_keeps_warnings(data: Path, tmp_path: Path) -> None:
     recorded = tmp_path / "recorded.jsonl"
     recorded.write_text('{"question_id": "nobody", "response": "A"}\n')

@@ -220,9 +220,8 @@ def test_runs_that_asked_other_questions(tmp_path: Path, monkeypatch: pytest.Mon
     runs = [run_at(tmp_path / "a", "1" * 30), run_at(tmp_path / "b", "0" * 20)]
     out = printed(runs, 80, monkeypatch)
     table = out.split("\n\n")[1].splitlines()
-    assert "questions" in table[0]
-    assert table[1].split()[-1] == "30"
-    assert table[2].split()[-1] == "20"
+    assert "questions" in table[1]
+    assert [line.split()[-1] for line in table[2:]] == ["30", "20"]
     assert re.search(r"1 − 2 +100 .* 20 +0$", out, re.MULTILINE), "on the 20 that both have"
 
 

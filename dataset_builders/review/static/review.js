@@ -125,7 +125,7 @@ function showRail() {
     if (filter.order !== "unsure" && row.paper !== paper) parts.push(h("div", { class: "paper", title: row.paper }, paper = row.paper));
     const sure = row.confidence < 1 ? Math.round(100 * row.confidence) + "%" : "";
     parts.push(h("button", { class: row.id === id ? "current" : "", "data-id": row.id, title: `${row.id}: ${row.title}${row.doubts.length ? "\n? " + row.doubts.join(", ") : ""}`, onclick: () => open(row.id) },
-      h("span", { class: "dot " + row.state }), h("span", { class: "name" }, row.number || "–", filter.order === "unsure" && !filter.paper && info.papers.length > 1 ? h("small", {}, " " + row.paper) : ""), h("span", { class: "sure" + (row.confidence < .5 ? " low" : "") }, sure)));
+      h("span", { class: "dot " + row.state }), h("span", { class: "name" }, row.number || "–"), h("span", { class: "sure" + (row.confidence < .5 ? " low" : "") }, sure), filter.order === "unsure" && !filter.paper && info.papers.length > 1 ? h("small", {}, row.paper) : ""));
   }
   fill(".rail", parts.length ? parts : h("div", { class: "empty" }, "nothing here"));
   $(".rail .current")?.scrollIntoView({ block: "nearest" });

@@ -74,7 +74,7 @@
   })));
 
   // Exams on their own scales: cells come in words, only the sentences around them are in the reader's language.
-  const SCALE = ["mark", "points", "interval_open", "percentile", "grade", "chances"];
+  const SCALE = ["mark", "points", "interval", "percentile", "grade", "chances"];
   const share = (value) => `${number(100 * value)} %`;
   const scaleNotes = (exam) => [
     exam.rows.length === 0 && `${t("not_sat")}: ${exam.missing}`,
@@ -130,6 +130,12 @@
     // A paper bears the name of its exam where its questions agree on one.
     return [...papers.values()].map((paper) => { const [name] = paper.exams, title = paper.exams.size === 1 && name ? name : paper.id; return { ...paper, title, id: title === paper.id ? "" : paper.id }; });
   };
+  livek12.pages.site = async () => {
+    const { title, tasks } = livek12.site(), runs = [...livek12.runs().values()], unique = (of) => [...new Set(runs.flatMap(of))].sort(), dates = unique((run) => run.date);
+    const facts = [[t("papers"), Object.entries(tasks).map(([name, task]) => `${name} (${task.questions.toLocaleString("en")}${task.releases.length ? `; ${task.releases.join(", ")}` : ""})`).join(", ")], [t("model"), unique((run) => run.model).join(", ")], [t("date"), [...new Set([dates[0], dates[dates.length - 1]])].join(" – ")], [t("judged"), unique((run) => Object.keys(run.judged)).join("; ") || "–"]];
+    return [h("h1", {}, title || t("site")), h("p", {}, t("site_what")), h("dl", { class: "about" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), ["site_marks", "ranges", "tied", "site_rights"].map((word) => h("p", {}, t(word)))];
+  };
+
   livek12.pages.papers = async (said) => {
     const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), exam = await livek12.exam(task);
     return [h("h1", {}, t("papers")), names.length > 1 && h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),

@@ -130,10 +130,13 @@
   livek12.dots = dots;
 
   livek12.pages.plots = async (said) => {
-    const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said), kind = said.kind in KINDS ? said.kind : "tokens";
+    const names = Object.keys(livek12.site().tasks), task = livek12.taskOf(said);
     const kinds = [["tokens", "token_plot"], ["cost", "cost_plot"], ["budgets", "budget_plot"], ["dates", "date_plot"], ["subjects", "subject_plot"], ["ranks", "rank_plot"]];
+    // Unless the address names one, the first plot that has data: those without are a single sentence.
+    let kind = said.kind in KINDS ? said.kind : "", drawn = null;
+    for (const [name] of kind ? [[kind]] : kinds) { kind = name; drawn = await KINDS[name](livek12.best(task), livek12.labels(), task); if (Array.isArray(drawn) && drawn.length) break; }
     return [h("h1", {}, t(kinds.find(([name]) => name === kind)[1])),
       h("div", { class: "filters", role: "group", "aria-label": t("filters") }, select(t("plots"), kind, kinds.map(([name, word]) => [name, t(word)]), (value) => change(said, { kind: value })), names.length > 1 && select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value }))),
-      await KINDS[kind](livek12.best(task), livek12.labels(), task)];
+      drawn];
   };
 })();

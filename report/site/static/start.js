@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { h, t, link, address, speak } = livek12;
-  const NAV = ["board", "heat", "plots", "papers"];
+  const NAV = ["board", "heat", "plots", "papers", "site"];
   const OF = { __proto__: null, graded: "heat", question: "papers", paper: "papers", model: "board" };
   const main = document.getElementById("main"), nav = document.getElementById("nav"), languages = document.getElementById("languages");
   let turn = 0, first = true;
