@@ -38,6 +38,10 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 """What a run.json, which may come from anybody, can count."""
 
 
+RESULTS = "results"
+"""Where the answers of a run without responses are from, in its engine arguments."""
+
+
 class TaskSpec(Record):
     """One task of a run: its versions, and a hash of its questions."""
 
@@ -122,6 +126,11 @@ class RunSpec(Record):
             "tasks": {task.name: _asked_by(task) for task in self.tasks},
         }
         return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
+
+    @property
+    def cells(self) -> str:
+        """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
+        return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
 
     @property
     def known_judges(self) -> tuple[str, ...]:
