@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,7 @@ def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEnt
     ]
 
 
+@lru_cache(1 << 16)  # each run of a site has the same questions
 def anchor_of(task: str, question_id: str) -> str:
     """The anchor of a question, the same on every page."""
     return "q" + hashlib.sha256(canonical_json([task, question_id]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -111,7 +113,7 @@ def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureF
         "states": sorted({_state(row, mark) for row, mark in zip(entry.rows, marks, strict=True)}),
         "text": render(_text_of(question, entry.image_only), [*own, *figures[in_text + in_options :]]),
         "image_only": entry.image_only,
-        "options": _options(entry, later),
+        "options": _options(entry, later) if any(option.text for option in question.options) else [],
         "short_options": all(len(option.text) <= 24 for option in question.options),
         "answers": answer_views(entry.rows),
         "key": _key_view(question, pictures),

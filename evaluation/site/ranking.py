@@ -13,6 +13,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.formulas import Term
@@ -166,7 +167,9 @@ def _runs(exam_items: Sequence[ExamItem]) -> int:
 
 
 def _few(exam_items: Sequence[ExamItem]) -> bool:
-    return sum(len(answers) for item in exam_items for answers in item.answers.values()) <= MOST_COMPARED
+    """Few answers but letters, whose comparison costs nothing."""
+    written = (item for item in exam_items if item.question.question_type not in CHOICE_TYPES)
+    return sum(len(answers) for item in written for answers in item.answers.values()) <= MOST_COMPARED
 
 
 def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
