@@ -61,13 +61,9 @@ def read_alike(run: RunFolder) -> AlikeAnswers | None:
     """The answers of a run by kind, or None."""
     import numpy as np
 
-    spec = run.spec()
-    if not spec.cells or spec.trials != 1 or (run.path / REGRADES).exists() or run.key_book().versions:
+    exam = read_exam(run)
+    if exam is None or run.spec().trials != 1 or (run.path / REGRADES).exists():
         return None
-    content = (run.path / QUESTIONS).read_bytes() if (run.path / QUESTIONS).stat().st_size <= _MOST_BYTES else b""
-    if not content or hashlib.sha256(content).hexdigest() != spec.questions_sha256:
-        return None
-    exam = _exam(content)
     records: list[list[bytes | None]] = []
     tokens: list[int | None] = [None] * len(exam.questions)
     for stem in ("responses", "failures", "verdicts"):
@@ -95,6 +91,15 @@ def read_alike(run: RunFolder) -> AlikeAnswers | None:
             rows.append(row)
         kinds[place] = codes[kind]
     return AlikeAnswers(exam, rows, kinds, tokens)
+
+
+def read_exam(run: RunFolder) -> AlikeExam | None:
+    """The questions of a run without responses, which all runs of its matrix share; None where they need a reader."""
+    file, spec = run.path / QUESTIONS, run.spec()
+    if not spec.cells or run.key_book().versions or not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        return None
+    content = file.read_bytes()
+    return _exam(content) if hashlib.sha256(content).hexdigest() == spec.questions_sha256 else None
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ of intervals and tests: it computes the same as `livek12 compare` for any choice
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
@@ -18,7 +18,16 @@ from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, SlimQuestion, Table, tabulate
+from livek12.core.scoring.outcomes import (
+    AXES,
+    UNTOLD,
+    AnswerFinding,
+    Findings,
+    Outcomes,
+    SlimQuestion,
+    Table,
+    tabulate,
+)
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
@@ -40,13 +49,14 @@ def place(
     task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
 ) -> Placed:
     """The ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
-    slim = {anchor: _slim(question) for anchor, question in questions.items()}
+    slim = [_slim(question) for question in questions.values()]
+    numbers = {anchor: number for number, anchor in enumerate(questions)}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
     best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
     if len(best) < 2:
         return {"ranks": {}, "tied": {}, "stability": {}}
     chosen = [slug for slug in runs if slug in set(best)]
-    tables = {slug: tabulate(_outcomes(task, runs[slug], slim)) for slug in chosen}
+    tables = {slug: tabulate(_outcomes(task, runs[slug], slim, numbers)) for slug in chosen}
     terms = {slug: task_terms(table, "article", parameters_of("article")) for slug, table in tables.items()}
     pairs = _pairs(tables, f"pairs/{stem}", store, code)
     placed: Placed = {"ranks": {}, "tied": {}, "stability": {}}
@@ -61,8 +71,24 @@ def place(
         if having:
             placed["ranks"][metric] = ranges(list(having), signs)
             placed["tied"][metric] = tied(sorted(having, key=lambda slug: -_half_way(having[slug])), signs)
-            placed["stability"][metric] = rank_stability(tables, having, parameters_of("article"))
+            same = number and _are_equal(terms, RANKED[:2])
+            placed["stability"][metric] = (
+                placed["stability"][RANKED[0]] if same else rank_stability(tables, having, parameters_of("article"))
+            )
     return placed
+
+
+def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
+    """Both metrics of all runs have the same values, as where each question is worth the same."""
+    import numpy as np
+
+    pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
+    return all(
+        isinstance(a, Term)
+        and isinstance(b, Term)
+        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("low", "high", "weight"))
+        for a, b in pairs
+    )
 
 
 def _middle(record: Mapping[str, Any], task: str) -> float:
@@ -99,20 +125,45 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 
 def _basis(table: Table) -> list[Any]:
     questions = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
-    return [questions, [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]]
+    findings = [(finding.share, finding.correct) for finding in table.rows.findings.distinct]
+    return [questions, findings, *(column.tolist() for column in (table.question, table.trial, table.rows.finding))]
 
 
 def _slim(question: Question) -> SlimQuestion:
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
-def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Iterator[Outcome]:
-    for anchor, (_, *trials) in cells.items():
-        for trial, (low, high, least, most, state, *_) in enumerate(trials):
-            # Without tokens nothing is tested that is ranked by them.
-            yield Outcome(
-                task, slim[anchor], trial, AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
-            )
+def _outcomes(
+    task: str, cells: Mapping[str, Sequence[Any]], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]
+) -> Outcomes:
+    """Outcomes without tokens: nothing is tested that is ranked by them."""
+    import numpy as np
+
+    codes: dict[tuple[Any, ...], int] = {}
+    rows = [
+        (numbers[anchor], trial, codes.setdefault(tuple(cell[:5]), len(codes)))
+        for anchor, (_, *trials) in cells.items()
+        for trial, cell in enumerate(trials)
+    ]
+    question, trials, finding = np.array(rows, dtype=np.int64).T
+    none = np.zeros(len(rows), dtype=np.int64)
+    return Outcomes(
+        tasks=[task],
+        questions=slim,
+        findings=Findings(
+            [
+                AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
+                for low, high, least, most, state in codes
+            ]
+        ),
+        task=none,
+        question=question,
+        trial=trials,
+        finding=finding,
+        ending=none,
+        came=none.astype(np.bool_),
+        used=np.full((len(rows), 4), UNTOLD),
+    )
 
 
 MOST_COMPARED = 2_000

@@ -193,14 +193,12 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
 
 def _alike_cells(alike: AlikeAnswers, hidden: Hidden) -> dict[str, dict[str, list[Any]]]:
     """The cells of answers without responses, which have no pieces."""
-    of_kind = [(cell(row, False), cell(row, True)) for row in alike.rows]
+    of_kind = [([WITHOUT_TEXT, cell(row, False)], [HIDDEN, cell(row, True)]) for row in alike.rows]
     cells: dict[str, dict[str, list[Any]]] = {}
     for (task, question), kind, tokens in zip(alike.exam.questions, alike.kinds.tolist(), alike.tokens, strict=True):
-        is_hidden = bool(hidden.why(question))
-        own = of_kind[kind][is_hidden]
-        if tokens is not None:
-            own = [*own[:TOKENS], tokens, *own[TOKENS + 1 :]]
-        cells.setdefault(task, {})[anchor_of(task, question.id)] = [HIDDEN if is_hidden else WITHOUT_TEXT, own]
+        piece, own = shared = of_kind[kind][bool(hidden.why(question))]
+        with_tokens = [piece, [*own[:TOKENS], tokens, *own[TOKENS + 1 :]]]
+        cells.setdefault(task, {})[anchor_of(task, question.id)] = shared if tokens is None else with_tokens
     return cells
 
 
