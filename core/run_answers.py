@@ -181,9 +181,7 @@ def _slim_questions(exam: AlikeExam) -> list[SlimQuestion]:
     return [slim.question(question) for _, question in exam.questions]
 
 
-def of_alike(
-    alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] | None = None
-) -> ScoredAnswers:
+def of_alike(alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] | None = None) -> ScoredAnswers:
     """Answers of a run that are read by kind."""
     import numpy as np
 

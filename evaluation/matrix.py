@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final, Literal, get_args
@@ -25,8 +26,6 @@ from livek12.core.text import clean, one_line
 
 Cells = Literal["letters", "answers", "marks", "shares", "points"]
 KINDS: tuple[Cells, ...] = get_args(Cells)
-MARKS: Final = ("marks", "shares", "points")
-"""Cells without an answer."""
 NO_ANSWER: Final = "-"
 """A cell of letters or answers in which none was read."""
 MOST_CELLS, MOST_MODELS, MOST_BYTES = 5_000_000, 2_000, 2 << 30
@@ -74,16 +73,24 @@ class Matrix:
         """Adds a cell; an empty one is none."""
         for what, name in (("model", model), ("question", question)):
             if not name or len(name) > LONGEST_NAME:
-                raise UserError(f"{self.file}: row {line}: {what} {name[:40]!r} is no name of 1 to {LONGEST_NAME} signs")
+                raise UserError(
+                    f"{self.file}: row {line}: {what} {name[:40]!r} is no name of 1 to {LONGEST_NAME} signs"
+                )
         self.items.setdefault(question, {})
         cell = _text(value)
         if cell is None or len(cell) > LONGEST_CELL:
-            raise UserError(f"{self.file}: row {line}: the cell of {model}, question {question}, is no short text or number")
+            raise UserError(
+                f"{self.file}: row {line}: the cell of {model}, question {question}, is no short text or number"
+            )
         own = self.cells.setdefault(model, {})
         if question in own:
-            raise UserError(f"{self.file}: row {line}: question {question} of {model} is there twice; keep one row of each")
+            raise UserError(
+                f"{self.file}: row {line}: question {question} of {model} is there twice; keep one row of each"
+            )
         if self._count >= MOST_CELLS or len(self.cells) > MOST_MODELS:
-            raise UserError(f"{self.file}: more than {MOST_CELLS:,} cells or {MOST_MODELS:,} models; import it in parts")
+            raise UserError(
+                f"{self.file}: more than {MOST_CELLS:,} cells or {MOST_MODELS:,} models; import it in parts"
+            )
         if cell:
             own[question] = cell
             self._count += 1
@@ -152,7 +159,7 @@ _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,17})?(?:e-\d{1,2})?", re.ASCII)
 
 def _text(value: Any) -> str | None:
     """A cell as text; None for what is none."""
-    if value is None or value != value:  # nan
+    if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     if isinstance(value, bool):
         return str(int(value))
@@ -168,7 +175,9 @@ def read_matrix(file: Path, named: Mapping[str, str]) -> Matrix:
         others = [name for name in columns if name not in roles.values()]
         if "model" in roles and "question" in roles:
             if "value" not in roles:
-                raise UserError(f"{file}: has no column of values ({_shown(columns)}); name it with --column value=NAME")
+                raise UserError(
+                    f"{file}: has no column of values ({_shown(columns)}); name it with --column value=NAME"
+                )
             matrix.ignored = others
             fill = _by_cell
         elif "model" in roles or "question" in roles:
@@ -176,7 +185,7 @@ def read_matrix(file: Path, named: Mapping[str, str]) -> Matrix:
             others += [roles[role] for role in ("value", "tokens", "date") if role in roles]
         else:
             raise UserError(
-                f"{file}: has no column of models or questions ({_shown(columns)}); name one with --column question=NAME"
+                f"{file}: has no column of models or questions ({_shown(columns)}): name it by --column question=NAME"
             )
         for line, row in _rows(plain, file):
             fill(matrix, line, row, roles, others)

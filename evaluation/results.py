@@ -24,11 +24,11 @@ from livek12.core.records import Key, Option, PartVerdict, Question, Response, R
 from livek12.core.run.access import check_out
 from livek12.core.run.folder import RunFolder, RunQuestion, without_bytes
 from livek12.core.run.journal import has_lines
-from livek12.core.run.spec import RESULTS, RunSpec, check_size
+from livek12.core.run.spec import MARKS, RESULTS, RunSpec, check_size
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 from livek12.evaluation.marking import RunScorer
-from livek12.evaluation.matrix import MARKS, NO_ANSWER, Cells, Item, Matrix, mark_in, read_items, read_matrix
+from livek12.evaluation.matrix import NO_ANSWER, Cells, Item, Matrix, mark_in, read_items, read_matrix
 from livek12.evaluation.task_data import TaskData, load_task_data, make_spec
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.labels import read_labels
@@ -223,7 +223,9 @@ class _Maker:
     def run(self, model: str, folder: Path) -> Imported:
         """Makes the run of a model, or goes on with it."""
         cells = self._matrix.cells[model]
-        digest = hashlib.sha256(json.dumps([cells, self._matrix.tokens.get(model)], sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(
+            json.dumps([cells, self._matrix.tokens.get(model)], sort_keys=True).encode()
+        ).hexdigest()
         args = {**self._spec.engine_args, "sha256": digest[:16]}
         spec = self._spec.model_copy(update={"model": model, "engine_args": args})
         if date := self._matrix.dates.get(model):
@@ -282,7 +284,7 @@ class _Maker:
         if self._cells == "letters":
             text = re.sub(r"[,; ]+", "", text).upper()
         key = Key(task=self._task, question_id=question.id)
-        return Response(key=key, text=text, engine=spec.engine, model=spec.model, run=spec.identity)
+        return Response(key=key, text=text, engine=RESULTS, model=spec.model, run=spec.identity)
 
     def _verdict(self, question: Question, cell: str, response: Response) -> Verdict:
         if self._scorer is not None:
@@ -316,7 +318,9 @@ class _Maker:
 
 def _line(task: str, question: Question) -> bytes:
     """The question in questions.jsonl, without what it has by default."""
-    return RunQuestion(task=task, question=without_bytes(question)).model_dump_json(exclude_defaults=True).encode() + b"\n"
+    return (
+        RunQuestion(task=task, question=without_bytes(question)).model_dump_json(exclude_defaults=True).encode() + b"\n"
+    )
 
 
 def _is_begun(run: RunFolder) -> bool:
@@ -326,4 +330,3 @@ def _is_begun(run: RunFolder) -> bool:
 def _rest(record: Response | Verdict) -> str:
     """The line of a record behind its key, without what it has by default."""
     return record.model_dump_json(exclude={"key"}, exclude_defaults=True)[1:]
-

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -15,6 +15,7 @@ from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
 from livek12.core.records import IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict, canonical_json
+from livek12.core.run.spec import RESULTS
 from livek12.core.schemes import is_by_scheme, printed_points
 from livek12.core.scoring import Row
 from livek12.report.marks import (
@@ -193,6 +194,7 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
     return {
         "trial": row.trial + 1,
         "state": row.state,
+        "recorded": response is None or response.engine != RESULTS,
         "mark": mark,
         **EMPTY,
         **(_response_view(response, highlights(row)) if response else {}),
@@ -245,17 +247,17 @@ def _facts(response: Response | None) -> list[str]:
     """Circumstances of an answer, in a few words each."""
     if response is None:
         return []
-    facts = []
+    facts = ["the response itself is not recorded"] if response.engine == RESULTS else []
     if response.completion_tokens is not None:
         thinking = f", {response.reasoning_tokens:,} of them thinking" if response.reasoning_tokens else ""
         facts.append(f"{response.completion_tokens:,} tokens{thinking}")
     if response.seconds is not None:
         facts.append(f"{response.seconds:.1f} s")
-    if response.finish_reason is None:
+    if response.finish_reason is None and response.engine != RESULTS:
         facts.append("truncated: unknown")
     elif response.finish_reason == "length":
         facts.append("cut off at the token budget")
-    elif response.finish_reason != "stop":
+    elif response.finish_reason not in (None, "stop"):
         facts.append(f"ended by {response.finish_reason}")
     return facts
 

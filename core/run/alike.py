@@ -36,6 +36,7 @@ class AlikeExam:
 
     @cached_property
     def places(self) -> dict[bytes, int]:
+        """Place of each question by its key, as JSON without the trial."""
         keys = (Key(task=task, question_id=q.id).model_dump_json().encode() for task, q in self.questions)
         return {key[:-1]: place for place, key in enumerate(keys)}
 
@@ -79,7 +80,7 @@ def read_alike(run: RunFolder) -> AlikeAnswers | None:
         records.append(own)
     codes: dict[tuple[object, ...], int] = {}
     rows: list[Row] = []
-    kinds = np.empty(len(exam.questions), dtype=np.int64)
+    kinds: Codes = np.empty(len(exam.questions), dtype=np.int64)
     for place, (task, question) in enumerate(exam.questions):
         response, failure, verdict = (own[place] for own in records)
         kind = (task, response, failure, verdict, len(question.answer), len(question.variables))

@@ -95,8 +95,9 @@ class RunFolder:
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
-        `questions` are by task, or the questions.jsonl of another folder. A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
-        the result is garbage or `leave` is called. `on_problem` receives one line for each damaged line, and for
+        `questions` are by task, or the questions.jsonl of another folder. A folder of another run takes this one if it
+        holds no response and is not in use. No third run can take it until the result is garbage or `leave` is called.
+        `on_problem` receives one line for each damaged line, and for
         another run that gave way.
         """
         run = cls(path, on_problem)

@@ -39,7 +39,11 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 
 
 RESULTS = "results"
-"""Where the answers of a run without responses are from, in its engine arguments."""
+"""Where the answers of a run without responses are from: in its engine arguments, and as the engine of each."""
+
+
+MARKS = ("marks", "shares", "points")
+"""Cells of such a run that are no answers."""
 
 
 class TaskSpec(Record):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
@@ -34,6 +34,9 @@ from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRI
 from livek12.evaluation.choosing import task_way
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
 from livek12.report.site.store import SiteStore, digest_of
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Codes
 
 MOST_RANKED = 100
 """Runs of a task, the best ones, that are tested against each other."""
@@ -146,7 +149,7 @@ def _outcomes(
         for trial, cell in enumerate(trials)
     ]
     question, trials, finding = np.array(rows, dtype=np.int64).T
-    none = np.zeros(len(rows), dtype=np.int64)
+    none: Codes = np.zeros(len(rows), dtype=np.int64)
     return Outcomes(
         tasks=[task],
         questions=slim,

@@ -314,7 +314,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
     return {
         "model": shown_name(spec.model),
         "revision": visible(spec.model_revision or ""),
-        "engine": visible(spec.engine),
+        "engine": f"{visible(spec.cells)} without responses" if spec.cells else visible(spec.engine),
         "date": spec.started_at[:10],
         "trials": spec.trials,
         "livek12": spec.package_version,

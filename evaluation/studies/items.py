@@ -147,9 +147,7 @@ def _fits(
     logs = most + np.log(np.exp(total - most[:, None]).sum(axis=1))
     counts = (weights @ given).tolist()
     drawn = [_drawn(n) for n in counts]
-    return [
-        float(logs[kind]) + _urn(sum(counts) - counts[kind], sum(drawn) - drawn[kind]) for kind in range(kinds + 1)
-    ]
+    return [float(logs[kind]) + _urn(sum(counts) - counts[kind], sum(drawn) - drawn[kind]) for kind in range(kinds + 1)]
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,9 @@ from livek12.scripts import options
 def import_results(
     file: Annotated[Path, typer.Argument(help="The matrix: .csv, .tsv, .jsonl or .parquet, also as .gz.")],
     out: Annotated[Path, "Folder of the run folders, one for each model."],
-    items: Annotated[Path | None, "The questions: id, key, category, options, points, if the matrix lacks them."] = None,
+    items: Annotated[
+        Path | None, "The questions: id, key, category, options, points, if the matrix lacks them."
+    ] = None,
     data: options.Data = "",
     task: Annotated[str, "The task of --data; without --data, what to call it."] = "",
     cells: Annotated[
@@ -24,7 +25,9 @@ def import_results(
     ] = "",
     column: Annotated[
         list[str] | None,
-        options.Opt("A column whose name does not tell: model, question, value, key, … = its name.", metavar="ROLE=NAME"),
+        options.Opt(
+            "A column whose name does not tell: model, question, value, key, … = its name.", metavar="ROLE=NAME"
+        ),
     ] = None,
     source: Annotated[str, "Where the questions are from: an address."] = "",
     licence: Annotated[str, "Their licence; without one a site shows marks alone."] = "",
