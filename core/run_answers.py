@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -25,11 +25,22 @@ from livek12.core.packed import packed_path
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question, Response, Verdict
 from livek12.core.rows import Row
+from livek12.core.run.alike import AlikeAnswers, AlikeExam, read_alike
 from livek12.core.run.folder import QUESTIONS, RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.markings import REGRADES, Change, RegradeCounts, change_of
 from livek12.core.scoring.formulas import PredictedTerm
-from livek12.core.scoring.outcomes import AnswerFinding, Findings, Numbers, OutcomeColumns, Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.outcomes import (
+    UNTOLD,
+    AnswerFinding,
+    Findings,
+    Numbers,
+    OutcomeColumns,
+    Outcomes,
+    Slim,
+    SlimQuestion,
+    Used,
+)
 from livek12.core.store import cache_folder
 from livek12.core.version import __version__
 
@@ -139,6 +150,8 @@ def read_answers(
     `slim` is shared by runs that are compared; `takes` filters questions; `picker` receives rows with texts.
     """
     spec = run.spec()
+    if picker is None and (alike := read_alike(run)) is not None:
+        return of_alike(alike, slim, takes)
     total = sum(task.questions for task in spec.tasks) * spec.trials
     stamp = answers_stamp(run) if total >= LEAST_KEPT else ""
     answers = _kept(run, stamp, slim, takes) if stamp else None
@@ -192,6 +205,38 @@ def shares_of(outcomes: Outcomes, places: Mapping[str, int]) -> dict[int, float]
         if low == high:
             shares.setdefault(places[outcome.question.id], []).append(low)
     return {place: sum(own) / len(own) for place, own in shares.items()}
+
+
+@lru_cache(maxsize=1)  # runs of one exam have one list of questions
+def _slim_questions(exam: AlikeExam) -> list[SlimQuestion]:
+    slim = Slim()
+    return [slim.question(question) for _, question in exam.questions]
+
+
+def of_alike(alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] | None = None) -> ScoredAnswers:
+    """Answers of a run that are read by kind."""
+    import numpy as np
+
+    kinds = answers_of(alike.rows, slim)
+    count = len(alike.exam.questions)
+    used = kinds.outcomes.used[alike.kinds]
+    used[:, Used._fields.index("completion")] = [UNTOLD if n is None else n for n in alike.tokens]
+    tasks = {name: number for number, name in enumerate(kinds.outcomes.tasks)}
+    outcomes = replace(
+        kinds.outcomes,
+        questions=_slim_questions(alike.exam),
+        task=np.array([tasks[task] for task, _ in alike.exam.questions], dtype=np.int64),
+        question=np.arange(count),
+        trial=np.zeros(count, dtype=np.int64),
+        used=used,
+        spent=None,
+        **{name: getattr(kinds.outcomes, name)[alike.kinds] for name in ("finding", "ending", "came")},
+    )
+    making = kinds.making[alike.kinds]
+    if takes is not None:
+        chosen = np.flatnonzero([takes(question) for _, question in alike.exam.questions])
+        outcomes, making = outcomes.take(chosen), making[chosen]
+    return ScoredAnswers(outcomes, making, kinds.makings)
 
 
 def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:

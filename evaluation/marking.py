@@ -40,7 +40,7 @@ from livek12.core.run.journal import Tail, has_lines, line_at
 from livek12.core.run.keys import KeySet
 from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.core.run.sessions import RULES, tell_memory
-from livek12.core.run.spec import RunSpec
+from livek12.core.run.spec import MARKS, RunSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
 from livek12.judges.grade import judge_version, total
@@ -196,6 +196,8 @@ class RunScorer:
     def open(cls, run: RunFolder, judges: Jury, exam: Callable[[], TaskData] | None = None) -> RunScorer:
         """Reads questions, keys and, by `exam` if a judge needs them, pictures."""
         spec = run.spec()
+        if spec.cells in MARKS:
+            raise UserError(f"{run.path}: holds the {spec.cells} of others without answers: there is nothing to judge")
         tasks = {task.name: get_task(task.name) for task in spec.tasks}
         authors = tuple(name for name in (spec.model, spec.model_revision) if name)
         scorers = {name: Scorer.of(judges, task.judge, task.partial_credit, authors) for name, task in tasks.items()}

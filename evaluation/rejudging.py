@@ -27,12 +27,11 @@ from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
 from livek12.evaluation.logs.lines import BAD_ENTRY, field_names
 from livek12.evaluation.logs.rows import LoggedQuestion, asked
 from livek12.evaluation.pairs import BadPair
-from livek12.tasks.registry import logged_name, logged_task
+from livek12.tasks.registry import NO_PROMPT, logged_name, logged_task
 
 ENGINE: Final = "replay"
 NOBODY: Final = "unknown"
 """The model of a log that names none."""
-_NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
 
 
 @dataclass
@@ -186,7 +185,7 @@ def _spec(spool: _Spool, log: Path, source: str, given: Mapping[str, str], model
                 name=name,
                 version=task.version,
                 modality=task.modality,
-                prompt_sha256=_NO_PROMPT,
+                prompt_sha256=NO_PROMPT,
                 data=str(log.resolve()),
                 data_sha256=digest.hexdigest(),
                 questions=spool.counts[name],

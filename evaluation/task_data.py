@@ -19,7 +19,7 @@ from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.prompting import Pages
-from livek12.tasks.registry import is_logged, siblings
+from livek12.tasks.registry import NO_PROMPT, is_logged, siblings
 
 _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
 """The smallest that each of these can be."""
@@ -81,7 +81,7 @@ def make_spec(
                 name=task.name,
                 version=task.version,
                 modality=task.modality,
-                prompt_sha256=task.prompt_sha256,
+                prompt_sha256=NO_PROMPT if is_logged(task.name) else task.prompt_sha256,
                 data=exam.data,
                 data_sha256=digests[task.base_name],
                 questions=len(exam.questions[task.name]),

@@ -333,6 +333,8 @@ def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequen
 
     A highlight that the text does not have, or that would change how it is laid out, is left out.
     """
+    if not text and not pictures:
+        return []
     plain = _blocks(text, pictures, ())
 
     def blocks_with(chosen: Sequence[Highlight]) -> list[Markup]:

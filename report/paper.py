@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup
@@ -14,6 +15,7 @@ from livek12.core.error_types import PROCESS_ERRORS
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.questions import paper_order
 from livek12.core.records import IMAGE_MARK, Image, PartVerdict, Process, Question, Response, Verdict, canonical_json
+from livek12.core.run.spec import RESULTS
 from livek12.core.schemes import is_by_scheme, printed_points
 from livek12.core.scoring import Row
 from livek12.report.marks import (
@@ -75,6 +77,7 @@ def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEnt
     ]
 
 
+@lru_cache(1 << 16)  # each run of a site has the same questions
 def anchor_of(task: str, question_id: str) -> str:
     """The anchor of a question, the same on every page."""
     return "q" + hashlib.sha256(canonical_json([task, question_id]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -111,7 +114,7 @@ def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureF
         "states": sorted({_state(row, mark) for row, mark in zip(entry.rows, marks, strict=True)}),
         "text": render(_text_of(question, entry.image_only), [*own, *figures[in_text + in_options :]]),
         "image_only": entry.image_only,
-        "options": _options(entry, later),
+        "options": _options(entry, later) if any(option.text for option in question.options) else [],
         "short_options": all(len(option.text) <= 24 for option in question.options),
         "answers": answer_views(entry.rows),
         "key": _key_view(question, pictures),
@@ -191,6 +194,7 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
     return {
         "trial": row.trial + 1,
         "state": row.state,
+        "recorded": response is None or response.engine != RESULTS,
         "mark": mark,
         **EMPTY,
         **(_response_view(response, highlights(row)) if response else {}),
@@ -243,17 +247,17 @@ def _facts(response: Response | None) -> list[str]:
     """Circumstances of an answer, in a few words each."""
     if response is None:
         return []
-    facts = []
+    facts = ["the response itself is not recorded"] if response.engine == RESULTS else []
     if response.completion_tokens is not None:
         thinking = f", {response.reasoning_tokens:,} of them thinking" if response.reasoning_tokens else ""
         facts.append(f"{response.completion_tokens:,} tokens{thinking}")
     if response.seconds is not None:
         facts.append(f"{response.seconds:.1f} s")
-    if response.finish_reason is None:
+    if response.finish_reason is None and response.engine != RESULTS:
         facts.append("truncated: unknown")
     elif response.finish_reason == "length":
         facts.append("cut off at the token budget")
-    elif response.finish_reason != "stop":
+    elif response.finish_reason not in (None, "stop"):
         facts.append(f"ended by {response.finish_reason}")
     return facts
 

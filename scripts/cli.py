@@ -28,6 +28,7 @@ GROUPS = {
         "generate": "Only ask: fill a run folder with responses.",
         "exam-day": "Ask models a paper before its key exists, then mark by the key: ingest to site, with a clock.",
         "import-responses": "Make a run folder from recorded responses.",
+        "import-results": "Make run folders of others' results: models × questions with letters, answers or marks.",
         "rejudge": "Judge the log of any task of another harness.",
         "plugins": "Say where the plug-in for a harness or trainer lies and how it is called.",
         "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",

@@ -11,6 +11,7 @@ the limit.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -121,6 +122,8 @@ def _written(share: float) -> str:
 PREFIX: Final = "log."
 BENCHMARK: Final = "log"
 """The benchmark of logged questions; no data set has it."""
+NO_PROMPT: Final = hashlib.sha256(b"").hexdigest()
+"""The hash of a logged task's prompts, which are unknown."""
 _NAME: Final = re.compile(r"log\.[\w.-]{1,120}", re.ASCII)
 
 

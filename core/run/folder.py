@@ -108,13 +108,14 @@ class RunFolder:
         cls,
         path: Path,
         spec: RunSpec,
-        questions: Mapping[str, Iterable[Question]],
+        questions: Mapping[str, Iterable[Question]] | bytes,
         on_problem: Callable[[str], None] | None = None,
     ) -> RunFolder:
         """Makes the folder for the spec, or opens it if it was made for an equal one.
 
-        A folder of another run takes this one if it holds no response and is not in use. No third run can take it until
-        the result is garbage or `leave` is called. `on_problem` receives one line for each damaged line, and for
+        `questions` are by task, or the questions.jsonl of another folder. A folder of another run takes this one if it
+        holds no response and is not in use. No third run can take it until the result is garbage or `leave` is called.
+        `on_problem` receives one line for each damaged line, and for
         another run that gave way.
         """
         run = cls(path, on_problem)
@@ -153,7 +154,7 @@ class RunFolder:
         if self._part is not None:
             self._part()
 
-    def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]], fence: Fence) -> None:
+    def _begin(self, spec: RunSpec, questions: Mapping[str, Iterable[Question]] | bytes, fence: Fence) -> None:
         digest = self._write_questions(questions, fence)
         try:
             digest_noted = None if spec.adaptive else digest  # their questions are added batch by batch
@@ -421,21 +422,25 @@ class RunFolder:
                 key = Key(task=task, question_id=question.id, trial=trial)
                 yield row_of(task, question, trial, responses.find(key), failures.find(key), verdicts.find(key))
 
-    def _write_questions(self, questions: Mapping[str, Iterable[Question]], fence: Fence) -> str:
+    def _write_questions(self, questions: Mapping[str, Iterable[Question]] | bytes, fence: Fence) -> str:
         digest = hashlib.sha256()
 
-        def lines() -> Iterator[str]:
-            for task, task_questions in questions.items():
-                for question in task_questions:
-                    line = RunQuestion(task=task, question=without_bytes(question)).line
-                    digest.update(line.encode())
-                    yield line
+        def lines() -> Iterator[bytes]:
+            for line in [questions] if isinstance(questions, bytes) else _question_lines(questions):
+                digest.update(line)
+                yield line
 
         write_atomically(self._file(QUESTIONS), lines(), before=fence)
         return digest.hexdigest()
 
     def _file(self, name: str) -> Path:
         return self.path / name
+
+
+def _question_lines(questions: Mapping[str, Iterable[Question]]) -> Iterator[bytes]:
+    for task, task_questions in questions.items():
+        for question in task_questions:
+            yield RunQuestion(task=task, question=without_bytes(question)).line.encode()
 
 
 def _first(new: Record, old: Record) -> bool:

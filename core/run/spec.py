@@ -39,6 +39,14 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 """What a run.json, which may come from anybody, can count."""
 
 
+RESULTS = "results"
+"""Where the answers of a run without responses are from: in its engine arguments, and as the engine of each."""
+
+
+MARKS = ("marks", "shares", "points")
+"""Cells of such a run that are no answers."""
+
+
 class TaskSpec(Record):
     """One task of a run: its versions, and a hash of its questions."""
 
@@ -134,6 +142,11 @@ class RunSpec(Record):
             **({"adaptive": self.adaptive.model_dump()} if self.adaptive else {}),
         }
         return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
+
+    @property
+    def cells(self) -> str:
+        """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
+        return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
 
     @property
     def known_judges(self) -> tuple[str, ...]:

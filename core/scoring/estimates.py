@@ -277,15 +277,17 @@ def question_groups(questions: Sequence[SlimQuestion], modality: str | None = No
     `modality` is the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
-    for axis in AXES:
+    alike: defaultdict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
+    for index, question in enumerate(questions):
+        alike[question.values].append(index)
+    for place, axis in enumerate(AXES):
         members: defaultdict[str, list[int]] = defaultdict(list)
-        for index, question in enumerate(questions):
-            values = (modality,) if modality and axis == "modality" else question.on(axis)
-            for value in values or (NO_VALUE,):
-                members[value].append(index)
+        for values, indices in alike.items():
+            for value in ((modality,) if modality and axis == "modality" else values[place]) or (NO_VALUE,):
+                members[value] += indices
         named = sorted(value for value in members if value != NO_VALUE)
         if len(named) > (axis == "paper"):
-            axes[axis] = {value: members[value] for value in (*named, NO_VALUE) if value in members}
+            axes[axis] = {value: sorted(members[value]) for value in (*named, NO_VALUE) if value in members}
     return axes
 
 

@@ -28,6 +28,7 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import only_writer
+from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.scoring.estimates import IMAGE_ONLY
@@ -562,7 +563,8 @@ class Exams:
         if same in self._read:  # runs of one exam have one list of questions
             return
         self._read.add(same)
-        for task, question in run.each_question():
+        exam = read_exam(run)
+        for task, question in exam.questions if exam else run.each_question():
             anchor = anchor_of(task, question.id)
             if self.tasks.setdefault(task, {}).setdefault(anchor, question) is question:
                 self.asked_by[task, anchor] = path

@@ -7,24 +7,37 @@ of intervals and tests: it computes the same as `livek12 compare` for any choice
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.estimates import NORMAL
 from livek12.core.scoring.formulas import PredictedTerm, Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import AXES, AnswerFinding, Outcome, Outcomes, SlimQuestion, Table, tabulate
+from livek12.core.scoring.outcomes import (
+    AXES,
+    UNTOLD,
+    AnswerFinding,
+    Findings,
+    Outcomes,
+    SlimQuestion,
+    Table,
+    tabulate,
+)
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
 from livek12.evaluation.choosing import task_way
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
 from livek12.report.site.store import SiteStore, digest_of
+
+if TYPE_CHECKING:
+    from livek12.core.statistics import Codes
 
 MOST_RANKED = 100
 """Runs of a task, the best ones, that are tested against each other."""
@@ -40,13 +53,14 @@ def place(
     task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
 ) -> Placed:
     """The ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
-    slim = {anchor: _slim(question) for anchor, question in questions.items()}
+    slim = [_slim(question) for question in questions.values()]
+    numbers = {anchor: number for number, anchor in enumerate(questions)}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
     best = sorted(runs, key=lambda slug: -_middle(records[slug], task))[:MOST_RANKED]
     if len(best) < 2:
         return {"ranks": {}, "tied": {}, "stability": {}}
     chosen = [slug for slug in runs if slug in set(best)]
-    tables = {slug: _table(task, records[slug], slim) for slug in chosen}
+    tables = {slug: _table(task, records[slug], slim, numbers) for slug in chosen}
     terms = {slug: task_terms(table, "article", parameters_of("article")) for slug, table in tables.items()}
     pairs = _pairs(tables, f"pairs/{stem}", store, code)
     placed: Placed = {"ranks": {}, "tied": {}, "stability": {}}
@@ -61,12 +75,25 @@ def place(
         if having:
             placed["ranks"][metric] = ranges(list(having), signs)
             placed["tied"][metric] = tied(sorted(having, key=lambda slug: -_half_way(having[slug])), signs)
-            placed["stability"][metric] = rank_stability(
-                tables,
-                {slug: term for slug, term in having.items() if isinstance(term, Term)},
-                parameters_of("article"),
+            same = number and _are_equal(terms, RANKED[:2])
+            drawn = {slug: term for slug, term in having.items() if isinstance(term, Term)}
+            placed["stability"][metric] = (
+                placed["stability"][RANKED[0]] if same else rank_stability(tables, drawn, parameters_of("article"))
             )
     return placed
+
+
+def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
+    """Both metrics of all runs have the same values, as where each question is worth the same."""
+    import numpy as np
+
+    pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
+    return all(
+        isinstance(a, Term)
+        and isinstance(b, Term)
+        and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("low", "high", "weight"))
+        for a, b in pairs
+    )
 
 
 def _middle(record: Mapping[str, Any], task: str) -> float:
@@ -106,21 +133,22 @@ def _pairs(tables: Mapping[str, Table], name: str, store: SiteStore, code: str) 
 def _basis(table: Table) -> list[Any]:
     questions = [(q.id, q.source, q.paper_id, q.points) for q in table.questions]
     predicted = {name: (term.value, term.error) for name, term in (table.rows.predicted or {}).items()}
-    rows = [(row.question.id, row.trial, row.finding.share, row.finding.correct) for row in table.rows]
-    return [questions, predicted, rows]
+    findings = [(finding.share, finding.correct) for finding in table.rows.findings.distinct]
+    columns = (table.question, table.trial, table.rows.finding)
+    return [questions, predicted, findings, *(column.tolist() for column in columns)]
 
 
 def _slim(question: Question) -> SlimQuestion:
     return replace(SlimQuestion.of(question, tuple(() for _ in AXES)), has_variables=False)
 
 
-def _table(task: str, record: Mapping[str, Any], slim: Mapping[str, SlimQuestion]) -> Table:
+def _table(task: str, record: Mapping[str, Any], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]) -> Table:
     """Answers of a run; an adaptive one has its predicted marks, where the site has the questions of its bank."""
-    outcomes = Outcomes.of(_outcomes(task, record["cells"][task], slim))
+    outcomes = _outcomes(task, record["cells"][task], slim, numbers)
     if (exam := record["facts"].get("adaptive")) is None:
         return tabulate(outcomes)
     predicted = {}
-    bank = frozenset(question.id for question in slim.values())
+    bank = frozenset(question.id for question in slim)
     for name in RANKED if len(bank) == exam["of"] else ():
         if values := record["tasks"][task]["profiles"]["article"]["metrics"].get(name):
             scale = 100.0 if name == "mark" else 1.0
@@ -129,13 +157,37 @@ def _table(task: str, record: Mapping[str, Any], slim: Mapping[str, SlimQuestion
     return tabulate(replace(outcomes, predicted=predicted))
 
 
-def _outcomes(task: str, cells: Mapping[str, Sequence[Any]], slim: Mapping[str, SlimQuestion]) -> Iterator[Outcome]:
-    for anchor, (_, *trials) in cells.items():
-        for trial, (low, high, least, most, state, *_) in enumerate(trials):
-            # Without tokens nothing is tested that is ranked by them.
-            yield Outcome(
-                task, slim[anchor], trial, AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
-            )
+def _outcomes(
+    task: str, cells: Mapping[str, Sequence[Any]], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]
+) -> Outcomes:
+    """Outcomes without tokens: nothing is tested that is ranked by them."""
+    import numpy as np
+
+    codes: dict[tuple[Any, ...], int] = {}
+    rows = [
+        (numbers[anchor], trial, codes.setdefault(tuple(cell[:5]), len(codes)))
+        for anchor, (_, *trials) in cells.items()
+        for trial, cell in enumerate(trials)
+    ]
+    question, trials, finding = np.array(rows, dtype=np.int64).T
+    none: Codes = np.zeros(len(rows), dtype=np.int64)
+    return Outcomes(
+        tasks=[task],
+        questions=slim,
+        findings=Findings(
+            [
+                AnswerFinding(STATES[state], (low, high), (least, most), (least, most))
+                for low, high, least, most, state in codes
+            ]
+        ),
+        task=none,
+        question=question,
+        trial=trials,
+        finding=finding,
+        ending=none,
+        came=none.astype(np.bool_),
+        used=np.full((len(rows), 4), UNTOLD),
+    )
 
 
 MOST_COMPARED = 2_000
@@ -190,7 +242,9 @@ def _runs(exam_items: Sequence[ExamItem]) -> int:
 
 
 def _few(exam_items: Sequence[ExamItem]) -> bool:
-    return sum(len(answers) for item in exam_items for answers in item.answers.values()) <= MOST_COMPARED
+    """Few answers but letters, whose comparison costs nothing."""
+    written = (item for item in exam_items if item.question.question_type not in CHOICE_TYPES)
+    return sum(len(answers) for item in written for answers in item.answers.values()) <= MOST_COMPARED
 
 
 def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:

@@ -21,12 +21,13 @@ from livek12.core.exams import EXAMS
 from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
 from livek12.core.rights import Name, held_release, made_from
+from livek12.core.run.alike import AlikeAnswers, read_alike
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.signing import SIGNATURE, signer_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import answers_of as scored_answers
-from livek12.core.run_answers import with_prediction
+from livek12.core.run_answers import of_alike, with_prediction
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.metrics import site_metrics
 from livek12.core.scoring.outcomes import Slim, finding_of
@@ -114,6 +115,10 @@ AXES = ("subject", "year", "release")
 """Axes of plots; none names a question or a paper."""
 CUT_OFF, NOT_EXTRACTED, DISAGREE, UNDECIDED = 1, 2, 4, 8
 """Warnings of a cell, a bit mask."""
+HIDDEN, WITHOUT_TEXT = -1, -2
+"""In place of the piece of an answer."""
+TOKENS = 6
+"""Place in a cell."""
 LONGEST_SAID = 160
 END = 400
 """Characters at the end of a response that are searched for a key that was not extracted."""
@@ -141,19 +146,25 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     pieces = _Pieces(store, slug)
     cells: dict[str, dict[str, list[Any]]] = {}
     judged, spent = Counter[str](), Counter[str]()
+    by_kind = read_alike(folder)
 
     def passing() -> Iterator[Row]:
         for _, trials in groupby(read_rows(folder), key=_asked):
             rows = list(trials)
             task = rows[0].task
             anchor, is_hidden = anchor_of(task, rows[0].question.id), bool(hidden.why(rows[0].question))
-            piece = -1 if is_hidden else pieces.add(anchor, answer_fragment(rows))
+            piece = HIDDEN if is_hidden else pieces.add(anchor, answer_fragment(rows))
             cells.setdefault(task, {})[anchor] = [piece, *(cell(row, is_hidden) for row in rows)]
             for row in rows:
                 _count(row, spec, judged, spent)
                 yield row
 
-    answers = scored_answers(passing(), Slim())
+    if by_kind is None:
+        answers = scored_answers(passing(), Slim())
+    else:
+        cells, answers = _alike_cells(by_kind, hidden), of_alike(by_kind, Slim())
+        for kind, times in Counter(by_kind.kinds.tolist()).items():
+            _count(by_kind.rows[kind], spec, judged, spent, times)
     outcomes = with_prediction(folder, answers.outcomes)
     pieces.end()
     modalities = {task.name: task.modality for task in spec.tasks}
@@ -178,6 +189,17 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
         "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),
         "cells": cells,
     }
+
+
+def _alike_cells(alike: AlikeAnswers, hidden: Hidden) -> dict[str, dict[str, list[Any]]]:
+    """The cells of answers without responses, which have no pieces."""
+    of_kind = [([WITHOUT_TEXT, cell(row, False)], [HIDDEN, cell(row, True)]) for row in alike.rows]
+    cells: dict[str, dict[str, list[Any]]] = {}
+    for (task, question), kind, tokens in zip(alike.exam.questions, alike.kinds.tolist(), alike.tokens, strict=True):
+        piece, own = shared = of_kind[kind][bool(hidden.why(question))]
+        with_tokens = [piece, [*own[:TOKENS], tokens, *own[TOKENS + 1 :]]]
+        cells.setdefault(task, {})[anchor_of(task, question.id)] = shared if tokens is None else with_tokens
+    return cells
 
 
 def _exams(figures: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -272,11 +294,11 @@ def _stands_in(part: PartVerdict, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(gold)}(?!\w)", folded(text[-END:])) is not None
 
 
-def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str]) -> None:
-    """Counts the judge of an answer, and its calls and tokens."""
+def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str], times: int = 1) -> None:
+    """Counts the judge of answers, and its calls and tokens."""
     if row.verdict is None or row.verdict.judge == UNMARKED:
         return
-    judged[spec.who(row.verdict.judge)] += 1
+    judged[spec.who(row.verdict.judge)] += times
     for call in row.verdict.calls:
         spent["requests"] += 1
         spent["prompt"] += call.prompt_tokens or 0
@@ -292,7 +314,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
     return {
         "model": shown_name(spec.model),
         "revision": visible(spec.model_revision or ""),
-        "engine": visible(spec.engine),
+        "engine": f"{visible(spec.cells)} without responses" if spec.cells else visible(spec.engine),
         "date": spec.started_at[:10],
         "trials": spec.trials,
         "livek12": spec.package_version,

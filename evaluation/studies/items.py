@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError, install
+from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
@@ -58,6 +59,8 @@ def same_by_rules() -> Iterator[SameAnswer]:
         def same(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
             if len(first) != len(other):
                 return False
+            if question.question_type in CHOICE_TYPES and max(map(len, (*first, *other)), default=0) == 1:
+                return first == other
             named = [v.model_copy(update={"value": text}) for v, text in zip(question.variables, first, strict=False)]
             keyed = question.model_copy(update={"answer": list(first), "variables": named})
             key = Key(task="same", question_id=question.id)
@@ -126,8 +129,8 @@ def _grouped(
 
 def _fits(
     kinds: int, answers: Sequence[AnswerSaid], groups: Sequence[int], abilities: Mapping[str, float]
-) -> dict[int, float]:
-    """Log-chance of all answers under the key and under each kind of wrong answer, difficulty summed out.
+) -> list[float]:
+    """Log-chance of all answers under each kind of wrong answer and, last, the key; difficulty summed out.
 
     A right answer has the log-chance of a wrong one plus its logit: the sum over wrong ones is taken once.
     """
@@ -138,12 +141,13 @@ def _fits(
     logits = SLOPE * (np.array([abilities[answer.run] for answer in answers])[:, None] - places)
     wrong = prior - weights @ np.logaddexp(0.0, logits)
     own = weights[:, None] * logits
-    counts = {kind: float(weights[of == kind].sum()) for kind in dict.fromkeys(groups)}
-    logs = {}
-    for candidate in (_KEY, *range(kinds)):
-        total = wrong + own[of == candidate].sum(axis=0)
-        logs[candidate] = _log_sum(total.tolist()) + _urn([n for kind, n in counts.items() if kind != candidate])
-    return logs
+    given = np.eye(kinds + 1)[of]  # the key is the last one
+    total = wrong + given.T @ own
+    most = total.max(axis=1)
+    logs = most + np.log(np.exp(total - most[:, None]).sum(axis=1))
+    counts = (weights @ given).tolist()
+    drawn = [_drawn(n) for n in counts]
+    return [float(logs[kind]) + _urn(sum(counts) - counts[kind], sum(drawn) - drawn[kind]) for kind in range(kinds + 1)]
 
 
 @cache
@@ -155,11 +159,15 @@ def _grid() -> tuple[Floats, Floats]:
     return places, np.log(weights / weights.sum())
 
 
-def _urn(counts: Sequence[float]) -> float:
-    """Log of the chance of such a sequence of kinds (Pólya urn; counts may be fractions)."""
+def _urn(count: float, drawn: float) -> float:
+    """Log of the chance of a sequence of kinds (Pólya urn) of so many, perhaps fractions, whose `_drawn` are added."""
     whole = KINDS * STICKY
-    drawn = sum(lgamma(STICKY + count) - lgamma(STICKY) for count in counts)
-    return lgamma(whole) - lgamma(whole + sum(counts)) + drawn
+    return lgamma(whole) - lgamma(whole + count) + drawn
+
+
+@cache
+def _drawn(count: float) -> float:
+    return lgamma(STICKY + count) - lgamma(STICKY)
 
 
 def _log_sum(logs: Sequence[float]) -> float:

@@ -86,6 +86,7 @@ LINES = {
     "push": ["{in} file:///tmp/livek12-nowhere", "run {out}"],
     "export": ["{in} --to eee --out {new}", "run --to eee --out {out}"],
     "rejudge": [*(f"{{in}} --from {log} --out {{new}}" for log in (*LOGS, "evalscope")), "pairs.jsonl --out {out}"],
+    "import-results": ["{in} --out {new}", "pairs.jsonl --items {in} --out {new}"],
     "plugins": [
         "lm-eval --data {in}",
         "inspect --data {in}",

@@ -237,6 +237,8 @@ def test_run_with_a_judge(data: Path, oracle: str, tmp_path: Path) -> None:
 def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> None:
     """Those that need no process of their own to be seen, one after the other."""
     other = shutil.copytree(run, tmp_path / "other")
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("id,key,m\nq,A,B\n")
     answers, rows, marks = (tmp_path / f"{name}.jsonl" for name in ("answers", "rows", "marks"))
     answered = [row for row in RunFolder.open(run).rows() if row.response]
     marks.write_text(json.dumps({"id": answered[0].question.id, "score": 1, "max_score": 1}) + "\n")
@@ -265,6 +267,7 @@ def test_commands_of_runs_and_rows(run: Path, data: Path, tmp_path: Path) -> Non
         (("export", run, "--to", "eee", "--out", tmp_path / "out"), (0,), ()),
         (("push", run, f"file://{tmp_path}/pushed", "--unfinished"), (0, 2), ()),
         (("rejudge", rows, "--out", tmp_path / "rejudged"), (0,), ()),
+        (("import-results", matrix, "--out", tmp_path / "results"), (0,), ()),
         (("judge-pairs", rows, tmp_path / "out.jsonl"), (0,), ()),
         *((("plugins", name), (0,), ()) for name, module in packages.items() if importlib.util.find_spec(module)),
         (("import-responses", answers, *theirs), (0, 1), HUB),

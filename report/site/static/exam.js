@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { h, t, number, link, change, select, written, ends } = livek12;
-  const AT_ONCE = 24, LONGEST = 160;
+  const AT_ONCE = 24, LONGEST = 160, WITHOUT_TEXT = -2;
 
   // The labels of a drawn piece in the reader's language; what questions, answers and judges say stays as it is.
   const LABELS = [
@@ -47,7 +47,7 @@
       const body = h("div", { class: "answer-body" });
       const fold = h("details", { class: "fold", "data-fold": "whole", ontoggle: async () => { if (fold.open && !body.childNodes.length) body.append(fragment(await answerOf(row.slug, task, said.q) || "")); } }, h("summary", {}, t("whole_answer")), body);
       return h("section", { class: "beside" }, h("h3", {}, h("a", { href: link("graded", { run: row.slug, task, q: said.q }) }, labels.get(row.slug))),
-        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one.length >= LONGEST ? `${one}…` : one || t("none_said")).join("; ") : t("none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens_of")}`))), row.piece >= 0 && fold);
+        row.trials.map((cell) => h("div", {}, marked(cell, question), cell[7] && h("p", { class: "said", dir: "auto" }, cell[7].some(Boolean) ? cell[7].map((one) => one.length >= LONGEST ? `${one}…` : one || t("none_said")).join("; ") : t(row.piece === WITHOUT_TEXT && cell[4] !== 1 ? "no_response" : "none_said")), cell[6] !== null && h("p", { class: "soft small" }, `${cell[6].toLocaleString("en")} ${t("tokens_of")}`))), row.piece >= 0 && fold);
     });
     const agreed = item && h("p", {}, h("b", { class: "red" }, `${item.right} ${t("of")} ${item.answers}`), ` ${t("how_many")}`, item.open > 0 && `, ${item.open} ${t("undecided")}`, item.discrimination !== null && item.discrimination !== undefined && `; ${t("discrimination")} ${number(item.discrimination, 2)}`);
     return [h("p", { class: "kicker" }, h("a", { href: link("paper", { task, paper: question.paper }) }, task)), h("h1", {}, `${t("question")} ${nameOf(question)}`), facts(question), neighbours(exam, said.q, (anchor) => link("question", { task, q: anchor })), agreed, suspect(item),
@@ -63,9 +63,10 @@
     if (!anchors.includes(anchor)) return [h("h1", {}, t("graded")), h("p", {}, t("missing"))];
     const question = exam.questions.get(anchor), piece = await pieceOf(question, anchor), answer = await answerOf(said.run, task, anchor);
     const to = (other) => link("graded", { run: said.run, task, q: other });
+    const alone = record.cells[task][anchor][0] === WITHOUT_TEXT && h("div", { class: "marking" }, record.cells[task][anchor].slice(1).map((cell) => [h("p", {}, marked(cell, question)), cell[7]?.some(Boolean) && h("p", { class: "said", dir: "auto" }, cell[7].join("; "))]), h("p", { class: "soft" }, t("no_response")));
     return [h("p", { class: "kicker" }, h("a", { href: link("model", { run: said.run }) }, livek12.labels().get(said.run)), ` · ${task}`), h("h1", {}, `${t("graded")}: ${nameOf(question)}`), facts(question), neighbours({ questions: new Map(anchors.map((one) => [one, 1])) }, anchor, to),
       grid(exam, record.cells[task], anchors, to, anchor),
-      piece ? [printed(piece), h("div", { class: "asked graded" }, fragment(piece.asked), answer ? fragment(answer) : null, fragment(piece.key))] : [whyHidden(question), record.cells[task][anchor].slice(1).map((cell) => h("p", {}, marked(cell, question)))],
+      piece ? [printed(piece), h("div", { class: "asked graded" }, fragment(piece.asked), answer ? fragment(answer) : alone, fragment(piece.key))] : [whyHidden(question), record.cells[task][anchor].slice(1).map((cell) => h("p", {}, marked(cell, question)))],
       h("p", {}, h("a", { class: "button", href: link("question", { task, q: anchor }) }, t("answers")))];
   };
   const grid = (exam, cells, anchors, to, at) => h("details", { class: "fold", open: anchors.length <= 120 }, h("summary", {}, `${anchors.length} ${t("questions")}`), h("ol", { class: "grid" }, anchors.map((anchor, n) => {

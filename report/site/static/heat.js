@@ -5,8 +5,10 @@
   const AT_ONCE = 40, HEAD = 22;
 
   const rightShare = (items, anchor) => { const item = items[anchor]; return item && item.answers > item.open ? item.right / (item.answers - item.open) : 0.5; };
+  // Without papers to tell apart, by subject.
+  const grouping = (exam, said) => said.by || (new Set([...exam.questions.values()].map((question) => question.paper)).size > 1 ? "paper" : "subject");
   const clusters = (exam, said) => {
-    const by = said.by === "subject" ? "subject" : "paper";
+    const by = grouping(exam, said);
     const groups = new Map();
     for (const [anchor, question] of exam.questions) {
       const key = by === "subject" ? question.subject : question.paper;
@@ -174,7 +176,7 @@
     return [h("h1", {}, t("heat")),
       h("div", { class: "filters", role: "group", "aria-label": t("filters") },
         names.length > 1 && select(t("exam"), task, names.map((name) => [name, name]), (value) => change(said, { task: value })),
-        select(t("group_by"), said.by || "paper", [["paper", t("paper")], ["subject", t("subject")]], (by) => change(said, { by })),
+        select(t("group_by"), grouping(exam, said), [["paper", t("paper")], ["subject", t("subject")]], (by) => change(said, { by })),
         select(t("order"), said.order || "", [["", t("by_number")], ["right", t("by_right")]], (order) => change(said, { order }))),
       widget(exam, list, cells, clusters(exam, said), livek12.labels()), legend(),
       all.length > list.length && h("p", {}, h("a", { class: "button", href: link("heat", { ...said, runs: shown + AT_ONCE }) }, `${t("more")} (${list.length} ${t("of")} ${all.length})`))];
