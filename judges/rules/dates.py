@@ -1,6 +1,6 @@
-"""Dates, times of day, ordinals and places on the globe, in digits and words of three languages.
+"""Dates, times of day and ordinals, in digits and words of three languages.
 
-1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; 东经120°, 120°E; half past two, 第三. Readers take
+1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; half past two, 第三. Readers take
 whole texts only. Ambiguities (3/4/1990, 2:30 as a ratio, 3:00 as 15:00) and dates coarser than the key are doubts.
 """
 
@@ -186,36 +186,3 @@ def compare_dates(gold: str, answer: str) -> Outcome | None:
 
 def _is_plain_year(date: Date) -> bool:
     return (date[0] or 0) > 0 and date[1:] == (None, None)
-
-
-_SIDES = {"东经": "E", "西经": "W", "北纬": "N", "南纬": "S", "동경": "E", "서경": "W", "북위": "N", "남위": "S"}
-_NUMBER = r"(?P<{}>\d{{1,3}}(?:\.\d{{1,6}})?)\s*(?:°|\^?\s*\\circ|\^\{{\\circ\}}|度|도)"
-_PLACE = late(
-    rf"(?P<side>{'|'.join(_SIDES)})\s*(?:约|약)?\s*{_NUMBER.format('before')}|{_NUMBER.format('behind')}\s*(?P<letter>[EWNS])"
-)
-
-
-def read_place(text: str) -> dict[str, Fraction] | None:
-    """Latitude ("NS"), longitude ("EW") or both; south and west negative."""
-    plain = re.sub(r"\\(?:text|mathrm)|[{}$]", "", bare(text)).strip("()（） ") if len(text) <= MAX_DATE else ""
-    angles: dict[str, Fraction] = {}
-    for piece in re.split(r"\s*[,，、;；]\s*", plain):
-        match = _PLACE.fullmatch(piece)
-        side = (match["letter"] or _SIDES[match["side"]]) if match else ""
-        axis = "NS" if side in {"N", "S"} else "EW"
-        if match is None or axis in angles:
-            return None
-        degrees = Fraction(match["before"] or match["behind"])
-        angles[axis] = -degrees if side in {"S", "W"} else degrees
-    return angles
-
-
-def compare_places(gold: str, answer: str) -> Outcome | None:
-    """Compares latitudes, longitudes or places; None if either is none."""
-    key = read_place(gold)
-    other = read_place(answer) if key else None
-    if key is None or other is None:
-        return None
-    if key == other:
-        return "accept"
-    return "reject" if key.keys() == other.keys() else "undecided"

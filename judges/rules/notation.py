@@ -29,69 +29,18 @@ _GREEK = dict(
         strict=True,
     )
 )
-_SYMBOLS = {
-    **{letter: f"\\{name} " for letter, name in _GREEK.items()},
-    "µ": "\\mu ",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "‐": "-",
-    "×": "\\times ",
-    "✕": "\\times ",
-    "·": "\\cdot ",
-    "⋅": "\\cdot ",
-    "∙": "\\cdot ",
-    "•": "\\cdot ",
-    "÷": "\\div ",
-    "⁄": "/",
-    "∕": "/",
-    "√": "\\sqrt ",
-    "∛": "\\sqrt[3] ",
-    "∜": "\\sqrt[4] ",
-    "⊎": "\\cup ",
-    "⊔": "\\cup ",
-    "∞": "\\infty ",
-    "≤": "\\le ",
-    "≦": "\\le ",
-    "⩽": "\\le ",
-    "≥": "\\ge ",
-    "≧": "\\ge ",
-    "⩾": "\\ge ",
-    "≠": "\\ne ",
-    "≡": "\\equiv ",
-    "⌊": "\\lfloor ",
-    "⌋": "\\rfloor ",
-    "⌈": "\\lceil ",
-    "⌉": "\\rceil ",
-    "≈": "\\approx ",
-    "≒": "\\approx ",
-    "±": "\\pm ",
-    "∓": "\\mp ",
-    "∪": "\\cup ",
-    "∩": "\\cap ",
-    "∈": "\\in ",
-    "∅": "\\emptyset ",
-    "∣": "|",
-    "｜": "|",
-    "∖": "\\setminus ",
-    "ℝ": "\\mathbb{R}",
-    "ℤ": "\\mathbb{Z}",
-    "°": "^\\circ ",
-    "º": "^\\circ ",
-    "′": "'",
-    "’": "'",
-    "∶": ":",
-    "【": "[",
-    "】": "]",
-    "〈": "(",
-    "〉": ")",
-    "、": ",",
-    "。": ".",
-    "％": "%",
-    "∠": "\\angle ",
-    "△": "\\triangle ",
-    "Ω": "\\Omega ",
-    "ħ": "\\hbar ",
+_SIGNS = r"""
+µ \mu − - – - — - ‐ - × \times ✕ \times · \cdot ⋅ \cdot ∙ \cdot • \cdot ÷ \div ⁄ / ∕ / √ \sqrt
+∛ \sqrt[3] ∜ \sqrt[4] ⊎ \cup ⊔ \cup ∞ \infty ≤ \le ≦ \le ⩽ \le ≥ \ge ≧ \ge ⩾ \ge ≠ \ne ≡ \equiv
+⌊ \lfloor ⌋ \rfloor ⌈ \lceil ⌉ \rceil ≈ \approx ≒ \approx ± \pm ∓ \mp ∪ \cup ∩ \cap ∈ \in
+∅ \emptyset ∣ | ｜ | ∖ \setminus ℝ \mathbb{R} ℤ \mathbb{Z} ° ^\circ º ^\circ ′ ' ’ ' ∶ : 【 [ 】 ] 〈 (
+〉 ) 、 , 。 . ％ % ∠ \angle △ \triangle Ω \Omega ħ \hbar
+""".split()
+"""Signs, each before its LaTeX."""
+_SYMBOLS = {letter: f"\\{name} " for letter, name in _GREEK.items()}
+_SYMBOLS |= {
+    sign: latex + " " * ("\\" in latex and latex[-1] != "}")
+    for sign, latex in zip(_SIGNS[::2], _SIGNS[1::2], strict=True)
 }
 _SYMBOL_OF = str.maketrans(_SYMBOLS)
 _COLOURS = late(r"\\(?:textcolor|colorbox|color)\s*\{(?!white\b|transparent\b)[a-zA-Z]+\}")

@@ -82,8 +82,7 @@ class SymbolicPool(ProcessPool):
         """The result, or {"decision": "undecided", "reason": …} over a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree} ("gold_text", "answer_text" for the second reader),
-                and options of `Comparer`.
+            request: {"gold": tree, "answer": tree}, and options of `Comparer`.
 
         Raises:
             UserError: no process starts.
@@ -138,25 +137,10 @@ def compare_trees(link: Link, seconds: float) -> None:
 
 def _compared(request: Reply) -> tuple[str, str]:
     from livek12.judges.rules.algebra import Comparer
-    from livek12.judges.rules.second_trees import second_reading
-    from livek12.judges.rules.tokens import Unparsable
-    from livek12.judges.rules.trees import holds_symbol
     from livek12.judges.rules.unknowns import settled
 
-    texts = [request.pop(f"{side}_text", None) for side in ("gold", "answer")]
-    trees = [request.pop(side, None) for side in ("gold", "answer")]
-    try:
-        gold, answer = (
-            second_reading(text) if text is not None else tree for text, tree in zip(texts, trees, strict=True)
-        )
-    except Unparsable as error:
-        return "undecided", str(error)
-    if texts[1] is not None and not holds_symbol(answer):
-        return "undecided", "perhaps not worked out"
-    decision, reason = Comparer(**request).compare(*settled(gold, answer))
-    if texts == [None, None] or decision == "accept":
-        return decision, reason
-    return "undecided", "read by the second reader"
+    trees = settled(request.pop("gold"), request.pop("answer"))
+    return Comparer(**request).compare(*trees)
 
 
 _shared: SymbolicPool | None = None

@@ -59,15 +59,8 @@ _DECORATIONS = frozenset(
 )
 _OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
 """Functions and operators without rules: their values equal only themselves."""
-_SAME_DECORATION = {
-    "overrightarrow": "vec",
-    "widehat": "hat",
-    "widetilde": "tilde",
-    "wideparen": "arc",
-    "overarc": "arc",
-    "measuredangle": "angle",
-    "overleftrightarrow": "overline",
-}
+_SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde", "wideparen": "arc",
+                    "overarc": "arc", "measuredangle": "angle", "overleftrightarrow": "overline"}  # fmt: skip
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
     "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath".split()

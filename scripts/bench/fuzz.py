@@ -28,15 +28,6 @@ def latex(data: bytes) -> None:
         parse(_text(data))
 
 
-def second_reader(data: bytes) -> None:
-    """Formulas that the first reader refuses."""
-    from livek12.judges.rules.second_trees import second_reading
-    from livek12.judges.rules.tokens import Unparsable
-
-    with contextlib.suppress(Unparsable):
-        second_reading(_text(data))
-
-
 @cache
 def _questions() -> list[Question]:
     common: dict[str, Any] = {
@@ -109,7 +100,7 @@ def packed(data: bytes) -> None:
 
 
 READERS: dict[str, Callable[[bytes], None]] = {
-    reader.__name__: reader for reader in (latex, second_reader, claims, markup, rows, logs, packed)
+    reader.__name__: reader for reader in (latex, claims, markup, rows, logs, packed)
 }
 
 

@@ -15,6 +15,7 @@ from livek12.core.records import Question
 from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
+from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
 from livek12.tasks.extraction.claims import (
     NO_LABELS,
@@ -30,17 +31,7 @@ from livek12.tasks.extraction.claims import (
 )
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
-from livek12.tasks.extraction.remarks import (
-    Named,
-    concludes,
-    is_correction,
-    is_remark,
-    is_told,
-    quoted,
-    settled,
-    taken_back,
-    turned,
-)
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.values import find_values
 
@@ -57,11 +48,11 @@ def holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     for new in listed:
         if best is None or (new.labels == best.labels and new.strength > best.strength):
             best = new
-        elif CONCLUDED < new.strength < MARKED and is_remark(cleaned, new.start, new.end):
+        elif CONCLUDED < new.strength < MARKED and remarks.is_remark(cleaned, new.start, new.end):
             continue
         elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
             best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
-        elif new.strength >= best.strength or is_correction(cleaned[best.end : new.start]):
+        elif new.strength >= best.strength or remarks.is_correction(cleaned[best.end : new.start]):
             best = new
     if best is None or not best.labels:
         return best
@@ -90,7 +81,7 @@ _LAST_LABEL = late(
 
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
-    back = taken_back(cleaned, claim.end, _named(claim, offer))
+    back = remarks.taken_back(cleaned, claim.end, _named(claim, offer))
     if back is not None:
         return back
     verdicts = label_verdicts(cleaned, claim.start)
@@ -107,10 +98,10 @@ def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
-def _named(claim: Claim, offer: Asked) -> Named:
+def _named(claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
-    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
+    return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
 
 @cache
@@ -134,16 +125,16 @@ _SURELY_ANSWER = late(
 
 
 def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
-    if is_told(cleaned, verdict.start, verdict.end):
+    if remarks.is_told(cleaned, verdict.start, verdict.end):
         return False
-    turn = turned(cleaned, verdict.start)
+    turn = remarks.turned(cleaned, verdict.start)
     if verdict.right:
         return bool(offer.wrong) and not verdict.as_answer and turn
     if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
     if offer.wrong is None:
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or concludes(cleaned, verdict.start))
+        return turn or not (others_right or remarks.concludes(cleaned, verdict.start))
     return not offer.wrong
 
 
@@ -155,7 +146,7 @@ _ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the claim, or its words; else a stated value."""
     offer = Asked.of(question)
-    cleaned = settled(cleaned_text(text, offer.several))
+    cleaned = remarks.settled(cleaned_text(text, offer.several))
     claim = holding(cleaned, claims(cleaned, offer, explicit_only=truncated), offer)
     if claim is not None:
         if offer.several and truncated and claim.method == "phrase" and _may_go_on(cleaned, claim.said):
@@ -211,7 +202,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         listed = [find_choice(part, first_part, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
             return [answer[0] for answer in listed], "labelled"
-    strong = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
+    strong = _strong_ones(remarks.settled(cleaned_text(text, False)), Asked.of(question))
     single = [label_sequence(answer.said)[0] for answer in strong if len(answer.labels) == 1]
     sums = [labels for answer in strong if len(labels := label_sequence(answer.said)) == count]
     if len(single) == count or (not single and sums):
@@ -267,6 +258,6 @@ def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:
     for candidate in sorted(marked_claims(cleaned, offer), key=lambda claim: claim.end):
         if kept and candidate.start < kept[-1].end:
             kept[-1] = max(kept[-1], candidate, key=lambda rival: rival.strength)
-        elif not is_remark(cleaned, candidate.start, candidate.end):
+        elif not remarks.is_remark(cleaned, candidate.start, candidate.end):
             kept.append(candidate)
     return kept

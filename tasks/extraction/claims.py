@@ -18,6 +18,7 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
+from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.choice_forms import (
     CONCLUDED,
     DIGIT_FORMS,
@@ -41,7 +42,7 @@ from livek12.tasks.extraction.regions import (
     tail,
     unbolded,
 )
-from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, quoted, refused, supposed
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import final_run
 
 _TAIL_CHARS = 30_000
@@ -308,7 +309,7 @@ def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
     if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, match.start() - 20) : match.start()])):
         labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
-    if labels is None or supposed(cleaned, match.start(), match.end()):
+    if labels is None or remarks.supposed(cleaned, match.start(), match.end()):
         return None
     return Claim(match.start(), match.end(), strength, wording.strip(), method, labels)
 
@@ -351,12 +352,12 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
         return None
     if _AMONG.match(cleaned, match.end()) or _ASKED.match(cleaned, match.end()):
         return None
-    supposition = supposed(cleaned, start, match.end()) or supposed(cleaned, match.start(), match.end())
-    if not wrong_one and (supposition or refused(cleaned, start)):
+    supposition = remarks.supposed(cleaned, start, match.end()) or remarks.supposed(cleaned, match.start(), match.end())
+    if not wrong_one and (supposition or remarks.refused(cleaned, start)):
         return None
-    if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
+    if not wrong_one and (remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start)):
         return NO_LABELS
-    if _OR_ANOTHER.match(cleaned, match.end()) or counterfactual(cleaned, match.start()):
+    if _OR_ANOTHER.match(cleaned, match.end()) or remarks.counterfactual(cleaned, match.start()):
         return NO_LABELS
     labels = read_labels(written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):

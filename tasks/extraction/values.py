@@ -13,7 +13,6 @@ from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
-from livek12.tasks.extraction.closing import announced_value, closing_values, sentence_value
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
     MAX_ANSWER,
@@ -30,8 +29,11 @@ from livek12.tasks.extraction.stated import (
     NOTHING,
     SENTENCE_CHARS,
     Found,
+    announced_value,
+    closing_values,
     denied_until,
     labelled_values,
+    sentence_value,
     standing_value,
     stated_values,
     unmarked_value,
