@@ -19,29 +19,7 @@ import sympy
 
 from livek12.core.patterns import late
 from livek12.judges.base import Outcome
-from livek12.judges.rules import trees
-from livek12.judges.rules.equations import (
-    as_equation,
-    compare_congruences,
-    compare_equations,
-    compare_inequalities,
-    equation_and_value,
-    is_periodic,
-    proportion,
-    same_families,
-    same_solutions,
-    shifted,
-)
-from livek12.judges.rules.expressions import (
-    INTEGRATION,
-    ONLY_ITSELF,
-    VARIABLES,
-    agree,
-    at,
-    equal,
-    is_formula,
-    real_together,
-)
+from livek12.judges.rules import equations, expressions, trees
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import Node
@@ -51,14 +29,12 @@ from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 Said = tuple[Outcome, str]
 
 
-def is_complete(node: Node) -> bool:
-    """Checks whether a list is all solutions: alternatives, or values of one name."""
+def _is_complete(node: Node) -> bool:
     names = {entry[1] for entry in node[2] if entry[0] == "named"}
     return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
 
 
-def based(gold: Node, answer: Node) -> Said:
-    """Numbers in a base; the answer may omit the base, not the digits."""
+def _based(gold: Node, answer: Node) -> Said:
     if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
         return "accept", "the same digits, the base left out"
     if gold[0] != answer[0]:
@@ -69,27 +45,24 @@ def based(gold: Node, answer: Node) -> Said:
     return ("undecided", "another base") if values[0] == values[1] else ("reject", "another number")
 
 
-def one_is_huge(gold: Node, answer: Node) -> Said:
-    """A number too big to hold and one that is not."""
+def _one_is_huge(gold: Node, answer: Node) -> Said:
     sizes = []
     for node in (gold, answer):
         try:
             value = value_of(trees.as_quotient(node)).expr
             sizes.append("small" if value.is_Rational else "")
         except TooBig:
-            sizes.append("huge" if is_tower(node) else "")
+            sizes.append("huge" if _is_tower(node) else "")
     return ("reject", "another size") if sorted(sizes) == ["huge", "small"] else ("undecided", "a power too big")
 
 
-def is_tower(node: Node) -> bool:
-    """Checks for powers of whole numbers only."""
-    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(is_tower, node[1:])))
+def _is_tower(node: Node) -> bool:
+    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(_is_tower, node[1:])))
 
 
-def agree_all(relation: Node) -> bool:
-    """Checks whether an equation is an identity (1/2 = 0.5)."""
+def _agree_all(relation: Node) -> bool:
     values = [value_of(side) for side in relation[2]]
-    return all(equal(values[0], value)[0] == "accept" for value in values[1:])
+    return all(expressions.equal(values[0], value)[0] == "accept" for value in values[1:])
 
 
 def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
@@ -98,8 +71,7 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     return flat[0], flat[1]
 
 
-def is_vector(node: Node) -> bool:
-    """Checks for one row or one column."""
+def _is_vector(node: Node) -> bool:
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
 
@@ -107,21 +79,19 @@ _GREATER = late(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
 _LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
 
 
-def named_by_size(nodes: list[Node]) -> bool | None:
-    """Checks whether "greater" and "lesser" fit the values; None without such names."""
+def _named_by_size(nodes: list[Node]) -> bool | None:
     sizes: dict[str, Any] = {}
     for node in nodes:
         kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
         for kind in (kind for kind, pattern in kinds if pattern.search(node[1])):
-            value = at(value_of(node[3]).expr, {})
+            value = expressions.at(value_of(node[3]).expr, {})
             if value is not None and value[1] == 0:
                 sizes[kind] = value[0]
     return bool(sizes["greater"] > sizes["less"]) if len(nodes) == len(sizes) == 2 else None
 
 
-def may_be_interval(pair: Node) -> bool:
-    """Checks whether the second entry is not below the first."""
-    ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
+def _may_be_interval(pair: Node) -> bool:
+    ends = [expressions.at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
     numbers = [end[0] for end in ends if end is not None and end[1] == 0]
     return len(ends) == 2 and not (len(numbers) == 2 and bool(numbers[0] >= numbers[1]))
 
@@ -165,7 +135,11 @@ class Comparer:
         """The outcome and its reason."""
         try:
             result = self._compare(gold, answer)
-            return ("undecided", ONLY_ITSELF) if result[0] == "reject" and _on_unknown_grounds(gold, answer) else result
+            return (
+                ("undecided", expressions.ONLY_ITSELF)
+                if result[0] == "reject" and _on_unknown_grounds(gold, answer)
+                else result
+            )
         except Unsupported as reason:
             return "undecided", str(reason)
 
@@ -186,7 +160,7 @@ class Comparer:
         if gold == _REALS and answer == ["sym", "R"]:
             return "accept", "the real numbers"
         if "named" in kinds and "rel" in kinds and (trees.has_sign(gold) or trees.has_sign(answer)):
-            both = [[as_equation(one) for one in trees.expand(node)] for node in (gold, answer)]
+            both = [[equations.as_equation(one) for one in trees.expand(node)] for node in (gold, answer)]
             return self.lists(both[0], both[1], complete=True)
         if "family" in kinds:
             self.family = True
@@ -219,7 +193,7 @@ class Comparer:
             return self._relations(gold, answer) if result[0] == "undecided" and kinds == {"rel"} else result
         golds, answers = (trees.grouped(trees.expand(node)) for node in (gold, answer))
         if len(golds) > 1 or len(answers) > 1 or kinds & trees.HOLDERS:
-            return self.lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
+            return self.lists(golds, answers, all(_is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
 
     def _finite(self, node: Node) -> Node:
@@ -251,20 +225,20 @@ class Comparer:
         if kinds <= {"tuple", "matrix"}:
             if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
                 return "reject", "another shape"
-            if kinds == {"matrix", "tuple"} and not all(is_vector(node) for node in (gold, answer)):
+            if kinds == {"matrix", "tuple"} and not all(_is_vector(node) for node in (gold, answer)):
                 return "reject", "a matrix beside a row of numbers"
             return self.in_order(*entries(gold, answer))
         if kinds == {"congruent"}:
-            return compare_congruences(gold, answer)
+            return equations.compare_congruences(gold, answer)
         if kinds == {"cases"}:
             return self._pieces(gold[1], answer[1])
         if "based" in kinds:
-            return based(gold, answer)
+            return _based(gold, answer)
         if kinds == {"ratio"}:
             return self.ratios(gold[1], answer[1])
         if gold[0] == "rel":
-            return equation_and_value(gold, answer)
-        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
+            return equations.equation_and_value(gold, answer)
+        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and _agree_all(answer):
             return self._compare(gold, answer[2][-1])
         if "tuple" in kinds and (components := self._components(gold, answer)):
             return components
@@ -277,7 +251,7 @@ class Comparer:
         try:
             values = value_of(trees.as_quotient(gold)), value_of(trees.as_quotient(answer))
         except TooBig:
-            return one_is_huge(gold, answer)
+            return _one_is_huge(gold, answer)
         result = self._scalars(*values)
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
@@ -297,23 +271,23 @@ class Comparer:
         if gold.is_matrix or answer.is_matrix:
             return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
         if not (gold.expr.is_commutative and answer.expr.is_commutative):
-            return equal(gold, answer, self.bound)
+            return expressions.equal(gold, answer, self.bound)
         only = [gold.expr.free_symbols - answer.expr.free_symbols, answer.expr.free_symbols - gold.expr.free_symbols]
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
-        result = same_solutions(gold.expr, answer.expr)
+        result = equations.same_solutions(gold.expr, answer.expr)
         if result is not None and self.solutions:
             return result
         if self.integrated(gold, answer):
             return "accept", "equal but for the constant"
-        outcome, reason = equal(gold, answer, self.bound)
+        outcome, reason = expressions.equal(gold, answer, self.bound)
         parameter = next((name for name in gold.expr.free_symbols if str(name) in WHOLE_NAMES), None)
-        family = self.family or (parameter is not None and is_periodic(gold.expr, parameter))
+        family = self.family or (parameter is not None and equations.is_periodic(gold.expr, parameter))
         if outcome == "accept" and renamed and not family:
             return "undecided", "other symbols"
         if outcome == "reject" and parameter is not None and family:
-            outcome, reason = shifted(gold.expr, answer.expr, parameter)
+            outcome, reason = equations.shifted(gold.expr, answer.expr, parameter)
             if outcome == "accept" and not (self.family and shifts):
                 return "undecided", "a shifted family"
         alike = gold.expr.free_symbols == answer.expr.free_symbols
@@ -326,22 +300,22 @@ class Comparer:
         """Checks for F + C with any constants C."""
         plain, names = [], set()
         for value in (gold, answer):
-            constants = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
+            constants = [name for name in value.expr.free_symbols if str(name) in expressions.INTEGRATION]
             slope = sympy.diff(value.expr, constants[0]) if len(constants) == 1 else sympy.Integer(0)
             if slope != 1 and (slope != -1 or str(constants[0])[0] != "C"):
                 return False
             plain.append(value.expr.xreplace({constants[0]: sympy.Integer(0)}))
             names.add(str(constants[0]))
         variables = {str(name) for name in plain[0].free_symbols}
-        if plain[0].free_symbols != plain[1].free_symbols or not variables & VARIABLES:
+        if plain[0].free_symbols != plain[1].free_symbols or not variables & expressions.VARIABLES:
             return False
         if not any(name.startswith("C") for name in names) or any(name[0].isupper() for name in variables):
             return False
         real = {name: sympy.Symbol(str(name), real=True) for name in plain[0].free_symbols}
         plain = [side.xreplace(real) for side in plain]
         slopes = [[sympy.diff(side, name) for name in sorted(plain[0].free_symbols, key=str)] for side in plain]
-        same = all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
-        return same and real_together(plain[0], plain[1])
+        same = all(expressions.agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
+        return same and expressions.real_together(plain[0], plain[1])
 
     def _units(self, gold: Node, answer: Node) -> Said:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
@@ -365,7 +339,9 @@ class Comparer:
         if {gold[0], answer[0]} & trees.NOT_SCALAR or trees.holds_symbol(gold) or not trees.holds_symbol(answer):
             return False
         sides = value_of(gold), value_of(answer)
-        return is_formula(sides[1].expr) and agree(*(side.expr for side in sides))[0] == "reject"
+        return (
+            expressions.is_formula(sides[1].expr) and expressions.agree(*(side.expr for side in sides))[0] == "reject"
+        )
 
     def _named(self, gold: Node, answer: Node) -> Said:
         """Drops a name on one side; f(x) and f(z) are one function."""
@@ -395,7 +371,7 @@ class Comparer:
                 return "undecided", "a function of another variable"
             return self._compare(gold[3], trees.substituted(answer[3], {bound[1][1]: ["sym", bound[0][1]]}))
         if gold[2] and answer[2]:
-            result = compare_equations(as_equation(gold), as_equation(answer))
+            result = equations.compare_equations(equations.as_equation(gold), equations.as_equation(answer))
             both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
             if result[0] == "accept" or (result[0] == "reject" and both):
                 return result
@@ -416,7 +392,7 @@ class Comparer:
         if outcome == "accept":
             return (outcome, reason) if exprs[0].free_symbols and trees.alike_but_for_index(*names) else doubt
         directed = [trees.is_directed(value) for value in values]
-        if directed[0] != directed[1] or (exprs[0].free_symbols and proportion(*exprs) is not None):
+        if directed[0] != directed[1] or (exprs[0].free_symbols and equations.proportion(*exprs) is not None):
             return doubt
         return "reject", "another name, and another value"
 
@@ -429,7 +405,7 @@ class Comparer:
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
         """X = 3 and 2x = 6 differ in form; y = 2x and 2x - y = 0 are equal."""
-        result = compare_equations(as_equation(gold), as_equation(answer))
+        result = equations.compare_equations(equations.as_equation(gold), equations.as_equation(answer))
         constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
         if result[0] == "accept" and constant:
             return "undecided", "an equation that is still to be solved"
@@ -439,10 +415,10 @@ class Comparer:
 
     def _relations(self, gold: Node, answer: Node) -> Said:
         if gold[1] == ["="] and answer[1] == ["="]:
-            return compare_equations(gold, answer)
+            return equations.compare_equations(gold, answer)
         if "=" in gold[1] or "=" in answer[1]:
             return "undecided", "relations"
-        return compare_inequalities(gold, answer)
+        return equations.compare_inequalities(gold, answer)
 
     def _regions(self, gold: Region, answer: Region) -> Said:
         if gold.variable and answer.variable and gold.variable != answer.variable:
@@ -518,7 +494,9 @@ class Comparer:
                 else ("undecided", "an ellipsis")
             )
         if self.family and (
-            result := same_families([trees.unnamed(node) for node in golds], [trees.unnamed(node) for node in answers])
+            result := equations.same_families(
+                [trees.unnamed(node) for node in golds], [trees.unnamed(node) for node in answers]
+            )
         ):
             return result
         names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
@@ -535,7 +513,7 @@ class Comparer:
             names, complete = [[], []], True
         outcome, reason = self.as_sets(golds, answers, complete)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
-        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
+        by_size = {_named_by_size(nodes) for nodes in (golds, answers)}
         ordered = outcome == "accept" and self.in_order(golds, answers)[0] == "accept"
         misnamed = one_named and not all(names) and not ordered and True not in by_size
         if outcome == "accept" and (False in by_size or misnamed):
@@ -584,11 +562,11 @@ class Comparer:
         entries = [[trees.unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
             both = [trees.expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
-            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
+            complete = all(_is_complete(node) for node in (gold, answer) if node[0] == "list")
             return self.lists(trees.grouped(both[0]), trees.grouped(both[1]), complete)
         result = self.in_order(*entries)
         unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
-        if result[0] == "accept" and unnamed_pair and may_be_interval(gold):
+        if result[0] == "accept" and unnamed_pair and _may_be_interval(gold):
             return "undecided", "two values for a point or an interval"
         if result[0] == "accept" or (gold[0] == "tuple" and result[0] == "reject"):
             return result

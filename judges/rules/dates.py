@@ -36,8 +36,7 @@ _TIME = late(
 _MORNING = frozenset({"凌晨", "早上", "上午", "오전", "새벽", "a"})
 
 
-def read_time(text: str) -> Time | None:
-    """The time of day of a text."""
+def _read_time(text: str) -> Time | None:
     plain = re.sub(r"\\(?:text|mathrm)|[{}\\$]", "", bare(text)).replace("：", ":").strip()
     match = _TIME.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -58,7 +57,7 @@ def read_time(text: str) -> Time | None:
 
 def compare_times(gold: str, answer: str) -> Outcome | None:
     """Compares two times of day; None if either is none."""
-    key, other = read_time(gold), read_time(answer)
+    key, other = _read_time(gold), _read_time(answer)
     if key is None or other is None:
         return None
     if key.minutes % DAY == other.minutes % DAY and (key.sure or other.sure or bare(gold) == bare(answer)):
@@ -74,13 +73,8 @@ def _ratio(time: Time) -> Fraction | None:
     return Fraction(hours, minutes) if minutes else None
 
 
-_ORDINALS = dict(
-    zip(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        range(1, 13),
-        strict=True,
-    )
-)
+_ORDINALS = {word: rank for rank, word in enumerate(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1)}  # fmt: skip
 _KO_ORDINALS = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10}
 _ORDINAL = late(
     r"(?:the )?(?P<word>" + "|".join(_ORDINALS) + r")|(?:the )?(?P<digits>\d{1,4})(?P<end>st|nd|rd|th)"
@@ -93,8 +87,7 @@ _ORDINAL = late(
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
-def read_ordinal(text: str) -> int | None:
-    """The rank in a text (1st, first, 第一, 첫 번째)."""
+def _read_ordinal(text: str) -> int | None:
     plain = re.sub(r"\\(?:text|mathrm|textsuperscript)|[{}^$]", "", bare(text)).strip()
     match = _ORDINAL.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -116,7 +109,7 @@ def read_ordinal(text: str) -> int | None:
 
 def compare_ordinals(gold: str, answer: str) -> Outcome | None:
     """Compares ranks, one of which may be a bare number; None without an ordinal."""
-    key, other = read_ordinal(gold), read_ordinal(answer)
+    key, other = _read_ordinal(gold), _read_ordinal(answer)
     if key is not None and other is not None:
         return "accept" if key == other else "reject"
     if key is None and other is None:

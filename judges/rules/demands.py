@@ -74,8 +74,7 @@ _SPOKEN_NUMBER = late(r"\$?(-?\d{1,12}(?:\.\d{1,12}|/\d{1,12})?)\$?")
 MAX_NESTED = 3
 
 
-def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
-    """Formulas of operations asked for."""
+def _spoken_sums(text: str) -> Iterator[tuple[str, str]]:
     if not _SPOKEN_HINT.search(text.lower()):
         return
     for frame in _ASKING:
@@ -332,7 +331,7 @@ def demand(question: str) -> Demand:
         return _NONE
     lower = question.lower()
     forms = {kind for kind, pattern in _FORMS.items() if pattern.search(lower)} if _HINT.search(lower) else set()
-    tasks = [*spoken_sums(question)] or [*_in_front(question), *_behind(question)]
+    tasks = [*_spoken_sums(question)] or [*_in_front(question), *_behind(question)]
     if len({"".join(to_latex(expression).split()) for _, expression in tasks}) > 1:
         tasks = []
     forms |= {kind for kind, _ in tasks}

@@ -17,19 +17,7 @@ import sympy
 
 from livek12.core.patterns import late
 from livek12.judges.base import Outcome
-from livek12.judges.rules.expressions import (
-    ENOUGH,
-    VARIABLES,
-    Parts,
-    affine,
-    agree,
-    at,
-    equal,
-    look_further,
-    one_is_real,
-    points,
-    surely,
-)
+from livek12.judges.rules import expressions
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.trees import Node
 from livek12.judges.rules.unknowns import same_in_order
@@ -65,14 +53,14 @@ def compare_equations(gold: Node, answer: Node) -> Said:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
         return "undecided", "other symbols"
-    lines = [(symbol, affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
+    lines = [(symbol, expressions.affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
     result: Said | None = None
     for symbol, line in lines:
         if line is None:
             continue
         rest = right.xreplace({symbol: -line[1] / line[0]})
-        outcome = agree(rest, sympy.Integer(0))[0]
-        other = affine(right, symbol)
+        outcome = expressions.agree(rest, sympy.Integer(0))[0]
+        other = expressions.affine(right, symbol)
         if outcome == "accept" and other is not None:
             if _has_further_factor(line) or _has_further_factor(other):
                 return "undecided", "an equation with a further factor"
@@ -105,7 +93,7 @@ def compare_inequalities(gold: Node, answer: Node) -> Said:
     symbols = [{name for side in part for name in side.free_symbols} for part in sides]
     if symbols[0] != symbols[1] or not symbols[0]:
         return "undecided", "other symbols"
-    for point in [*points(symbols[0]), *_grid(symbols[0])]:
+    for point in [*expressions.points(symbols[0]), *_grid(symbols[0])]:
         truths = [_truth(node[1], part, point) for node, part in zip((gold, answer), sides, strict=True)]
         if None not in truths and truths[0] != truths[1]:
             return "reject", f"only one of them holds at {', '.join(f'{name} = {point[name]}' for name in point)}"
@@ -134,7 +122,7 @@ def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
 
 
 def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
-    values = [at(side, point) for side in sides]
+    values = [expressions.at(side, point) for side in sides]
     numbers = [value[0] for value in values if value is not None and value[1] == 0]
     if len(numbers) < len(sides):
         return None
@@ -154,17 +142,17 @@ def equation_and_value(equation: Node, other: Node) -> Said:
     if equation[1] != ["="] * len(equation[1]):
         return "undecided", "a relation beside a value"
     values = [value_of(side) for side in equation[2]]
-    if all(agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
-        return best(equal(value, value_of(other)) for value in values)
+    if all(expressions.agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
+        return _best(expressions.equal(value, value_of(other)) for value in values)
     left, right = _difference(equation), value_of(other)
     if right.is_matrix or not (left.is_commutative and right.expr.is_commutative):
         return "undecided", "an equation beside a value"
     kinds = []
     for symbol in sorted(left.free_symbols - right.expr.free_symbols, key=str):
-        line = affine(left, symbol)
+        line = expressions.affine(left, symbol)
         if line is not None and right.expr.free_symbols:
             solved = -line[1] / line[0]
-            kinds.append(equal(Value(solved, solved), right)[0])
+            kinds.append(expressions.equal(Value(solved, solved), right)[0])
             if kinds[-1] == "accept":
                 return "accept", "the equation solved"
     if (
@@ -183,11 +171,10 @@ def _may_be_its_value(answer: Value, side: Value, equation: Node) -> bool:
     """Checks whether a side may stand for the equation."""
     other = next((value_of(node).expr for node in equation[2] if value_of(node).expr != side.expr), side.expr)
     named = other.is_Add and all(term.is_Symbol or (-term).is_Symbol for term in other.args)
-    return (named or not answer.expr.free_symbols) and equal(side, answer)[0] != "reject"
+    return (named or not answer.expr.free_symbols) and expressions.equal(side, answer)[0] != "reject"
 
 
-def best(results: Iterable[Said]) -> Said:
-    """The best outcome: acceptance, doubt, rejection."""
+def _best(results: Iterable[Said]) -> Said:
     by_outcome = {outcome: (outcome, reason) for outcome, reason in results}
     return by_outcome.get("accept") or by_outcome.get("undecided") or by_outcome["reject"]
 
@@ -217,9 +204,9 @@ def proportion(left: Any, right: Any) -> Any:
         return None
     factors: list[Any] = []
     used: list[Any] = []
-    for point in points(left.free_symbols):
-        first, second = at(left, point), at(right, point)
-        if first is not None and second is not None and one_is_real(first, second, point):
+    for point in expressions.points(left.free_symbols):
+        first, second = expressions.at(left, point), expressions.at(right, point)
+        if first is not None and second is not None and expressions.one_is_real(first, second, point):
             return None
         if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
             continue
@@ -227,24 +214,24 @@ def proportion(left: Any, right: Any) -> Any:
         used.append(point)
         if abs(factors[-1] - factors[0]) > sympy.Float("1e-12") * abs(factors[0]):
             return None
-        if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
+        if len(used) == expressions.ENOUGH and not _same_ratio(left, right, used[0], used[1]):
             return None
     if (
-        len(factors) < ENOUGH
-        or look_further(left, right, lambda value, two: _in_proportion(value, two, factors[0])) is None
+        len(factors) < expressions.ENOUGH
+        or expressions.look_further(left, right, lambda value, two: _in_proportion(value, two, factors[0])) is None
     ):
         return None
     return factors[0]
 
 
-def _in_proportion(first: Parts, second: Parts, factor: Any) -> bool:
+def _in_proportion(first: expressions.Parts, second: expressions.Parts, factor: Any) -> bool:
     apart = abs(second[0] - factor * first[0]) + abs(second[1] - factor * first[1])
     return bool(apart <= sympy.Float("1e-12") * (abs(second[0]) + abs(second[1])))
 
 
 def _same_ratio(left: Any, right: Any, upper: Any, two: Any) -> bool:
     crossed = left.xreplace(upper) * right.xreplace(two), left.xreplace(two) * right.xreplace(upper)
-    return surely(*crossed, {}) is True
+    return expressions.surely(*crossed, {}) is True
 
 
 def _roots(section: Any, symbol: Any) -> list[Any]:
@@ -257,16 +244,16 @@ def _roots(section: Any, symbol: Any) -> list[Any]:
 def _off_the_curve(left: Any, right: Any) -> Said:
     symbol = min(left.free_symbols, key=str, default=None)
     off = 0
-    for point in points(left.free_symbols) if symbol is not None else ():
+    for point in expressions.points(left.free_symbols) if symbol is not None else ():
         section = left.xreplace({name: value for name, value in point.items() if name != symbol})
         if not section.is_polynomial(symbol) or sympy.degree(section, symbol) > MAX_DEGREE:
             return "undecided", "equations"
         for root in _roots(section, symbol):
-            value = at(right, {**point, symbol: root}) if root.is_real else None
+            value = expressions.at(right, {**point, symbol: root}) if root.is_real else None
             if value is not None and abs(value[0]) < _ON_THE_CURVE:
                 return "undecided", "equations with common points"
             off += value is not None
-    return ("reject", _OFF) if off >= ENOUGH else ("undecided", "equations")
+    return ("reject", _OFF) if off >= expressions.ENOUGH else ("undecided", "equations")
 
 
 # --- families of solutions -------------------------------------------------------------------------------------------
@@ -277,16 +264,16 @@ MAX_CLASSES = 60
 
 def is_periodic(expr: Any, parameter: Any) -> bool:
     """Checks for a·k + b with a rational multiple of π for a."""
-    line = affine(expr, parameter)
+    line = expressions.affine(expr, parameter)
     return line is not None and (line[0] / sympy.pi).is_Rational is True
 
 
 def shifted(gold: Any, answer: Any, parameter: Any) -> Said:
     """Two families: equal steps, and offsets that differ by whole steps."""
-    first, second = affine(gold, parameter), affine(answer, parameter)
+    first, second = expressions.affine(gold, parameter), expressions.affine(answer, parameter)
     if first is None or second is None:
         return "undecided", "families"
-    step, offset = at(second[0] / first[0], {}), at((second[1] - first[1]) / first[0], {})
+    step, offset = expressions.at(second[0] / first[0], {}), expressions.at((second[1] - first[1]) / first[0], {})
     if step is None or offset is None or step[1] != 0 or offset[1] != 0:
         return "undecided", "families"
     if abs(abs(step[0]) - 1) > _WHOLE:
@@ -330,11 +317,11 @@ def _line(node: Node) -> tuple[Any, Any] | None:
     names = [name for name in expr.free_symbols if str(name) in WHOLE_NAMES]
     if len(names) != 1 or len(expr.free_symbols) != 1:
         return None
-    return affine(expr, names[0])
+    return expressions.affine(expr, names[0])
 
 
 def _residue(offset: Any, period: Any) -> Any:
-    number = at(offset / period, {})
+    number = expressions.at(offset / period, {})
     if number is None or number[1] != 0:
         return None
     part = number[0] - sympy.floor(number[0] + _WHOLE)
@@ -360,7 +347,7 @@ def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
         sorted(gold.free_symbols - known, key=str),
         sorted((name for name in answer.free_symbols - known if _ARBITRARY.fullmatch(str(name))), key=str),
     ]
-    variables = [name for name in known if str(name) in VARIABLES]
+    variables = [name for name in known if str(name) in expressions.VARIABLES]
     if len(constants[0]) != len(constants[1]) or not 0 < len(constants[0]) <= MAX_CONSTANTS or len(variables) != 1:
         return None
     if answer.free_symbols - known - set(constants[1]):
@@ -384,10 +371,10 @@ def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
 
 def _rank(columns: list[Any], variable: Any, constants: set[Any]) -> int | None:
     """Number of independent functions of a variable; None if unclear."""
-    fixed = next(iter(points(constants - {variable})), {})
+    fixed = next(iter(expressions.points(constants - {variable})), {})
     rows = []
-    for point in points({variable}):
-        values = [at(column, {**fixed, **point}) for column in columns]
+    for point in expressions.points({variable}):
+        values = [expressions.at(column, {**fixed, **point}) for column in columns]
         if all(value is not None and value[1] == 0 for value in values):
             rows.append([mpmath.mpf(str(value[0])) for value in values if value is not None])
     if len(rows) < 2 * len(columns):

@@ -272,8 +272,12 @@ def _said(miss: Miss, reason: str) -> Decision:
 
 
 def _missed(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    check = _CHECKS.get(kind.partition(":")[0])
-    return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, task_kind)
+    name = kind.partition(":")[0]
+    if _same(gold, answer):
+        return _FINE
+    if name in _DOUBTS:
+        return _DOUBT if _DOUBTS[name](gold, answer) else _FINE
+    return _CHECKS[name](gold, answer, kind, task_kind) if name in _CHECKS else _FINE
 
 
 _E_NOTATION = late(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
@@ -383,18 +387,10 @@ def _expanded(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     return _DOUBT if _unexpanded(answer) else _FINE
 
 
-def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if _unexpanded(gold) and _is_sum(answer) and not _unexpanded(answer) else _FINE
-
-
 def _lowest(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if _reducible(gold) or not _reducible(answer):
         return _FINE
     return _SURE if task_kind == "number" and _is_fraction(answer) else _DOUBT
-
-
-def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if _standing(answer) and not _standing(gold) else _FINE
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
@@ -404,10 +400,6 @@ def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     return _DOUBT if _standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
 
 
-def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if _root_below(answer) and not _root_below(gold) else _FINE
-
-
 def _scientific(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if _mantissa(gold) is None:
         return _FINE
@@ -415,31 +407,6 @@ def _scientific(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if before is None:
         return _SURE if task_kind == "number" and _unsigned(answer)[0] == "num" else _DOUBT
     return _FINE if before[1].partition(".")[0] in set("123456789") else _DOUBT
-
-
-def _as_fraction(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = _is_decimal(answer) or _unsigned(answer)[0] == "percent"
-    return _DOUBT if _is_fraction(gold) and other else _FINE
-
-
-def _as_decimal(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    quotient = any(part[0] in {"div", "root"} for part in _walk(answer))
-    return _DOUBT if _is_decimal(gold) and quotient else _FINE
-
-
-def _as_percent(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    share = _is_fraction(answer) or (_is_decimal(answer) and float(_unsigned(answer)[1]) < 1)
-    return _DOUBT if gold[0] == "percent" and share else _FINE
-
-
-def _as_mixed(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = _is_fraction(answer) or _is_decimal(answer)
-    return _DOUBT if _is_mixed_number(gold) and other else _FINE
-
-
-def _with_pi(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    pi = ["const", "pi"]
-    return _DOUBT if pi in _walk(gold) and _is_number(answer) else _FINE
 
 
 def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
@@ -458,21 +425,21 @@ def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
 
 
 _CHECKS: dict[str, Check] = {
-    "factor": _factored,
-    "expand": _expanded,
-    "lowest": _lowest,
-    "simplify": _worked_out,
-    "evaluate": _evaluated,
-    "find": _evaluated,
-    "solve": _evaluated,
-    "rationalise": _rationalised,
-    "scientific": _scientific,
-    "fraction": _as_fraction,
-    "decimal": _as_decimal,
-    "percent": _as_percent,
-    "mixed": _as_mixed,
-    "pi": _with_pi,
-    "exact": _exact,
-    "places": _rounded,
-    "square": _as_square,
+    "factor": _factored, "expand": _expanded, "lowest": _lowest, "scientific": _scientific, "exact": _exact,
+    "places": _rounded, **dict.fromkeys(("evaluate", "find", "solve"), _evaluated),
+}  # fmt: skip
+_DOUBTS: dict[str, Callable[[Node, Node], bool]] = {
+    "simplify": lambda gold, answer: _standing(answer) and not _standing(gold),
+    "rationalise": lambda gold, answer: _root_below(answer) and not _root_below(gold),
+    "square": lambda gold, answer: _unexpanded(gold) and _is_sum(answer) and not _unexpanded(answer),
+    "fraction": lambda gold, answer: _is_fraction(gold) and (_is_decimal(answer) or _unsigned(answer)[0] == "percent"),
+    "decimal": lambda gold, answer: _is_decimal(gold) and any(part[0] in {"div", "root"} for part in _walk(answer)),
+    "percent": lambda gold, answer: gold[0] == "percent" and (_is_fraction(answer) or _is_share(answer)),
+    "mixed": lambda gold, answer: _is_mixed_number(gold) and (_is_fraction(answer) or _is_decimal(answer)),
+    "pi": lambda gold, answer: ["const", "pi"] in _walk(gold) and _is_number(answer),
 }
+"""Forms that an answer may miss, but never surely."""
+
+
+def _is_share(node: Node) -> bool:
+    return _is_decimal(node) and float(_unsigned(node)[1]) < 1

@@ -79,8 +79,7 @@ _SPACED_GROUP = late(r"(?:\\[a-zA-Z]+|[_^}\]]) ?\{ [^{}]{0,200} \}")
 _CLOSED_GROUP = late(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
 
 
-def closed_up(text: str) -> str:
-    r"""Joins spaced digits ("\frac { 7 } { 1 5 }") if all braces are spaced."""
+def _closed_up(text: str) -> str:
     if "{ " not in text or not _SPACED_GROUP.search(text) or _CLOSED_GROUP.search(text):
         return text
     return _SET_APART.sub("", text)
@@ -89,7 +88,7 @@ def closed_up(text: str) -> str:
 @of_short
 def to_latex(text: str) -> str:
     r"""Unicode mathematics as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
-    text = closed_up(text)
+    text = _closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     if not text.isascii():
         text = text.translate(_SYMBOL_OF)

@@ -73,7 +73,7 @@ class SymbolicPool(ProcessPool):
         wall_seconds: float = WALL_SECONDS,
     ) -> None:
         super().__init__(
-            compare_trees, seconds, size=size, quiet=True, wall_seconds=wall_seconds, memory_bytes=memory_bytes
+            _compare_trees, seconds, size=size, quiet=True, wall_seconds=wall_seconds, memory_bytes=memory_bytes
         )
         self.killed = 0
         self._limits = f"{seconds:g} s of a processor and {memory_bytes >> 20} MiB"
@@ -116,8 +116,7 @@ _FIRST: Final = {
 """A comparison before any request: what sympy loads and fills at its first use counts as the start of a process."""
 
 
-def compare_trees(link: Link, seconds: float) -> None:
-    """Worker loop; `seconds` of processor time a request."""
+def _compare_trees(link: Link, seconds: float) -> None:
     _compared(dict(_FIRST))
     for line in requests(link):
         limit_time(seconds)

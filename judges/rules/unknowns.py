@@ -52,16 +52,14 @@ def is_unknown(expr: Expr) -> bool:
 
 
 def _text(part: Expr) -> str:
-    return str(sympy.sstr(expanded(part) if isinstance(part, sympy.Expr) else part))
+    return str(sympy.sstr(_expanded(part) if isinstance(part, sympy.Expr) else part))
 
 
-def expanded(expr: Expr) -> Expr:
-    """The expansion, if small."""
+def _expanded(expr: Expr) -> Expr:
     return sympy.expand(expr) if expr.count_ops() <= MAX_EXPANDED else expr
 
 
-def dot(left: Expr, right: Expr) -> Expr:
-    """The dot product."""
+def _dot(left: Expr, right: Expr) -> Expr:
     terms = _linear(left), _linear(right)
     if terms[0] is None or terms[1] is None:
         first, second = sorted((_text(left), _text(right)))
@@ -73,13 +71,12 @@ def dot(left: Expr, right: Expr) -> Expr:
 
 def _product(first_vector: Expr, two: Expr) -> Expr:
     if first_vector == two:
-        return length(first_vector) ** 2
+        return _length(first_vector) ** 2
     first, second = sorted((str(first_vector), str(two)))
     return sympy.Symbol(f"{first} . {second}")
 
 
-def length(vector: Expr) -> Expr:
-    """The length of a one-letter vector; 1 under a hat."""
+def _length(vector: Expr) -> Expr:
     return sympy.Symbol(f"|{vector}|", nonnegative=True)
 
 
@@ -90,19 +87,18 @@ def norm(vector: Expr) -> Expr:
         return opaque("abs", [vector])
     if len(terms) == 1:
         ((letter, factor),) = terms.items()
-        return sympy.Abs(factor) * length(letter)
-    return sympy.sqrt(dot(vector, vector))
+        return sympy.Abs(factor) * _length(letter)
+    return sympy.sqrt(_dot(vector, vector))
 
 
 def power(base: Expr, exponent: Expr) -> Expr:
     """A power with a small whole exponent; a vector's square is its length's."""
     names = [str(name) for name in base.free_symbols if not name.is_commutative]
     arrows = all(name.startswith(("vec(", "bold(")) and not name.endswith(TURNED) for name in names)
-    return dot(base, base) if exponent == 2 and arrows else sympy.Pow(base, exponent)
+    return _dot(base, base) if exponent == 2 and arrows else sympy.Pow(base, exponent)
 
 
-def cross(left: Expr, right: Expr) -> Expr:
-    """The cross product."""
+def _cross(left: Expr, right: Expr) -> Expr:
     terms = _linear(left), _linear(right)
     if terms[0] is None or terms[1] is None:
         texts = _text(left), _text(right)
@@ -135,13 +131,13 @@ def components_of(vector: Expr, count: int) -> list[Expr] | None:
         return None
     letters = [names.get(name, sympy.Dummy()) for name in basis[:count]]
     parts = [sympy.diff(vector, letter) for letter in letters]
-    rest = expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
+    rest = _expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
     return parts if rest == 0 and not any(part.has(*letters) for part in parts) else None
 
 
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     factors: dict[Expr, Expr] = {}
-    for term in sympy.Add.make_args(expanded(expr)):
+    for term in sympy.Add.make_args(_expanded(expr)):
         scalar, vectors = term.args_cnc()
         if len(vectors) != 1 or not vectors[0].is_Symbol:
             return None
@@ -149,7 +145,7 @@ def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     return factors
 
 
-_IDENTITIES: dict[str, Callable[[Expr, Expr], Expr]] = {"dot": dot, "cross": cross}
+_IDENTITIES: dict[str, Callable[[Expr, Expr], Expr]] = {"dot": _dot, "cross": _cross}
 
 
 def commuting(expr: Expr) -> Expr:
@@ -157,7 +153,7 @@ def commuting(expr: Expr) -> Expr:
     if expr.is_commutative or isinstance(expr, sympy.MatrixBase):
         return expr
     names = [name for name in expr.free_symbols if not name.is_commutative]
-    terms = sympy.Add.make_args(expanded(expr)) if len(names) > 1 else []
+    terms = sympy.Add.make_args(_expanded(expr)) if len(names) > 1 else []
     if any(sum(not name.is_commutative for name in term.free_symbols) > 1 for term in terms):
         return expr
     return expr.xreplace({name: sympy.Symbol(str(name)) for name in names})
@@ -165,7 +161,7 @@ def commuting(expr: Expr) -> Expr:
 
 def same_in_order(left: Expr, right: Expr) -> bool:
     """Checks equality of non-commuting expressions."""
-    return bool(expanded(left - right) == 0)
+    return bool(_expanded(left - right) == 0)
 
 
 _MINUS_ONE: tuple[Node, ...] = (["neg", ["num", "1"]], ["num", "-1"])

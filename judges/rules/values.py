@@ -31,12 +31,9 @@ _CONSTANTS: dict[Any, Callable[[], Any]] = {
     sympy.E: lambda: mpmath.e + 0,
     sympy.I: lambda: mpmath.mpc(0, 1),
 }
+_ALIKE = "sin cos tan cot sec csc sinh cosh tanh coth asin acos atan asinh acosh atanh log factorial".split()
 _FUNCTIONS: dict[Any, Callable[[Any], Any]] = {
-    sympy.sin: mpmath.sin, sympy.cos: mpmath.cos, sympy.tan: mpmath.tan, sympy.cot: mpmath.cot,
-    sympy.sec: mpmath.sec, sympy.csc: mpmath.csc, sympy.sinh: mpmath.sinh, sympy.cosh: mpmath.cosh,
-    sympy.tanh: mpmath.tanh, sympy.coth: mpmath.coth, sympy.asin: mpmath.asin, sympy.acos: mpmath.acos,
-    sympy.atan: mpmath.atan, sympy.asinh: mpmath.asinh, sympy.acosh: mpmath.acosh, sympy.atanh: mpmath.atanh,
-    sympy.log: mpmath.log, sympy.Abs: abs, sympy.factorial: mpmath.factorial,
+    **{getattr(sympy, name): getattr(mpmath, name) for name in _ALIKE}, sympy.Abs: abs,
     sympy.floor: lambda value: mpmath.floor(_between(value)), sympy.ceiling: lambda value: mpmath.ceil(_between(value)),
 }  # fmt: skip
 _GROWING = {sympy.exp, sympy.sinh, sympy.cosh, sympy.factorial, sympy.sin, sympy.cos, sympy.tan}
@@ -204,12 +201,9 @@ def _written(node: Node) -> tuple[Fraction | None, int]:
 # --- building -----------------------------------------------------------------------------------------------------
 
 _BY_NAME = {
-    "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
-    "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
-    "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
-    "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "arccot": sympy.acot,
-    "arsinh": sympy.asinh, "arcosh": sympy.acosh, "artanh": sympy.atanh,
-    "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,
+    **{name: getattr(sympy, name) for name in "sin cos tan cot sec csc sinh cosh tanh coth sech csch exp log".split()},
+    **{f"arc{name}": getattr(sympy, f"a{name}") for name in "sin cos tan cot sec csc".split()},
+    **{f"ar{name}": getattr(sympy, f"a{name}") for name in "sinh cosh tanh".split()}, "ln": sympy.log,
 }  # fmt: skip
 _NAMED_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
 

@@ -20,8 +20,7 @@ from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 
 
-def ends_otherwise(behind: str, value: str) -> bool:
-    """Checks whether the last line is another value, alone or behind "so"."""
+def _ends_otherwise(behind: str, value: str) -> bool:
     last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
     if last is None:
         return False
@@ -115,7 +114,7 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
             said_wrong = said_wrong or remarks.counterfactual(ending, match.start())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [remarks.quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
-            if ends_otherwise(ending[end:], value):
+            if _ends_otherwise(ending[end:], value):
                 return [remarks.quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
             return [value], "phrase"
     return NOTHING
@@ -446,21 +445,12 @@ _ANY_NUMBER = late(
 )
 _JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
 """Signs by which a number is a piece of a larger value, or a bound of one."""
-_NAMED_BEHIND = late(r"\banswer\b|答案|정답", re.IGNORECASE)
-"""The number stands before "is the answer", as a piece of what is named there."""
-_LEAD = late(
-    r"(?:so|thus|hence|therefore|in total|altogether|in conclusion|finally|and so|this means that|which means)[,:]?\s",
-    re.IGNORECASE,
-)
 _CONCLUDED = late(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
-_SUBJECT = late(
-    r"(?:he|she|it|they|there|this|that|these|those|the|his|her|its|their|each|all|a|an|[A-Z][a-z]{2,15}(?:'s)?"
-    r"|[-\u2212]?[$€£]?\d)(?=[\s\d,.]|$)"
-)
-_VERB = late(
+_SAYS = late(
     r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
     r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
-    r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b",
+    r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b"
+    r"|\A(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?(?!\D*[,，;；:：])",
     re.IGNORECASE,
 )
 _OTHER = late(
@@ -474,42 +464,27 @@ _OTHER = late(
     r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
     r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
     r"|보다|약|이상|이하|미만|초과|아니|않|없|또는|그리고|만약|라면|배|절반|두|세|네|다섯|단계|경우|각각"
-    r"|첫|것 같|아마|\bvs\b",
+    r"|첫|것 같|아마|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
-_SO_CJK = late(r"(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?\s?")
 _CJK = late(f"[{HAN}{HANGUL}]")
 _UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
 _UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
-_CHANGES = late(r"\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)")
 _NOUN = late(
     r"\s(?!(?:is|are|was|were|remains?|left"
     r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
 )
-_YEAR = late(r"(?:19|20)\d\d")
-_IN = late(r"\b(?:in|since|by|until|of)\s\Z", re.IGNORECASE)
 
 
 def sentence_value(text: str) -> str | None:
     """The only number of the last sentence, with its unit or noun."""
     sentence = _last_sentence(text)
-    if sentence is None or len(sentence) > _CHARS or "\\" in sentence.replace("\\%", "") or sentence.count("$") > 1:
+    if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
         return None
-    numbers = _whole_numbers(sentence)
-    if len(numbers) != 1 or _is_joined(sentence, numbers[0]):
-        return None
-    before, behind = sentence[: numbers[0].start()], sentence[numbers[0].end() :]
-    if _NAMED_BEHIND.search(behind):
-        return None
-    if _OTHER.search(before) or _OTHER.search(behind) or _CHANGES.match(behind):
-        return None
-    if _YEAR.fullmatch(numbers[0]["value"]) and _IN.search(before):
-        return None
-    if not (_says_cjk(before) if _CJK.search(sentence) else _says_en(sentence, before)):
-        return None
-    return numbers[0]["value"] + _noun_behind(behind)
+    return _numbers(_without_work(sentence), "", 1)
 
 
 def _whole_numbers(sentence: str) -> list[re.Match[str]]:
@@ -536,25 +511,6 @@ def _last_sentence(text: str) -> str | None:
     sentence = ending[starts[-1] if starts else 0 :].strip().rstrip(".。!！")
     concluded = list(_CONCLUDED.finditer(sentence))
     return sentence[concluded[-1].end() :] if concluded else sentence
-
-
-def _noun_behind(behind: str) -> str:
-    noun = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
-    return noun[0] if noun else ""
-
-
-def _says_cjk(before: str) -> bool:
-    lead = _SO_CJK.match(before)
-    return lead is not None and not re.search(r"[,，;；:：]|[a-z]{2}", before[lead.end() :])
-
-
-def _says_en(sentence: str, before: str) -> bool:
-    clause = before.rpartition(",")[2].strip() if "," in before else before
-    subject = sentence[len(before) - len(clause) :].strip() if clause else sentence
-    lead = _LEAD.match(subject)
-    subject = subject[lead.end() :] if lead else subject
-    lowered = subject[:1].lower() + subject[1:]
-    return (_SUBJECT.match(subject) or _SUBJECT.match(lowered)) is not None and _VERB.search(subject) is not None
 
 
 # --- with the question at hand --------------------------------------------------------------------------------------
