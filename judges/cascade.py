@@ -21,7 +21,6 @@ from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
-from livek12.judges.rules import second_reader
 from livek12.judges.rules.pool import time_budget_exhausted
 from livek12.judges.rules.restated import Compare, complement, glossed, restated, weigh, weigh_key
 
@@ -196,5 +195,5 @@ def _disk_key(comparison: AnswerComparison) -> str:
 
 @cache
 def rules_digest() -> str:
-    """Hash of the rules, sympy's version, and the second reader."""
-    return f"{code_version(DECIDING)} {metadata.version('sympy')} {second_reader.version()}".rstrip()
+    """Hash of the rules, and sympy's version."""
+    return f"{code_version(DECIDING)} {metadata.version('sympy')}"

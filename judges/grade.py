@@ -37,7 +37,6 @@ from livek12.judges.parts import (
     blank_values,
     parts_of,
 )
-from livek12.judges.rules import second_reader
 from livek12.judges.rules.demands import (
     Demand,
     asked_unit,
@@ -71,8 +70,7 @@ def _settings(config: GradingConfig) -> str:
 
 def judge_version(config: GradingConfig) -> str:
     """Equal strings mark equally."""
-    reader = second_reader.version().replace(" ", "-")
-    return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}" + (f"+{reader}" if reader else "")
+    return f"{RULES}-{code_version(DECIDING)}+{_settings(config)}"
 
 
 def grade(question: Question, key: Key, answers: Sequence[str], *, config: GradingConfig, cascade: Cascade) -> Verdict:

@@ -19,66 +19,22 @@ import sympy
 
 from livek12.core.patterns import late
 from livek12.judges.base import Outcome
-from livek12.judges.rules.equations import (
-    as_equation,
-    compare_congruences,
-    compare_equations,
-    compare_inequalities,
-    equation_and_value,
-    proportion,
-)
-from livek12.judges.rules.expressions import (
-    INTEGRATION,
-    ONLY_ITSELF,
-    VARIABLES,
-    agree,
-    at,
-    equal,
-    is_formula,
-    real_together,
-)
+from livek12.judges.rules import equations, expressions, trees
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
-from livek12.judges.rules.solutions import is_periodic, same_families, same_solutions, shifted
-from livek12.judges.rules.trees import (
-    DOTS,
-    EMPTY,
-    HOLDERS,
-    NOT_SCALAR,
-    Node,
-    alike_but_for_index,
-    as_count,
-    as_quotient,
-    bound_variable,
-    expand,
-    grouped,
-    has_sign,
-    holds_opaque,
-    holds_symbol,
-    is_directed,
-    is_set,
-    named_entries,
-    named_sets,
-    numbered,
-    rename,
-    rows_of,
-    symbols,
-    unnamed,
-)
+from livek12.judges.rules.trees import Node
 from livek12.judges.rules.unknowns import components_of
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
 Said = tuple[Outcome, str]
 
 
-def is_complete(node: Node) -> bool:
-    """Checks whether a list is all solutions: alternatives, or values of one name."""
+def _is_complete(node: Node) -> bool:
     names = {entry[1] for entry in node[2] if entry[0] == "named"}
     return node[1] == "or" or (len(names) == 1 and all(entry[0] == "named" for entry in node[2]))
 
 
-def based(gold: Node, answer: Node) -> Said:
-    """Numbers in a base; the answer may omit the base, not the digits."""
+def _based(gold: Node, answer: Node) -> Said:
     if answer[0] == "num" and gold[0] == "based" and gold[2] != "10" and gold[1] == answer[1]:
         return "accept", "the same digits, the base left out"
     if gold[0] != answer[0]:
@@ -89,32 +45,24 @@ def based(gold: Node, answer: Node) -> Said:
     return ("undecided", "another base") if values[0] == values[1] else ("reject", "another number")
 
 
-def one_is_huge(gold: Node, answer: Node) -> Said:
-    """A number too big to hold and one that is not."""
+def _one_is_huge(gold: Node, answer: Node) -> Said:
     sizes = []
     for node in (gold, answer):
         try:
-            value = value_of(as_quotient(node)).expr
+            value = value_of(trees.as_quotient(node)).expr
             sizes.append("small" if value.is_Rational else "")
         except TooBig:
-            sizes.append("huge" if is_tower(node) else "")
+            sizes.append("huge" if _is_tower(node) else "")
     return ("reject", "another size") if sorted(sizes) == ["huge", "small"] else ("undecided", "a power too big")
 
 
-def is_tower(node: Node) -> bool:
-    """Checks for powers of whole numbers only."""
-    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(is_tower, node[1:])))
+def _is_tower(node: Node) -> bool:
+    return (node[0] == "num" and "." not in node[1]) or (node[0] == "pow" and all(map(_is_tower, node[1:])))
 
 
-def holds_interval(node: Any) -> bool:
-    """Checks for an interval anywhere in a tree."""
-    return isinstance(node, list) and (node[:1] == ["interval"] or any(map(holds_interval, node)))
-
-
-def agree_all(relation: Node) -> bool:
-    """Checks whether an equation is an identity (1/2 = 0.5)."""
+def _agree_all(relation: Node) -> bool:
     values = [value_of(side) for side in relation[2]]
-    return all(equal(values[0], value)[0] == "accept" for value in values[1:])
+    return all(expressions.equal(values[0], value)[0] == "accept" for value in values[1:])
 
 
 def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
@@ -123,8 +71,7 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     return flat[0], flat[1]
 
 
-def is_vector(node: Node) -> bool:
-    """Checks for one row or one column."""
+def _is_vector(node: Node) -> bool:
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
 
@@ -132,21 +79,19 @@ _GREATER = late(r"max|larg|great|最大|较大|최대|최댓", re.IGNORECASE)
 _LESS = late(r"min|small|least|最小|较小|최소|최솟", re.IGNORECASE)
 
 
-def named_by_size(nodes: list[Node]) -> bool | None:
-    """Checks whether "greater" and "lesser" fit the values; None without such names."""
+def _named_by_size(nodes: list[Node]) -> bool | None:
     sizes: dict[str, Any] = {}
     for node in nodes:
         kinds = (("greater", _GREATER), ("less", _LESS)) if node[0] == "named" else ()
         for kind in (kind for kind, pattern in kinds if pattern.search(node[1])):
-            value = at(value_of(node[3]).expr, {})
+            value = expressions.at(value_of(node[3]).expr, {})
             if value is not None and value[1] == 0:
                 sizes[kind] = value[0]
     return bool(sizes["greater"] > sizes["less"]) if len(nodes) == len(sizes) == 2 else None
 
 
-def may_be_interval(pair: Node) -> bool:
-    """Checks whether the second entry is not below the first."""
-    ends = [at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
+def _may_be_interval(pair: Node) -> bool:
+    ends = [expressions.at(value_of(end).expr, {}) for end in pair[1]] if len(pair[1]) == 2 else []
     numbers = [end[0] for end in ends if end is not None and end[1] == 0]
     return len(ends) == 2 and not (len(numbers) == 2 and bool(numbers[0] >= numbers[1]))
 
@@ -160,8 +105,8 @@ _NUMBERS = frozenset({"num", "div", "root", "percent"})
 
 
 def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
-    values = [unnamed(node) for node in (gold, answer)]
-    return any(value[0] not in _CONTAINERS and holds_opaque(value) for value in values)
+    values = [trees.unnamed(node) for node in (gold, answer)]
+    return any(value[0] not in _CONTAINERS and trees.holds_opaque(value) for value in values)
 
 
 class Comparer:
@@ -190,7 +135,11 @@ class Comparer:
         """The outcome and its reason."""
         try:
             result = self._compare(gold, answer)
-            return ("undecided", ONLY_ITSELF) if result[0] == "reject" and _on_unknown_grounds(gold, answer) else result
+            return (
+                ("undecided", expressions.ONLY_ITSELF)
+                if result[0] == "reject" and _on_unknown_grounds(gold, answer)
+                else result
+            )
         except Unsupported as reason:
             return "undecided", str(reason)
 
@@ -200,27 +149,27 @@ class Comparer:
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"
-        named = named_sets(gold), named_sets(answer)
+        named = trees.named_sets(gold), trees.named_sets(answer)
         if kinds & {"union", "without"} and named[0] is not None and named[1] is not None:
             return ("accept", "the same sets") if named[0] == named[1] else ("undecided", "other sets")
         if "named" in kinds and not {"named", "tuple"} >= kinds:
-            if as_count(gold) != gold:
+            if trees.as_count(gold) != gold:
                 return "undecided", "a point or a number of choices"
-            answer = as_count(answer)
+            answer = trees.as_count(answer)
             kinds = {gold[0], answer[0]}
         if gold == _REALS and answer == ["sym", "R"]:
             return "accept", "the real numbers"
-        if "named" in kinds and "rel" in kinds and (has_sign(gold) or has_sign(answer)):
-            both = [[as_equation(one) for one in expand(node)] for node in (gold, answer)]
+        if "named" in kinds and "rel" in kinds and (trees.has_sign(gold) or trees.has_sign(answer)):
+            both = [[equations.as_equation(one) for one in trees.expand(node)] for node in (gold, answer)]
             return self.lists(both[0], both[1], complete=True)
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
-        if EMPTY in (gold, answer):
-            return self._empty(answer if gold == EMPTY else gold)
+        if trees.EMPTY in (gold, answer):
+            return self._empty(answer if gold == trees.EMPTY else gold)
         if "unit" in kinds:
             return self._units(gold, answer)
-        golds_named, answers_named = named_entries(gold), named_entries(answer)
+        golds_named, answers_named = trees.named_entries(gold), trees.named_entries(answer)
         if (golds_named or answers_named) and {"list"} & kinds:
             listed = [
                 ["list", "and", named] if named else node
@@ -242,9 +191,9 @@ class Comparer:
         if regions[0] is not None and regions[1] is not None:
             result = self._regions(regions[0], regions[1])
             return self._relations(gold, answer) if result[0] == "undecided" and kinds == {"rel"} else result
-        golds, answers = (grouped(expand(node)) for node in (gold, answer))
-        if len(golds) > 1 or len(answers) > 1 or kinds & HOLDERS:
-            return self.lists(golds, answers, all(is_complete(node) for node in (gold, answer) if node[0] == "list"))
+        golds, answers = (trees.grouped(trees.expand(node)) for node in (gold, answer))
+        if len(golds) > 1 or len(answers) > 1 or kinds & trees.HOLDERS:
+            return self.lists(golds, answers, all(_is_complete(node) for node in (gold, answer) if node[0] == "list"))
         return self._single(gold, answer)
 
     def _finite(self, node: Node) -> Node:
@@ -258,7 +207,7 @@ class Comparer:
             if outcomes != {"reject"} and "accept" not in outcomes:
                 raise Unsupported("a difference of sets")
             kept += [] if "accept" in outcomes else [entry]
-        return ["set", kept] if kept else EMPTY
+        return ["set", kept] if kept else trees.EMPTY
 
     @staticmethod
     def _empty(other: Node) -> Said:
@@ -271,38 +220,38 @@ class Comparer:
         if kinds == {"rel"}:
             return self._relations(gold, answer)
         if gold[0] == "matrix" or kinds == {"matrix", "tuple"}:
-            gold, answer = (rows_of(node) for node in (gold, answer))
+            gold, answer = (trees.rows_of(node) for node in (gold, answer))
             kinds = {gold[0], answer[0]}
         if kinds <= {"tuple", "matrix"}:
             if kinds == {"matrix"} and [len(row) for row in gold[1]] != [len(row) for row in answer[1]]:
                 return "reject", "another shape"
-            if kinds == {"matrix", "tuple"} and not all(is_vector(node) for node in (gold, answer)):
+            if kinds == {"matrix", "tuple"} and not all(_is_vector(node) for node in (gold, answer)):
                 return "reject", "a matrix beside a row of numbers"
             return self.in_order(*entries(gold, answer))
         if kinds == {"congruent"}:
-            return compare_congruences(gold, answer)
+            return equations.compare_congruences(gold, answer)
         if kinds == {"cases"}:
             return self._pieces(gold[1], answer[1])
         if "based" in kinds:
-            return based(gold, answer)
+            return _based(gold, answer)
         if kinds == {"ratio"}:
             return self.ratios(gold[1], answer[1])
         if gold[0] == "rel":
-            return equation_and_value(gold, answer)
-        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and agree_all(answer):
+            return equations.equation_and_value(gold, answer)
+        if answer[0] == "rel" and answer[1] == ["="] * len(answer[1]) and _agree_all(answer):
             return self._compare(gold, answer[2][-1])
         if "tuple" in kinds and (components := self._components(gold, answer)):
             return components
-        if kinds & _REGIONS and (kinds & _NUMBERS or holds_interval(gold) != holds_interval(answer)):
+        if kinds & _REGIONS and (kinds & _NUMBERS or trees.holds(gold, "interval") != trees.holds(answer, "interval")):
             return "reject", "only one of them is a number"
         if kinds & {"rel", "tuple", "interval", "union", "builder"}:
             return "undecided", "another kind of answer"
-        if holds_interval(answer) and not holds_interval(gold):
+        if trees.holds(answer, "interval") and not trees.holds(gold, "interval"):
             return "reject", "only one of them is a number"
         try:
-            values = value_of(as_quotient(gold)), value_of(as_quotient(answer))
+            values = value_of(trees.as_quotient(gold)), value_of(trees.as_quotient(answer))
         except TooBig:
-            return one_is_huge(gold, answer)
+            return _one_is_huge(gold, answer)
         result = self._scalars(*values)
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
@@ -310,7 +259,7 @@ class Comparer:
 
     def _components(self, gold: Node, answer: Node) -> Said | None:
         pair, total = (gold[1], answer) if gold[0] == "tuple" else (answer[1], gold)
-        if total[0] in NOT_SCALAR or (parts := components_of(value_of(total).expr, len(pair))) is None:
+        if total[0] in trees.NOT_SCALAR or (parts := components_of(value_of(total).expr, len(pair))) is None:
             return None
         results = [self._scalars(value_of(entry), Value(part, part)) for entry, part in zip(pair, parts, strict=True)]
         return min(results, key=lambda result: ("reject", "undecided", "accept").index(result[0]))
@@ -322,23 +271,23 @@ class Comparer:
         if gold.is_matrix or answer.is_matrix:
             return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
         if not (gold.expr.is_commutative and answer.expr.is_commutative):
-            return equal(gold, answer, self.bound)
+            return expressions.equal(gold, answer, self.bound)
         only = [gold.expr.free_symbols - answer.expr.free_symbols, answer.expr.free_symbols - gold.expr.free_symbols]
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
-        result = same_solutions(gold.expr, answer.expr)
+        result = equations.same_solutions(gold.expr, answer.expr)
         if result is not None and self.solutions:
             return result
         if self.integrated(gold, answer):
             return "accept", "equal but for the constant"
-        outcome, reason = equal(gold, answer, self.bound)
+        outcome, reason = expressions.equal(gold, answer, self.bound)
         parameter = next((name for name in gold.expr.free_symbols if str(name) in WHOLE_NAMES), None)
-        family = self.family or (parameter is not None and is_periodic(gold.expr, parameter))
+        family = self.family or (parameter is not None and equations.is_periodic(gold.expr, parameter))
         if outcome == "accept" and renamed and not family:
             return "undecided", "other symbols"
         if outcome == "reject" and parameter is not None and family:
-            outcome, reason = shifted(gold.expr, answer.expr, parameter)
+            outcome, reason = equations.shifted(gold.expr, answer.expr, parameter)
             if outcome == "accept" and not (self.family and shifts):
                 return "undecided", "a shifted family"
         alike = gold.expr.free_symbols == answer.expr.free_symbols
@@ -351,22 +300,22 @@ class Comparer:
         """Checks for F + C with any constants C."""
         plain, names = [], set()
         for value in (gold, answer):
-            constants = [name for name in value.expr.free_symbols if str(name) in INTEGRATION]
+            constants = [name for name in value.expr.free_symbols if str(name) in expressions.INTEGRATION]
             slope = sympy.diff(value.expr, constants[0]) if len(constants) == 1 else sympy.Integer(0)
             if slope != 1 and (slope != -1 or str(constants[0])[0] != "C"):
                 return False
             plain.append(value.expr.xreplace({constants[0]: sympy.Integer(0)}))
             names.add(str(constants[0]))
         variables = {str(name) for name in plain[0].free_symbols}
-        if plain[0].free_symbols != plain[1].free_symbols or not variables & VARIABLES:
+        if plain[0].free_symbols != plain[1].free_symbols or not variables & expressions.VARIABLES:
             return False
         if not any(name.startswith("C") for name in names) or any(name[0].isupper() for name in variables):
             return False
         real = {name: sympy.Symbol(str(name), real=True) for name in plain[0].free_symbols}
         plain = [side.xreplace(real) for side in plain]
         slopes = [[sympy.diff(side, name) for name in sorted(plain[0].free_symbols, key=str)] for side in plain]
-        same = all(agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
-        return same and real_together(plain[0], plain[1])
+        same = all(expressions.agree(mine, theirs)[0] == "accept" for mine, theirs in zip(*slopes, strict=True))
+        return same and expressions.real_together(plain[0], plain[1])
 
     def _units(self, gold: Node, answer: Node) -> Said:
         units = [node[2] if node[0] == "unit" else "" for node in (gold, answer)]
@@ -376,7 +325,7 @@ class Comparer:
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
             doubt = doubt or "the key has a unit, the answer none"
         chained = any(value[0] == "named" and len(value) > 4 for value in values)
-        if doubt and units[0] and not chained and self._is_unevaluated(*map(unnamed, values)):
+        if doubt and units[0] and not chained and self._is_unevaluated(*map(trees.unnamed, values)):
             return "reject", "a formula for a quantity"
         if doubt:
             return "undecided", doubt
@@ -387,10 +336,12 @@ class Comparer:
 
     @staticmethod
     def _is_unevaluated(gold: Node, answer: Node) -> bool:
-        if gold[0] in NOT_SCALAR or answer[0] in NOT_SCALAR or holds_symbol(gold) or not holds_symbol(answer):
+        if {gold[0], answer[0]} & trees.NOT_SCALAR or trees.holds_symbol(gold) or not trees.holds_symbol(answer):
             return False
         sides = value_of(gold), value_of(answer)
-        return is_formula(sides[1].expr) and agree(*(side.expr for side in sides))[0] == "reject"
+        return (
+            expressions.is_formula(sides[1].expr) and expressions.agree(*(side.expr for side in sides))[0] == "reject"
+        )
 
     def _named(self, gold: Node, answer: Node) -> Said:
         """Drops a name on one side; f(x) and f(z) are one function."""
@@ -398,8 +349,8 @@ class Comparer:
             other = answer if gold[0] == "named" else gold
             if other[0] == "rel":
                 return self._named_and_equation(gold, answer)
-            return self._compare(unnamed(gold), unnamed(answer))
-        bound = bound_variable(gold[1]), bound_variable(answer[1])
+            return self._compare(trees.unnamed(gold), trees.unnamed(answer))
+        bound = trees.bound_variable(gold[1]), trees.bound_variable(answer[1])
         if bound[0]:
             self.bound = frozenset({bound[0][1]})
         if gold[1] == answer[1]:
@@ -416,11 +367,11 @@ class Comparer:
             if result[0] == "accept" and str(argument) in map(str, value_of(gold[3]).expr.free_symbols):
                 return result
         if bound[0] and bound[1] and bound[0][0] == bound[1][0]:
-            if holds_symbol(answer[3], bound[0][1]) or holds_symbol(gold[3], bound[1][1]):
+            if trees.holds_symbol(answer[3], bound[0][1]) or trees.holds_symbol(gold[3], bound[1][1]):
                 return "undecided", "a function of another variable"
-            return self._compare(gold[3], rename(answer[3], bound[1][1], bound[0][1]))
+            return self._compare(gold[3], trees.substituted(answer[3], {bound[1][1]: ["sym", bound[0][1]]}))
         if gold[2] and answer[2]:
-            result = compare_equations(as_equation(gold), as_equation(answer))
+            result = equations.compare_equations(equations.as_equation(gold), equations.as_equation(answer))
             both = gold[2][0] == answer[2][0] == "sym" and value_of(gold[3]).expr.free_symbols
             if result[0] == "accept" or (result[0] == "reject" and both):
                 return result
@@ -430,31 +381,31 @@ class Comparer:
         """E and E_1 with one formula are equal; names with values that are no multiples differ."""
         doubt: Said = ("undecided", "another name")
         names, values = [gold[1], answer[1]], [gold[3], answer[3]]
-        sides = [symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
-        related = sides[0] & sides[1] or (sides[0] | sides[1]) & symbols(values)
-        if not gold[2] or not answer[2] or related or any(holds_symbol(values, name) for name in names):
+        sides = [trees.symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
+        related = sides[0] & sides[1] or (sides[0] | sides[1]) & trees.symbols(values)
+        if not gold[2] or not answer[2] or related or any(trees.holds_symbol(values, name) for name in names):
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
         if outcome == "undecided" or (outcome == "reject" and max(len(gold), len(answer)) > 4):
             return doubt
         exprs = [value_of(value).expr for value in values]
         if outcome == "accept":
-            return (outcome, reason) if exprs[0].free_symbols and alike_but_for_index(*names) else doubt
-        directed = [is_directed(value) for value in values]
-        if directed[0] != directed[1] or (exprs[0].free_symbols and proportion(*exprs) is not None):
+            return (outcome, reason) if exprs[0].free_symbols and trees.alike_but_for_index(*names) else doubt
+        directed = [trees.is_directed(value) for value in values]
+        if directed[0] != directed[1] or (exprs[0].free_symbols and equations.proportion(*exprs) is not None):
             return doubt
         return "reject", "another name, and another value"
 
     def _apart(self, gold: Node, answer: Node) -> bool:
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]
-        if len(earlier[0]) != len(earlier[1]) or not holds_symbol(gold[3]):
+        if len(earlier[0]) != len(earlier[1]) or not trees.holds_symbol(gold[3]):
             return False
         return any(self.compare(*pair)[0] == "reject" for pair in zip(*earlier, strict=True))
 
     @staticmethod
     def _named_and_equation(gold: Node, answer: Node) -> Said:
         """X = 3 and 2x = 6 differ in form; y = 2x and 2x - y = 0 are equal."""
-        result = compare_equations(as_equation(gold), as_equation(answer))
+        result = equations.compare_equations(equations.as_equation(gold), equations.as_equation(answer))
         constant = gold[0] == "named" and not value_of(gold[3]).expr.free_symbols
         if result[0] == "accept" and constant:
             return "undecided", "an equation that is still to be solved"
@@ -464,10 +415,10 @@ class Comparer:
 
     def _relations(self, gold: Node, answer: Node) -> Said:
         if gold[1] == ["="] and answer[1] == ["="]:
-            return compare_equations(gold, answer)
+            return equations.compare_equations(gold, answer)
         if "=" in gold[1] or "=" in answer[1]:
             return "undecided", "relations"
-        return compare_inequalities(gold, answer)
+        return equations.compare_inequalities(gold, answer)
 
     def _regions(self, gold: Region, answer: Region) -> Said:
         if gold.variable and answer.variable and gold.variable != answer.variable:
@@ -533,17 +484,19 @@ class Comparer:
         """Two lists of values; `complete`: each is all solutions."""
         if max(len(golds), len(answers)) > MAX_VALUES:
             return "undecided", "too many values"
-        if DOTS in [*golds, *answers]:
+        if trees.DOTS in [*golds, *answers]:
             same = len(golds) == len(answers) and all(
-                (entry == DOTS) == (two == DOTS) for entry, two in zip(golds, answers, strict=True)
+                (entry == trees.DOTS) == (two == trees.DOTS) for entry, two in zip(golds, answers, strict=True)
             )
             return (
-                self.in_order(*([node for node in nodes if node != DOTS] for nodes in (golds, answers)))
+                self.in_order(*([node for node in nodes if node != trees.DOTS] for nodes in (golds, answers)))
                 if same
                 else ("undecided", "an ellipsis")
             )
         if self.family and (
-            result := same_families([unnamed(node) for node in golds], [unnamed(node) for node in answers])
+            result := equations.same_families(
+                [trees.unnamed(node) for node in golds], [trees.unnamed(node) for node in answers]
+            )
         ):
             return result
         names = [[node[1] for node in nodes if node[0] == "named"] for nodes in (golds, answers)]
@@ -551,16 +504,16 @@ class Comparer:
         if distinct and sorted(names[0]) == sorted(names[1]):
             by_name = {node[1]: node for node in answers}
             result = self.in_order(golds, [by_name[name] for name in names[0]])
-            if result[0] == "reject" and numbered(names[0]) and self._other_numbers(golds, answers):
+            if result[0] == "reject" and trees.numbered(names[0]) and self._other_numbers(golds, answers):
                 return "undecided", "the right values, numbered otherwise"
             return result
         letters = [{name.partition("_")[0] for name in mine} for mine in names]
         if letters[0] == letters[1] and len(letters[0]) == 1 and len(names[0] + names[1]) == len(golds + answers):
-            golds, answers, names = [unnamed(node) for node in golds], [unnamed(node) for node in answers], [[], []]
-            complete = True
+            golds, answers = ([trees.unnamed(node) for node in nodes] for nodes in (golds, answers))
+            names, complete = [[], []], True
         outcome, reason = self.as_sets(golds, answers, complete)
         one_named = any(len(set(mine)) == len(nodes) > 1 for mine, nodes in zip(names, (golds, answers), strict=True))
-        by_size = {named_by_size(nodes) for nodes in (golds, answers)}
+        by_size = {_named_by_size(nodes) for nodes in (golds, answers)}
         ordered = outcome == "accept" and self.in_order(golds, answers)[0] == "accept"
         misnamed = one_named and not all(names) and not ordered and True not in by_size
         if outcome == "accept" and (False in by_size or misnamed):
@@ -570,11 +523,12 @@ class Comparer:
         return outcome, reason
 
     def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
-        return self.as_sets([unnamed(node) for node in golds], [unnamed(node) for node in answers])[0] != "reject"
+        plain = [[trees.unnamed(node) for node in nodes] for nodes in (golds, answers)]
+        return self.as_sets(plain[0], plain[1])[0] != "reject"
 
     def _pair(self, gold: Node, answer: Node) -> Outcome:
         """One entry of each side; a nested set is no element."""
-        if is_set(gold) != is_set(answer):
+        if trees.is_set(gold) != trees.is_set(answer):
             return "reject"
         return self.compare(gold, answer)[0]
 
@@ -586,7 +540,7 @@ class Comparer:
             return "accept", "the same values"
         missing = any(set(row) == {"reject"} for row in table)
         extra = any(set(column) == {"reject"} for column in columns)
-        points = all(unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
+        points = all(trees.unnamed(node)[0] in _ONE_KIND for node in [*golds, *answers])
         whole = complete or self.all_asked or min(len(golds), len(answers)) > 1
         if (missing and extra) or (missing and whole) or (extra and (whole or points)):
             return "reject", "other values"
@@ -605,14 +559,14 @@ class Comparer:
 
     def list_and_tuple(self, gold: Node, answer: Node) -> Said:
         """X = 1, y = 2 and (1, 2); points and one point."""
-        entries = [[unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
+        entries = [[trees.unnamed(entry) for entry in node[-1]] for node in (gold, answer)]
         if any(node[0] in {"tuple", "interval", "rel"} for node in [*entries[0], *entries[1]]):
-            both = [expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
-            complete = all(is_complete(node) for node in (gold, answer) if node[0] == "list")
-            return self.lists(grouped(both[0]), grouped(both[1]), complete)
+            both = [trees.expand(node) if node[0] == "list" else [node] for node in (gold, answer)]
+            complete = all(_is_complete(node) for node in (gold, answer) if node[0] == "list")
+            return self.lists(trees.grouped(both[0]), trees.grouped(both[1]), complete)
         result = self.in_order(*entries)
         unnamed_pair = gold[0] == "tuple" and not any(entry[0] == "named" for entry in answer[2])
-        if result[0] == "accept" and unnamed_pair and may_be_interval(gold):
+        if result[0] == "accept" and unnamed_pair and _may_be_interval(gold):
             return "undecided", "two values for a point or an interval"
         if result[0] == "accept" or (gold[0] == "tuple" and result[0] == "reject"):
             return result

@@ -64,7 +64,7 @@ class FormulaTerm:
 
 def read_terms(text: str) -> list[tuple[FormulaTerm, ...]]:
     """All readings of "2H_2 + O_2"; empty for anything else."""
-    plain = plain_formula(text) if len(text) <= 2 * MAX_CHARS else ""
+    plain = _plain_formula(text) if len(text) <= 2 * MAX_CHARS else ""
     if not plain or len(plain) > MAX_CHARS:
         return []
     return list(dict.fromkeys(islice(_Reader(plain).sums(0), MAX_READINGS)))
@@ -81,8 +81,7 @@ _GAS = late(r"\s(?:\^|v)(?=\s|$)")
 _SIGN = late("|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign.startswith("\\") else "") for sign in _SIGNS))
 
 
-def plain_formula(text: str) -> str:
-    """Removes styles and needless braces; scripts remain _{…} and ^{…}."""
+def _plain_formula(text: str) -> str:
     text = _STYLE.sub("", to_latex(text))
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], _DOTS.sub("·", text))
     text = _GAS.sub(lambda sign: " ↑" if "^" in sign[0] else " ↓", _without_braces(text))
@@ -525,7 +524,7 @@ _ROOM = {"s": 2, "p": 6, "d": 10, "f": 14}
 
 
 def _configuration(text: str) -> dict[str, int]:
-    plain = plain_formula(bare(text)) if len(text) <= MAX_CHARS else ""
+    plain = _plain_formula(bare(text)) if len(text) <= MAX_CHARS else ""
     core = _CORE.match(plain)
     shells = {name[:2]: int(name[2:]) for name in _ORDER[: _CORES[core[1]]]} if core else {}
     at = core.end() if core else 0

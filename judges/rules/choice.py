@@ -139,12 +139,11 @@ def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset
     chosen = "".join(sorted(answer))
     if answer == gold:
         return accept(NAME, f"chose {chosen}")
-    score = partial_score(comparison.partial_credit, gold, answer) if len(gold) > 1 else 0.0
+    score = _partial_score(comparison.partial_credit, gold, answer) if len(gold) > 1 else 0.0
     return reject(NAME, f"chose {chosen}", score)
 
 
-def partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[str]) -> float:
-    """The share of points for an incomplete answer."""
+def _partial_score(rule: PartialCredit, gold: frozenset[str], answer: frozenset[str]) -> float:
     if rule == "exact" or not answer or not answer < gold:
         return 0.0
     return 0.5 if rule == "half" else len(answer) / len(gold)

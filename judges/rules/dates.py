@@ -1,6 +1,6 @@
-"""Dates, times of day, ordinals and places on the globe, in digits and words of three languages.
+"""Dates, times of day and ordinals, in digits and words of three languages.
 
-1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; 东经120°, 120°E; half past two, 第三. Readers take
+1949年10月1日, October 1, 1949, 1949-10-01, 公元前221年, 221 BC; half past two, 第三. Readers take
 whole texts only. Ambiguities (3/4/1990, 2:30 as a ratio, 3:00 as 15:00) and dates coarser than the key are doubts.
 """
 
@@ -36,8 +36,7 @@ _TIME = late(
 _MORNING = frozenset({"凌晨", "早上", "上午", "오전", "새벽", "a"})
 
 
-def read_time(text: str) -> Time | None:
-    """The time of day of a text."""
+def _read_time(text: str) -> Time | None:
     plain = re.sub(r"\\(?:text|mathrm)|[{}\\$]", "", bare(text)).replace("：", ":").strip()
     match = _TIME.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -58,7 +57,7 @@ def read_time(text: str) -> Time | None:
 
 def compare_times(gold: str, answer: str) -> Outcome | None:
     """Compares two times of day; None if either is none."""
-    key, other = read_time(gold), read_time(answer)
+    key, other = _read_time(gold), _read_time(answer)
     if key is None or other is None:
         return None
     if key.minutes % DAY == other.minutes % DAY and (key.sure or other.sure or bare(gold) == bare(answer)):
@@ -74,13 +73,8 @@ def _ratio(time: Time) -> Fraction | None:
     return Fraction(hours, minutes) if minutes else None
 
 
-_ORDINALS = dict(
-    zip(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-        range(1, 13),
-        strict=True,
-    )
-)
+_ORDINALS = {word: rank for rank, word in enumerate(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1)}  # fmt: skip
 _KO_ORDINALS = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10}
 _ORDINAL = late(
     r"(?:the )?(?P<word>" + "|".join(_ORDINALS) + r")|(?:the )?(?P<digits>\d{1,4})(?P<end>st|nd|rd|th)"
@@ -93,8 +87,7 @@ _ORDINAL = late(
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
-def read_ordinal(text: str) -> int | None:
-    """The rank in a text (1st, first, 第一, 첫 번째)."""
+def _read_ordinal(text: str) -> int | None:
     plain = re.sub(r"\\(?:text|mathrm|textsuperscript)|[{}^$]", "", bare(text)).strip()
     match = _ORDINAL.fullmatch(plain) if len(text) <= MAX_TIME else None
     if match is None:
@@ -116,7 +109,7 @@ def read_ordinal(text: str) -> int | None:
 
 def compare_ordinals(gold: str, answer: str) -> Outcome | None:
     """Compares ranks, one of which may be a bare number; None without an ordinal."""
-    key, other = read_ordinal(gold), read_ordinal(answer)
+    key, other = _read_ordinal(gold), _read_ordinal(answer)
     if key is not None and other is not None:
         return "accept" if key == other else "reject"
     if key is None and other is None:
@@ -186,36 +179,3 @@ def compare_dates(gold: str, answer: str) -> Outcome | None:
 
 def _is_plain_year(date: Date) -> bool:
     return (date[0] or 0) > 0 and date[1:] == (None, None)
-
-
-_SIDES = {"东经": "E", "西经": "W", "北纬": "N", "南纬": "S", "동경": "E", "서경": "W", "북위": "N", "남위": "S"}
-_NUMBER = r"(?P<{}>\d{{1,3}}(?:\.\d{{1,6}})?)\s*(?:°|\^?\s*\\circ|\^\{{\\circ\}}|度|도)"
-_PLACE = late(
-    rf"(?P<side>{'|'.join(_SIDES)})\s*(?:约|약)?\s*{_NUMBER.format('before')}|{_NUMBER.format('behind')}\s*(?P<letter>[EWNS])"
-)
-
-
-def read_place(text: str) -> dict[str, Fraction] | None:
-    """Latitude ("NS"), longitude ("EW") or both; south and west negative."""
-    plain = re.sub(r"\\(?:text|mathrm)|[{}$]", "", bare(text)).strip("()（） ") if len(text) <= MAX_DATE else ""
-    angles: dict[str, Fraction] = {}
-    for piece in re.split(r"\s*[,，、;；]\s*", plain):
-        match = _PLACE.fullmatch(piece)
-        side = (match["letter"] or _SIDES[match["side"]]) if match else ""
-        axis = "NS" if side in {"N", "S"} else "EW"
-        if match is None or axis in angles:
-            return None
-        degrees = Fraction(match["before"] or match["behind"])
-        angles[axis] = -degrees if side in {"S", "W"} else degrees
-    return angles
-
-
-def compare_places(gold: str, answer: str) -> Outcome | None:
-    """Compares latitudes, longitudes or places; None if either is none."""
-    key = read_place(gold)
-    other = read_place(answer) if key else None
-    if key is None or other is None:
-        return None
-    if key == other:
-        return "accept"
-    return "reject" if key.keys() == other.keys() else "undecided"

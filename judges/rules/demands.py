@@ -74,8 +74,7 @@ _SPOKEN_NUMBER = late(r"\$?(-?\d{1,12}(?:\.\d{1,12}|/\d{1,12})?)\$?")
 MAX_NESTED = 3
 
 
-def spoken_sums(text: str) -> Iterator[tuple[str, str]]:
-    """Formulas of operations asked for."""
+def _spoken_sums(text: str) -> Iterator[tuple[str, str]]:
     if not _SPOKEN_HINT.search(text.lower()):
         return
     for frame in _ASKING:
@@ -204,60 +203,36 @@ class Demand(NamedTuple):
 
 
 _NONE = Demand()
-_IN_FRONT = {
-    "factor": ("factor", "因式分解", "分解因式", "分解质因数", "인수분해하", "소인수분해하"),
-    "expand": (
-        *("expand", "multiply", "distribute", "remove the brackets", "remove the parentheses"),
-        *("展开", "去括号", "전개하"),
-    ),
-    "simplify": ("simplify", "reduce", "化简", "约分", "约简", "간단히 하", "약분하"),
-    "rationalise": ("rationali", "分母有理化", "유리화하"),
-    "evaluate": ("compute", "calculate", "evaluate", "work out", "perform", "计算", "求值", "계산하", "값을 구하"),
-    "find": ("find", "determine", "what is", "what's", "what does", "how much is", "give", "state", "the value of"),
-    "convert": (
-        "write",
-        "rewrite",
-        "express",
-        "convert",
-        "change",
-        "turn",
-        *(f"用{form}表示" for form in ("科学记数法", "科学计数法", "小数", "分数", "最简分数", "百分数")),
-        "나타내",
-    ),
-    "round": ("round", "approximate"),
-    "square": ("complete the square", "配方"),
-    "solve": ("solve", "解方程", "解不等式", "방정식을 푸"),
-}
-_AT_BLANK = ("__", "\\_\\_", "\\underline", "\\uline", "?", "？", "▲")
-_BEHIND = {
-    "factor": ("因式分解", "分解因式", "分解质因数", "인수분해", "소인수분해"),
-    "expand": ("展开", "전개"),
-    "simplify": ("化简", "约分", "约简", "간단히", "약분"),
-    "rationalise": ("分母有理化", "유리화"),
-    "evaluate": ("的值", "的结果", "的近似值", "의 값", "계산"),
-    "convert": (
-        "化成",
-        "化为",
-        "写成",
-        "用科学",
-        "用小数",
-        "用分数",
-        "用最简",
-        "用百分",
-        "기약분수로",
-        "분수로",
-        "소수로",
-        "백분율로",
-        "과학적",
-    ),
-    "square": ("配方",),
-    "round": ("四舍五入", "精确到", "保留", "반올림", "소수점", "소수 "),
-    "find": _AT_BLANK,
-}
+_IN_FRONT = """
+factor: factor | 因式分解 | 分解因式 | 分解质因数 | 인수분해하 | 소인수분해하
+expand: expand | multiply | distribute | remove the brackets | remove the parentheses | 展开 | 去括号 | 전개하
+simplify: simplify | reduce | 化简 | 约分 | 约简 | 간단히 하 | 약분하
+rationalise: rationali | 分母有理化 | 유리화하
+evaluate: compute | calculate | evaluate | work out | perform | 计算 | 求值 | 계산하 | 값을 구하
+find: find | determine | what is | what's | what does | how much is | give | state | the value of
+convert: write | rewrite | express | convert | change | turn | 用科学记数法表示 | 用科学计数法表示 | 用小数表示 | 나타내
+convert: 用分数表示 | 用最简分数表示 | 用百分数表示
+round: round | approximate
+square: complete the square | 配方
+solve: solve | 解方程 | 解不等式 | 방정식을 푸
+"""
+_BEHIND = r"""
+factor: 因式分解 | 分解因式 | 分解质因数 | 인수분해 | 소인수분해
+expand: 展开 | 전개
+simplify: 化简 | 约分 | 约简 | 간단히 | 약분
+rationalise: 分母有理化 | 유리화
+evaluate: 的值 | 的结果 | 的近似值 | 의 값 | 계산
+convert: 化成 | 化为 | 写成 | 用科学 | 用小数 | 用分数 | 用最简 | 用百分
+convert: 기약분수로 | 분수로 | 소수로 | 백분율로 | 과학적
+square: 配方
+round: 四舍五入 | 精确到 | 保留 | 반올림 | 소수  | 소수점
+find: __ | \_\_ | \underline | \uline | ? | ？ | ▲
+"""
 
 
-def _any_of(verbs: dict[str, tuple[str, ...]]) -> tuple[re.Pattern[str], dict[str, str]]:
-    kinds = {verb: kind for kind, literals in verbs.items() for verb in literals}
+def _any_of(table: str) -> tuple[re.Pattern[str], dict[str, str]]:
+    rows = (line.split(": ", 1) for line in table.strip().splitlines())
+    kinds = {verb: kind for kind, verbs in rows for verb in verbs.split(" | ")}
     return late("|".join(map(re.escape, sorted(kinds, key=len, reverse=True)))), kinds
 
 
@@ -356,7 +331,7 @@ def demand(question: str) -> Demand:
         return _NONE
     lower = question.lower()
     forms = {kind for kind, pattern in _FORMS.items() if pattern.search(lower)} if _HINT.search(lower) else set()
-    tasks = [*spoken_sums(question)] or [*_in_front(question), *_behind(question)]
+    tasks = [*_spoken_sums(question)] or [*_in_front(question), *_behind(question)]
     if len({"".join(to_latex(expression).split()) for _, expression in tasks}) > 1:
         tasks = []
     forms |= {kind for kind, _ in tasks}

@@ -1,7 +1,10 @@
-"""Comparison of equations, inequalities, congruences, and of equations with expressions. Worker only.
+"""Comparison of equations, inequalities, congruences, families of solutions. Worker only.
 
 Equations are equal when their sides differ by a constant factor, or both agree once solved; they differ when points of
 one do not satisfy the other. Inequalities allow a positive factor; they differ when a point satisfies only one.
+
+Solutions of a differential equation are equal if the functions behind their constants span one space and their
+constant-free parts differ by a member of it: C₁eˣ + C₂e⁻ˣ is A cosh x + B sinh x.
 """
 
 from __future__ import annotations
@@ -12,19 +15,10 @@ from typing import Any
 import mpmath
 import sympy
 
+from livek12.core.patterns import late
 from livek12.judges.base import Outcome
-from livek12.judges.rules.expressions import (
-    ENOUGH,
-    Parts,
-    affine,
-    agree,
-    at,
-    equal,
-    look_further,
-    one_is_real,
-    points,
-    surely,
-)
+from livek12.judges.rules import expressions
+from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.trees import Node
 from livek12.judges.rules.unknowns import same_in_order
 from livek12.judges.rules.values import Unsupported, Value, value_of
@@ -59,14 +53,14 @@ def compare_equations(gold: Node, answer: Node) -> Said:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
         return "undecided", "other symbols"
-    lines = [(symbol, affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
+    lines = [(symbol, expressions.affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
     result: Said | None = None
     for symbol, line in lines:
         if line is None:
             continue
         rest = right.xreplace({symbol: -line[1] / line[0]})
-        outcome = agree(rest, sympy.Integer(0))[0]
-        other = affine(right, symbol)
+        outcome = expressions.agree(rest, sympy.Integer(0))[0]
+        other = expressions.affine(right, symbol)
         if outcome == "accept" and other is not None:
             if _has_further_factor(line) or _has_further_factor(other):
                 return "undecided", "an equation with a further factor"
@@ -99,7 +93,7 @@ def compare_inequalities(gold: Node, answer: Node) -> Said:
     symbols = [{name for side in part for name in side.free_symbols} for part in sides]
     if symbols[0] != symbols[1] or not symbols[0]:
         return "undecided", "other symbols"
-    for point in [*points(symbols[0]), *_grid(symbols[0])]:
+    for point in [*expressions.points(symbols[0]), *_grid(symbols[0])]:
         truths = [_truth(node[1], part, point) for node, part in zip((gold, answer), sides, strict=True)]
         if None not in truths and truths[0] != truths[1]:
             return "reject", f"only one of them holds at {', '.join(f'{name} = {point[name]}' for name in point)}"
@@ -128,7 +122,7 @@ def _grid(symbols: set[Any]) -> list[dict[Any, Any]]:
 
 
 def _truth(operators: list[str], sides: list[Any], point: Any) -> bool | None:
-    values = [at(side, point) for side in sides]
+    values = [expressions.at(side, point) for side in sides]
     numbers = [value[0] for value in values if value is not None and value[1] == 0]
     if len(numbers) < len(sides):
         return None
@@ -148,17 +142,17 @@ def equation_and_value(equation: Node, other: Node) -> Said:
     if equation[1] != ["="] * len(equation[1]):
         return "undecided", "a relation beside a value"
     values = [value_of(side) for side in equation[2]]
-    if all(agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
-        return best(equal(value, value_of(other)) for value in values)
+    if all(expressions.agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
+        return _best(expressions.equal(value, value_of(other)) for value in values)
     left, right = _difference(equation), value_of(other)
     if right.is_matrix or not (left.is_commutative and right.expr.is_commutative):
         return "undecided", "an equation beside a value"
     kinds = []
     for symbol in sorted(left.free_symbols - right.expr.free_symbols, key=str):
-        line = affine(left, symbol)
+        line = expressions.affine(left, symbol)
         if line is not None and right.expr.free_symbols:
             solved = -line[1] / line[0]
-            kinds.append(equal(Value(solved, solved), right)[0])
+            kinds.append(expressions.equal(Value(solved, solved), right)[0])
             if kinds[-1] == "accept":
                 return "accept", "the equation solved"
     if (
@@ -177,11 +171,10 @@ def _may_be_its_value(answer: Value, side: Value, equation: Node) -> bool:
     """Checks whether a side may stand for the equation."""
     other = next((value_of(node).expr for node in equation[2] if value_of(node).expr != side.expr), side.expr)
     named = other.is_Add and all(term.is_Symbol or (-term).is_Symbol for term in other.args)
-    return (named or not answer.expr.free_symbols) and equal(side, answer)[0] != "reject"
+    return (named or not answer.expr.free_symbols) and expressions.equal(side, answer)[0] != "reject"
 
 
-def best(results: Iterable[Said]) -> Said:
-    """The best outcome: acceptance, doubt, rejection."""
+def _best(results: Iterable[Said]) -> Said:
     by_outcome = {outcome: (outcome, reason) for outcome, reason in results}
     return by_outcome.get("accept") or by_outcome.get("undecided") or by_outcome["reject"]
 
@@ -211,9 +204,9 @@ def proportion(left: Any, right: Any) -> Any:
         return None
     factors: list[Any] = []
     used: list[Any] = []
-    for point in points(left.free_symbols):
-        first, second = at(left, point), at(right, point)
-        if first is not None and second is not None and one_is_real(first, second, point):
+    for point in expressions.points(left.free_symbols):
+        first, second = expressions.at(left, point), expressions.at(right, point)
+        if first is not None and second is not None and expressions.one_is_real(first, second, point):
             return None
         if first is None or second is None or first[1] != 0 or second[1] != 0 or 0 in (first[0], second[0]):
             continue
@@ -221,24 +214,24 @@ def proportion(left: Any, right: Any) -> Any:
         used.append(point)
         if abs(factors[-1] - factors[0]) > sympy.Float("1e-12") * abs(factors[0]):
             return None
-        if len(used) == ENOUGH and not _same_ratio(left, right, used[0], used[1]):
+        if len(used) == expressions.ENOUGH and not _same_ratio(left, right, used[0], used[1]):
             return None
     if (
-        len(factors) < ENOUGH
-        or look_further(left, right, lambda value, two: _in_proportion(value, two, factors[0])) is None
+        len(factors) < expressions.ENOUGH
+        or expressions.look_further(left, right, lambda value, two: _in_proportion(value, two, factors[0])) is None
     ):
         return None
     return factors[0]
 
 
-def _in_proportion(first: Parts, second: Parts, factor: Any) -> bool:
+def _in_proportion(first: expressions.Parts, second: expressions.Parts, factor: Any) -> bool:
     apart = abs(second[0] - factor * first[0]) + abs(second[1] - factor * first[1])
     return bool(apart <= sympy.Float("1e-12") * (abs(second[0]) + abs(second[1])))
 
 
 def _same_ratio(left: Any, right: Any, upper: Any, two: Any) -> bool:
     crossed = left.xreplace(upper) * right.xreplace(two), left.xreplace(two) * right.xreplace(upper)
-    return surely(*crossed, {}) is True
+    return expressions.surely(*crossed, {}) is True
 
 
 def _roots(section: Any, symbol: Any) -> list[Any]:
@@ -251,13 +244,145 @@ def _roots(section: Any, symbol: Any) -> list[Any]:
 def _off_the_curve(left: Any, right: Any) -> Said:
     symbol = min(left.free_symbols, key=str, default=None)
     off = 0
-    for point in points(left.free_symbols) if symbol is not None else ():
+    for point in expressions.points(left.free_symbols) if symbol is not None else ():
         section = left.xreplace({name: value for name, value in point.items() if name != symbol})
         if not section.is_polynomial(symbol) or sympy.degree(section, symbol) > MAX_DEGREE:
             return "undecided", "equations"
         for root in _roots(section, symbol):
-            value = at(right, {**point, symbol: root}) if root.is_real else None
+            value = expressions.at(right, {**point, symbol: root}) if root.is_real else None
             if value is not None and abs(value[0]) < _ON_THE_CURVE:
                 return "undecided", "equations with common points"
             off += value is not None
-    return ("reject", _OFF) if off >= ENOUGH else ("undecided", "equations")
+    return ("reject", _OFF) if off >= expressions.ENOUGH else ("undecided", "equations")
+
+
+# --- families of solutions -------------------------------------------------------------------------------------------
+
+_WHOLE = sympy.Float("1e-12")
+MAX_CLASSES = 60
+
+
+def is_periodic(expr: Any, parameter: Any) -> bool:
+    """Checks for a·k + b with a rational multiple of π for a."""
+    line = expressions.affine(expr, parameter)
+    return line is not None and (line[0] / sympy.pi).is_Rational is True
+
+
+def shifted(gold: Any, answer: Any, parameter: Any) -> Said:
+    """Two families: equal steps, and offsets that differ by whole steps."""
+    first, second = expressions.affine(gold, parameter), expressions.affine(answer, parameter)
+    if first is None or second is None:
+        return "undecided", "families"
+    step, offset = expressions.at(second[0] / first[0], {}), expressions.at((second[1] - first[1]) / first[0], {})
+    if step is None or offset is None or step[1] != 0 or offset[1] != 0:
+        return "undecided", "families"
+    if abs(abs(step[0]) - 1) > _WHOLE:
+        return "reject", "a family with another step"
+    if abs(offset[0] - round(offset[0])) < _WHOLE:
+        return "accept", "the same family"
+    return "reject", "another family"
+
+
+def same_families(golds: list[Node], answers: list[Node]) -> Said | None:
+    """Two unions of families; None unless steps are in rational proportion."""
+    try:
+        lines = [[_line(node) for node in nodes] for nodes in (golds, answers)]
+    except Unsupported:
+        return None
+    lines_read = [[line for line in side if line is not None] for side in lines]
+    if any(len(read) < len(side) for read, side in zip(lines_read, lines, strict=True)):
+        return None
+    unit = lines_read[0][0][0]
+    ratios = [sympy.nsimplify(sympy.simplify(line[0] / unit)) for side in lines_read for line in side]
+    if not all(ratio.is_Rational and ratio != 0 for ratio in ratios):
+        return None
+    period = sympy.ilcm(*[abs(ratio.p) for ratio in ratios]) / sympy.Integer(sympy.igcd(*[ratio.q for ratio in ratios]))
+    classes = []
+    for side in lines_read:
+        read: set[Any] = set()
+        for slope, constant in side:
+            ratio = abs(sympy.nsimplify(sympy.simplify(slope / unit)))
+            count = period / ratio
+            if not count.is_Integer or count > MAX_CLASSES:
+                return None
+            read |= {_residue(constant / unit + ratio * index, period) for index in range(int(count))}
+        classes.append(read)
+    if any(None in side for side in classes):
+        return None
+    return ("accept", "the same families") if classes[0] == classes[1] else ("reject", "other families")
+
+
+def _line(node: Node) -> tuple[Any, Any] | None:
+    expr = value_of(node).expr
+    names = [name for name in expr.free_symbols if str(name) in WHOLE_NAMES]
+    if len(names) != 1 or len(expr.free_symbols) != 1:
+        return None
+    return expressions.affine(expr, names[0])
+
+
+def _residue(offset: Any, period: Any) -> Any:
+    number = expressions.at(offset / period, {})
+    if number is None or number[1] != 0:
+        return None
+    part = number[0] - sympy.floor(number[0] + _WHOLE)
+    return str(sympy.Float(abs(part), 20).round(12))
+
+
+_ARBITRARY = late(r"[Cc](?:_?\d)?|[ABDKk](?:_?\d)?")
+_OF_A_KEY = late(r"[Cc](?:_?\d)?")
+MAX_CONSTANTS = 4
+_NOTHING = mpmath.mpf("1e-12")
+"""A singular value of unit columns that is smaller counts as none."""
+
+
+def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
+    """Compares two families linear in as many constants of one variable.
+
+    Args:
+        gold: has constants C, C_1, c_2 and the like.
+        answer: may also use A, B or K.
+    """
+    known = {name for name in gold.free_symbols if not _OF_A_KEY.fullmatch(str(name))}
+    constants = [
+        sorted(gold.free_symbols - known, key=str),
+        sorted((name for name in answer.free_symbols - known if _ARBITRARY.fullmatch(str(name))), key=str),
+    ]
+    variables = [name for name in known if str(name) in expressions.VARIABLES]
+    if len(constants[0]) != len(constants[1]) or not 0 < len(constants[0]) <= MAX_CONSTANTS or len(variables) != 1:
+        return None
+    if answer.free_symbols - known - set(constants[1]):
+        return None
+    mine, theirs = _parts(gold, constants[0]), _parts(answer, constants[1])
+    if mine is None or theirs is None:
+        return None
+    (first, own), (second, other) = mine, theirs
+    ranks = [_rank(columns, variables[0], known) for columns in (first, second, [*first, *second, own - other])]
+    if None in ranks or ranks[0] != ranks[1] or ranks[0] != len(first):
+        return None
+    return ("accept", "the same solutions") if ranks[2] == ranks[0] else ("reject", "other solutions")
+
+
+def _parts(expr: Any, names: list[Any]) -> tuple[list[Any], Any] | None:
+    slopes = [sympy.diff(expr, name) for name in names]
+    if any(slope.free_symbols & set(names) for slope in slopes):
+        return None
+    return slopes, expr.xreplace(dict.fromkeys(names, sympy.Integer(0)))
+
+
+def _rank(columns: list[Any], variable: Any, constants: set[Any]) -> int | None:
+    """Number of independent functions of a variable; None if unclear."""
+    fixed = next(iter(expressions.points(constants - {variable})), {})
+    rows = []
+    for point in expressions.points({variable}):
+        values = [expressions.at(column, {**fixed, **point}) for column in columns]
+        if all(value is not None and value[1] == 0 for value in values):
+            rows.append([mpmath.mpf(str(value[0])) for value in values if value is not None])
+    if len(rows) < 2 * len(columns):
+        return None
+    matrix = mpmath.matrix(rows)
+    for index in range(len(columns)):
+        size = max(abs(row[index]) for row in rows)
+        for line in range(len(rows)):
+            matrix[line, index] = matrix[line, index] / size if size else mpmath.mpf(0)
+    with mpmath.workdps(25):
+        return sum(bool(value > _NOTHING) for value in mpmath.svd_r(matrix, compute_uv=False))

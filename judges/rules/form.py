@@ -18,7 +18,7 @@ from livek12.judges.rules.latex import parse
 from livek12.judges.rules.notation import bare, key_value
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node, has_sign, holds_symbol, is_mixed
+from livek12.judges.rules.trees import Node, has_sign, holds_symbol, is_mixed, mapped
 
 _SCALAR = frozenset(
     "num sym const add mul neg div pow root call log opaque abs fact binom percent floor ceil det".split()
@@ -28,22 +28,22 @@ MAX_SQUARE = 10**12
 MAX_FACTORS = 64
 
 
-def sides(node: Node) -> list[Node]:
+def _sides(node: Node) -> list[Node]:
     """The members of a chain of equals, without name, unit and "about"."""
     if node[0] in {"unit", "approx"}:
-        return sides(node[1])
+        return _sides(node[1])
     if node[0] == "named":
-        return [side for member in [*(node[4] if len(node) > 4 else []), node[3]] for side in sides(member)]
+        return [side for member in [*(node[4] if len(node) > 4 else []), node[3]] for side in _sides(member)]
     if node[0] == "rel" and set(node[1]) == {"="}:
-        return [side for member in node[2] for side in sides(member)]
+        return [side for member in node[2] for side in _sides(member)]
     return [node]
 
 
-def is_scalar(node: Any) -> bool:
+def _is_scalar(node: Any) -> bool:
     """Checks for one value without list, set, relation or ±."""
     if not isinstance(node, list) or not node or node[0] not in _SCALAR or has_sign(node):
         return False
-    return all(is_scalar(part) for part in _parts(node))
+    return all(_is_scalar(part) for part in _parts(node))
 
 
 def _parts(node: Node) -> list[Node]:
@@ -58,8 +58,7 @@ def _parts(node: Node) -> list[Node]:
     return [part for part in node[1:] if isinstance(part, list)]
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """A scalar and all its nodes."""
+def _walk(node: Node) -> Iterator[Node]:
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -67,35 +66,33 @@ def walk(node: Node) -> Iterator[Node]:
         waiting += _parts(part)
 
 
-def size(node: Node) -> int:
-    """The number of nodes."""
-    return sum(1 for _ in walk(node))
+def _size(node: Node) -> int:
+    return sum(1 for _ in _walk(node))
 
 
-def canonical(node: Any) -> Any:
+def _canonical(tree: Node) -> Node:
     """A tree with ordered terms and factors: only the form remains."""
-    if not isinstance(node, list):
-        return node
+    return mapped(tree, _ordered)
+
+
+def _ordered(node: Node) -> Node:
     if node[:1] == ["num"]:
         return ["num", node[1] if node[1][:1] != "." else f"0{node[1]}"]
-    parts = [canonical(part) for part in node]
-    if parts[:1] in (["add"], ["mul"]):
-        flat = [inner for part in parts[1] for inner in (part[1] if part[0] == parts[0] else [part])]
-        return [parts[0], sorted(flat, key=json.dumps)]
-    return parts
+    if node[:1] not in (["add"], ["mul"]):
+        return node
+    flat = [inner for part in node[1] for inner in (part[1] if part[0] == node[0] else [part])]
+    return [node[0], sorted(flat, key=json.dumps)]
 
 
-def unsigned(node: Node) -> Node:
-    """A tree without leading minus signs."""
+def _unsigned(node: Node) -> Node:
     while node[0] == "neg":
         node = node[1]
     return node
 
 
-def integer(node: Node) -> int | None:
-    """The whole number of a tree; None for any other."""
+def _integer(node: Node) -> int | None:
     if node[0] == "neg":
-        inner = integer(node[1])
+        inner = _integer(node[1])
         return None if inner is None else -inner
     return int(node[1]) if node[0] == "num" and node[1].isdigit() else None
 
@@ -103,63 +100,58 @@ def integer(node: Node) -> int | None:
 # --- products and sums --------------------------------------------------------------------------------------------
 
 
-def is_sum(node: Node) -> bool:
-    """Checks for a sum that is no mixed number."""
-    node = unsigned(node)
+def _is_sum(node: Node) -> bool:
+    node = _unsigned(node)
     return node[0] == "add" and not (len(node[1]) == 2 and is_mixed(*node[1]))
 
 
-def factors(node: Node) -> list[Node] | None:
+def _factors(node: Node) -> list[Node] | None:
     """Factors of a product, powers split; None with a quotient by a symbol or a high power."""
-    node = unsigned(node)
+    node = _unsigned(node)
     if node[0] == "mul":
-        parts = [factors(part) for part in node[1]]
+        parts = [_factors(part) for part in node[1]]
         return None if None in parts else [factor for part in parts for factor in part or []]
-    if node[0] == "pow" and (times := integer(node[2])) is not None:
-        base = factors(node[1])
+    if node[0] == "pow" and (times := _integer(node[2])) is not None:
+        base = _factors(node[1])
         return base * times if base is not None and 0 < times * len(base) <= MAX_FACTORS else None
     if node[0] == "div" and not holds_symbol(node[2]):
-        return factors(node[1])
+        return _factors(node[1])
     return None if node[0] in {"div", "pow"} and holds_symbol(node) else [node]
 
 
-def multiplied_sums(node: Node) -> int:
-    """The number of sums multiplied at the top, with multiplicity."""
-    return sum(is_sum(factor) and holds_symbol(factor) for factor in factors(node) or [])
+def _multiplied_sums(node: Node) -> int:
+    return sum(_is_sum(factor) and holds_symbol(factor) for factor in _factors(node) or [])
 
 
-def unexpanded(node: Node) -> bool:
-    """Checks the terms for products or powers of a sum."""
-    node = unsigned(node)
+def _unexpanded(node: Node) -> bool:
+    node = _unsigned(node)
     if node[0] == "add":
-        return any(map(unexpanded, node[1]))
-    parts = factors(node) or []
-    return len(parts) > 1 and any(is_sum(factor) and holds_symbol(factor) for factor in parts)
+        return any(map(_unexpanded, node[1]))
+    parts = _factors(node) or []
+    return len(parts) > 1 and any(_is_sum(factor) and holds_symbol(factor) for factor in parts)
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------
 
 
-def is_number(node: Node) -> bool:
+def _is_number(node: Node) -> bool:
     """Checks for one number as results are written: 4, -0.5, 3/4, 1 1/2, 20 %."""
-    node = unsigned(node)
+    node = _unsigned(node)
     if node[0] == "percent":
-        return is_number(node[1])
+        return _is_number(node[1])
     mixed = node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
-    return node[0] == "num" or mixed or is_fraction(node)
+    return node[0] == "num" or mixed or _is_fraction(node)
 
 
-def is_fraction(node: Node) -> bool:
-    """Checks for a quotient of whole numbers."""
-    node = unsigned(node)
-    return node[0] == "div" and all(integer(part) is not None for part in node[1:])
+def _is_fraction(node: Node) -> bool:
+    node = _unsigned(node)
+    return node[0] == "div" and all(_integer(part) is not None for part in node[1:])
 
 
-def repeats(node: Node) -> bool:
-    """Checks for a repeating decimal."""
-    for part in walk(node):
-        if is_fraction(part):
-            top, bottom = (abs(integer(side) or 0) for side in part[1:])
+def _repeats(node: Node) -> bool:
+    for part in _walk(node):
+        if _is_fraction(part):
+            top, bottom = (abs(_integer(side) or 0) for side in part[1:])
             rest = bottom // gcd(top, bottom) if bottom else 1
             for prime in (2, 5):
                 while rest % prime == 0:
@@ -169,24 +161,21 @@ def repeats(node: Node) -> bool:
     return False
 
 
-def is_mixed_number(node: Node) -> bool:
-    """Checks for a whole number with a proper fraction."""
-    node = unsigned(node)
+def _is_mixed_number(node: Node) -> bool:
+    node = _unsigned(node)
     return node[0] == "add" and len(node[1]) == 2 and is_mixed(*node[1])
 
 
-def is_decimal(node: Node) -> bool:
-    """Checks for a number with a point."""
-    node = unsigned(node)
+def _is_decimal(node: Node) -> bool:
+    node = _unsigned(node)
     return node[0] == "num" and "." in node[1]
 
 
-def reducible(node: Node) -> bool:
-    """Checks for a fraction that can be reduced."""
-    for part in walk(node):
-        if part[0] == "div" and (bottom := integer(part[2])):
-            tops = part[1][1] if part[1][0] == "mul" else [unsigned(part[1])]
-            if abs(bottom) == 1 or any(gcd(bottom, integer(top) or 1) > 1 for top in tops):
+def _reducible(node: Node) -> bool:
+    for part in _walk(node):
+        if part[0] == "div" and (bottom := _integer(part[2])):
+            tops = part[1][1] if part[1][0] == "mul" else [_unsigned(part[1])]
+            if abs(bottom) == 1 or any(gcd(bottom, _integer(top) or 1) > 1 for top in tops):
                 return True
     return False
 
@@ -196,18 +185,18 @@ WORK = SIMPLE | _FUNCTIONS
 ALL_WORK = WORK | {"div"}
 
 
-def standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
+def _standing(node: Node, kinds: frozenset[str] = ALL_WORK) -> bool:
     """Checks for arithmetic left to do: 2+3, 2·3, 2^3, 5!, 6/4, √9, sin 30°."""
-    return any(part[0] in kinds and _stands(part) for part in walk(node))
+    return any(part[0] in kinds and _stands(part) for part in _walk(node))
 
 
 def _stands(node: Node) -> bool:
     if node[0] in {"add", "mul"}:
-        return sum(map(is_number, node[1])) > 1 and not is_mixed_number(node)
+        return sum(map(_is_number, node[1])) > 1 and not _is_mixed_number(node)
     if node[0] == "div":
-        return reducible(node) or any(map(is_decimal, node[1:]))
+        return _reducible(node) or any(map(_is_decimal, node[1:]))
     if node[0] == "pow":
-        base, exponent = integer(node[1]), integer(node[2])
+        base, exponent = _integer(node[1]), _integer(node[2])
         return base is not None and base != 10 and exponent is not None
     if node[0] == "root":
         return _square_in(node)
@@ -215,20 +204,19 @@ def _stands(node: Node) -> bool:
 
 
 def _square_in(node: Node) -> bool:
-    number = integer(node[1])
+    number = _integer(node[1])
     if node[2] != ["num", "2"] or number is None or not 1 < number < MAX_SQUARE:
         return False
     return any(number % (step * step) == 0 for step in range(2, min(isqrt(number), 1000) + 1))
 
 
-def root_below(node: Node) -> bool:
-    """Checks for a root in a denominator."""
-    return any(part[0] == "div" and any(below[0] == "root" for below in walk(part[2])) for part in walk(node))
+def _root_below(node: Node) -> bool:
+    return any(part[0] == "div" and any(below[0] == "root" for below in _walk(part[2])) for part in _walk(node))
 
 
-def mantissa(node: Node) -> Node | None:
+def _mantissa(node: Node) -> Node | None:
     """The factor before a power of ten (default "1"); None without such a power."""
-    node = unsigned(node)
+    node = _unsigned(node)
     if _power_of_ten(node):
         return ["num", "1"]
     parts = node[1] if node[0] == "mul" else []
@@ -236,7 +224,7 @@ def mantissa(node: Node) -> Node | None:
 
 
 def _power_of_ten(node: Node) -> bool:
-    return node[0] == "pow" and node[1] == ["num", "10"] and integer(node[2]) is not None
+    return node[0] == "pow" and node[1] == ["num", "10"] and _integer(node[2]) is not None
 
 
 NAME = "form"
@@ -284,8 +272,12 @@ def _said(miss: Miss, reason: str) -> Decision:
 
 
 def _missed(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    check = _CHECKS.get(kind.partition(":")[0])
-    return _FINE if check is None or _same(gold, answer) else check(gold, answer, kind, task_kind)
+    name = kind.partition(":")[0]
+    if _same(gold, answer):
+        return _FINE
+    if name in _DOUBTS:
+        return _DOUBT if _DOUBTS[name](gold, answer) else _FINE
+    return _CHECKS[name](gold, answer, kind, task_kind) if name in _CHECKS else _FINE
 
 
 _E_NOTATION = late(r"^\s*\$?\s*([+-]?\d{1,20}(?:\.\d{1,20})?)[eE]([+-]?\d{1,3})\s*\$?\s*$")
@@ -301,17 +293,17 @@ def _tree(text: str) -> Node | None:
 
 def _values(text: str) -> list[Node]:
     node = _tree(text)
-    values = sides(node) if node is not None else []
-    return values if all(map(is_scalar, values)) else []
+    values = _sides(node) if node is not None else []
+    return values if all(map(_is_scalar, values)) else []
 
 
 def _asked_kind(expression: str) -> Asked:
     node = _tree(expression) if expression else None
     if node is None:
         return "unread" if expression else ""
-    if is_number(node):
+    if _is_number(node):
         return "number"
-    plain = is_scalar(node) and not any(part[0] in {"sym", "opaque"} for part in walk(node))
+    plain = _is_scalar(node) and not any(part[0] in {"sym", "opaque"} for part in _walk(node))
     return "arithmetic" if plain else "symbols"
 
 
@@ -334,15 +326,15 @@ def _restated(key: str, answer: str, expression: str, kinds: tuple[str, ...]) ->
         )
     if "solve" in kinds and printed[0] in {"rel", "named", "list"}:
         return _SURE if gold is not None and _same(printed, given) and not _same(printed, gold) else _FINE
-    names = [printed, *sides(printed)]
-    if not any(_same(name, given) or all(_same(name, side) for side in sides(given)) for name in names):
+    names = [printed, *_sides(printed)]
+    if not any(_same(name, given) or all(_same(name, side) for side in _sides(given)) for name in names):
         return _FINE
-    if gold is None or any(_same(name, side) for side in sides(gold) for name in names):
+    if gold is None or any(_same(name, side) for side in _sides(gold) for name in names):
         return _DOUBT if gold is None else _FINE
     by_value = _OTHER_FORM.isdisjoint(kind.partition(":")[0] for kind in kinds)
-    if by_value and is_scalar(gold) and is_scalar(printed):
-        left = standing(printed) and not standing(gold)
-        return _SURE if left or size(gold) < size(printed) else _DOUBT
+    if by_value and _is_scalar(gold) and _is_scalar(printed):
+        left = _standing(printed) and not _standing(gold)
+        return _SURE if left or _size(gold) < _size(printed) else _DOUBT
     return _SURE
 
 
@@ -353,7 +345,7 @@ def _another_side(gold: Node | None, answer: Node | None) -> bool:
 
 
 def _same(first: Node, other: Node) -> bool:
-    return bool(canonical(first) == canonical(other))
+    return _canonical(first) == _canonical(other)
 
 
 def _same_text(first: str, other: str) -> bool:
@@ -366,11 +358,11 @@ Check = Callable[[Node, Node, str, Asked], Miss]
 
 
 def _factored(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    wanted, given = factors(gold), factors(answer)
-    if is_sum(gold) or wanted is None or len(wanted) < 2:
+    wanted, given = _factors(gold), _factors(answer)
+    if _is_sum(gold) or wanted is None or len(wanted) < 2:
         return _FINE
-    if is_sum(answer):
-        if not holds_symbol(answer) or not any(map(is_sum, wanted)):
+    if _is_sum(answer):
+        if not holds_symbol(answer) or not any(map(_is_sum, wanted)):
             return _FINE
         return _SURE if task_kind else _DOUBT
     if given is None:
@@ -384,85 +376,48 @@ def _count(parts: list[Node]) -> int:
 
 
 def _content(parts: list[Node]) -> int:
-    return prod(integer(factor) or 1 for factor in parts) if any(map(holds_symbol, parts)) else 1
+    return prod(_integer(factor) or 1 for factor in parts) if any(map(holds_symbol, parts)) else 1
 
 
 def _expanded(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    if not is_sum(gold) or unexpanded(gold):
+    if not _is_sum(gold) or _unexpanded(gold):
         return _FINE
-    if task_kind and multiplied_sums(answer) > 1:
+    if task_kind and _multiplied_sums(answer) > 1:
         return _SURE
-    return _DOUBT if unexpanded(answer) else _FINE
-
-
-def _as_square(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if unexpanded(gold) and is_sum(answer) and not unexpanded(answer) else _FINE
+    return _DOUBT if _unexpanded(answer) else _FINE
 
 
 def _lowest(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    if reducible(gold) or not reducible(answer):
+    if _reducible(gold) or not _reducible(answer):
         return _FINE
-    return _SURE if task_kind == "number" and is_fraction(answer) else _DOUBT
-
-
-def _worked_out(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if standing(answer) and not standing(gold) else _FINE
+    return _SURE if task_kind == "number" and _is_fraction(answer) else _DOUBT
 
 
 def _evaluated(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     """Arithmetic left to do; a fraction is a value."""
-    if not task_kind or not is_number(gold) or standing(gold):
+    if not task_kind or not _is_number(gold) or _standing(gold):
         return _FINE
-    return _DOUBT if standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
-
-
-def _rationalised(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    return _DOUBT if root_below(answer) and not root_below(gold) else _FINE
+    return _DOUBT if _standing(answer, WORK if task_kind in {"arithmetic", "number"} else SIMPLE) else _FINE
 
 
 def _scientific(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
-    if mantissa(gold) is None:
+    if _mantissa(gold) is None:
         return _FINE
-    before = mantissa(answer)
+    before = _mantissa(answer)
     if before is None:
-        return _SURE if task_kind == "number" and unsigned(answer)[0] == "num" else _DOUBT
+        return _SURE if task_kind == "number" and _unsigned(answer)[0] == "num" else _DOUBT
     return _FINE if before[1].partition(".")[0] in set("123456789") else _DOUBT
-
-
-def _as_fraction(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = is_decimal(answer) or unsigned(answer)[0] == "percent"
-    return _DOUBT if is_fraction(gold) and other else _FINE
-
-
-def _as_decimal(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    quotient = any(part[0] in {"div", "root"} for part in walk(answer))
-    return _DOUBT if is_decimal(gold) and quotient else _FINE
-
-
-def _as_percent(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    share = is_fraction(answer) or (is_decimal(answer) and float(unsigned(answer)[1]) < 1)
-    return _DOUBT if gold[0] == "percent" and share else _FINE
-
-
-def _as_mixed(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    other = is_fraction(answer) or is_decimal(answer)
-    return _DOUBT if is_mixed_number(gold) and other else _FINE
-
-
-def _with_pi(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
-    pi = ["const", "pi"]
-    return _DOUBT if pi in walk(gold) and is_number(answer) else _FINE
 
 
 def _exact(gold: Node, answer: Node, _kind: str, _asked: Asked) -> Miss:
     """A decimal for a root, π or 1/3; 1/4 may be one."""
-    decimals = [any(map(is_decimal, walk(node))) for node in (gold, answer)]
-    ends = is_number(gold) and not repeats(gold)
+    decimals = [any(map(_is_decimal, _walk(node))) for node in (gold, answer)]
+    ends = _is_number(gold) and not _repeats(gold)
     return _DOUBT if decimals == [False, True] and not ends else _FINE
 
 
 def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
-    gold, answer = unsigned(gold), unsigned(answer)
+    gold, answer = _unsigned(gold), _unsigned(answer)
     places = int(kind.partition(":")[2])
     if not task_kind or gold[0] != "num" or len(gold[1].partition(".")[2]) != places:
         return _FINE
@@ -470,21 +425,21 @@ def _rounded(gold: Node, answer: Node, kind: str, task_kind: Asked) -> Miss:
 
 
 _CHECKS: dict[str, Check] = {
-    "factor": _factored,
-    "expand": _expanded,
-    "lowest": _lowest,
-    "simplify": _worked_out,
-    "evaluate": _evaluated,
-    "find": _evaluated,
-    "solve": _evaluated,
-    "rationalise": _rationalised,
-    "scientific": _scientific,
-    "fraction": _as_fraction,
-    "decimal": _as_decimal,
-    "percent": _as_percent,
-    "mixed": _as_mixed,
-    "pi": _with_pi,
-    "exact": _exact,
-    "places": _rounded,
-    "square": _as_square,
+    "factor": _factored, "expand": _expanded, "lowest": _lowest, "scientific": _scientific, "exact": _exact,
+    "places": _rounded, **dict.fromkeys(("evaluate", "find", "solve"), _evaluated),
+}  # fmt: skip
+_DOUBTS: dict[str, Callable[[Node, Node], bool]] = {
+    "simplify": lambda gold, answer: _standing(answer) and not _standing(gold),
+    "rationalise": lambda gold, answer: _root_below(answer) and not _root_below(gold),
+    "square": lambda gold, answer: _unexpanded(gold) and _is_sum(answer) and not _unexpanded(answer),
+    "fraction": lambda gold, answer: _is_fraction(gold) and (_is_decimal(answer) or _unsigned(answer)[0] == "percent"),
+    "decimal": lambda gold, answer: _is_decimal(gold) and any(part[0] in {"div", "root"} for part in _walk(answer)),
+    "percent": lambda gold, answer: gold[0] == "percent" and (_is_fraction(answer) or _is_share(answer)),
+    "mixed": lambda gold, answer: _is_mixed_number(gold) and (_is_fraction(answer) or _is_decimal(answer)),
+    "pi": lambda gold, answer: ["const", "pi"] in _walk(gold) and _is_number(answer),
 }
+"""Forms that an answer may miss, but never surely."""
+
+
+def _is_share(node: Node) -> bool:
+    return _is_decimal(node) and float(_unsigned(node)[1]) < 1

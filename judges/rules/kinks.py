@@ -1,6 +1,6 @@
 """Kinks: places where an expression may change its formula, and points on all their sides. Worker only.
 
-Kinks (of |u|, floors, signs, roots, logarithms, inverse functions, maxima) are zeros, steps or ends of u in one
+Kinks (of |u|, floors, signs, roots, logarithms, inverse functions) are zeros, steps or ends of u in one
 variable, the others fixed. Polynomials are solved; anything else is searched on a bounded grid.
 """
 
@@ -29,7 +29,6 @@ WHOLE_NAMES = frozenset({"k", "l", "m", "n", "N"})
 _STEPPED = (sympy.floor, sympy.ceiling)
 _BOUNDED = (sympy.asin, sympy.acos, sympy.acosh, sympy.atanh)
 _SINGLE = (sympy.Abs, sympy.sign, sympy.log)
-_MOST = (sympy.Max, sympy.Min)
 _STEPS = (0, 1, -1, 2, -2)
 _COMPLEX = late(r"[zwZ](?:_\w+)?|omega")
 _FAR = (17.3, -23.7, 129.1, -171.9, 2017.3, -4031.9, 100003.7, -310021.3, 2.1e7, -3.3e9)
@@ -62,10 +61,6 @@ def _zeros_of(part: Expr) -> list[Expr]:
         return [part.args[0] - 1, part.args[0] + 1]
     if isinstance(part, sympy.atan | sympy.acot):
         return [1 / part.args[0], part.args[0]]
-    if isinstance(part, _MOST):
-        return [first - two for first, two in pairwise(part.args)]
-    if isinstance(part, sympy.Piecewise):
-        return [side.lhs - side.rhs for side in part.atoms(sympy.core.relational.Relational)]
     return []
 
 
@@ -186,7 +181,7 @@ def kinks_of(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool = Tr
 
 
 def _polynomial_roots(section: Expr, symbol: Expr) -> list[float] | None:
-    if section.has(sympy.Abs, *_STEPPED, *_MOST) or section.count_ops() > 200:
+    if section.has(sympy.Abs, *_STEPPED) or section.count_ops() > 200:
         return None
     top, bottom = section.as_numer_denom()
     if not (top.is_polynomial(symbol) and bottom.is_polynomial(symbol)):

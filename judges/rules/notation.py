@@ -29,69 +29,18 @@ _GREEK = dict(
         strict=True,
     )
 )
-_SYMBOLS = {
-    **{letter: f"\\{name} " for letter, name in _GREEK.items()},
-    "µ": "\\mu ",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "‐": "-",
-    "×": "\\times ",
-    "✕": "\\times ",
-    "·": "\\cdot ",
-    "⋅": "\\cdot ",
-    "∙": "\\cdot ",
-    "•": "\\cdot ",
-    "÷": "\\div ",
-    "⁄": "/",
-    "∕": "/",
-    "√": "\\sqrt ",
-    "∛": "\\sqrt[3] ",
-    "∜": "\\sqrt[4] ",
-    "⊎": "\\cup ",
-    "⊔": "\\cup ",
-    "∞": "\\infty ",
-    "≤": "\\le ",
-    "≦": "\\le ",
-    "⩽": "\\le ",
-    "≥": "\\ge ",
-    "≧": "\\ge ",
-    "⩾": "\\ge ",
-    "≠": "\\ne ",
-    "≡": "\\equiv ",
-    "⌊": "\\lfloor ",
-    "⌋": "\\rfloor ",
-    "⌈": "\\lceil ",
-    "⌉": "\\rceil ",
-    "≈": "\\approx ",
-    "≒": "\\approx ",
-    "±": "\\pm ",
-    "∓": "\\mp ",
-    "∪": "\\cup ",
-    "∩": "\\cap ",
-    "∈": "\\in ",
-    "∅": "\\emptyset ",
-    "∣": "|",
-    "｜": "|",
-    "∖": "\\setminus ",
-    "ℝ": "\\mathbb{R}",
-    "ℤ": "\\mathbb{Z}",
-    "°": "^\\circ ",
-    "º": "^\\circ ",
-    "′": "'",
-    "’": "'",
-    "∶": ":",
-    "【": "[",
-    "】": "]",
-    "〈": "(",
-    "〉": ")",
-    "、": ",",
-    "。": ".",
-    "％": "%",
-    "∠": "\\angle ",
-    "△": "\\triangle ",
-    "Ω": "\\Omega ",
-    "ħ": "\\hbar ",
+_SIGNS = r"""
+µ \mu − - – - — - ‐ - × \times ✕ \times · \cdot ⋅ \cdot ∙ \cdot • \cdot ÷ \div ⁄ / ∕ / √ \sqrt
+∛ \sqrt[3] ∜ \sqrt[4] ⊎ \cup ⊔ \cup ∞ \infty ≤ \le ≦ \le ⩽ \le ≥ \ge ≧ \ge ⩾ \ge ≠ \ne ≡ \equiv
+⌊ \lfloor ⌋ \rfloor ⌈ \lceil ⌉ \rceil ≈ \approx ≒ \approx ± \pm ∓ \mp ∪ \cup ∩ \cap ∈ \in
+∅ \emptyset ∣ | ｜ | ∖ \setminus ℝ \mathbb{R} ℤ \mathbb{Z} ° ^\circ º ^\circ ′ ' ’ ' ∶ : 【 [ 】 ] 〈 (
+〉 ) 、 , 。 . ％ % ∠ \angle △ \triangle Ω \Omega ħ \hbar
+""".split()
+"""Signs, each before its LaTeX."""
+_SYMBOLS = {letter: f"\\{name} " for letter, name in _GREEK.items()}
+_SYMBOLS |= {
+    sign: latex + " " * ("\\" in latex and latex[-1] != "}")
+    for sign, latex in zip(_SIGNS[::2], _SIGNS[1::2], strict=True)
 }
 _SYMBOL_OF = str.maketrans(_SYMBOLS)
 _COLOURS = late(r"\\(?:textcolor|colorbox|color)\s*\{(?!white\b|transparent\b)[a-zA-Z]+\}")
@@ -130,8 +79,7 @@ _SPACED_GROUP = late(r"(?:\\[a-zA-Z]+|[_^}\]]) ?\{ [^{}]{0,200} \}")
 _CLOSED_GROUP = late(r"(?<!\\)\{[^ {}]|\b\d \d{3}\b(?! \d\b)")
 
 
-def closed_up(text: str) -> str:
-    r"""Joins spaced digits ("\frac { 7 } { 1 5 }") if all braces are spaced."""
+def _closed_up(text: str) -> str:
     if "{ " not in text or not _SPACED_GROUP.search(text) or _CLOSED_GROUP.search(text):
         return text
     return _SET_APART.sub("", text)
@@ -140,7 +88,7 @@ def closed_up(text: str) -> str:
 @of_short
 def to_latex(text: str) -> str:
     r"""Unicode mathematics as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
-    text = closed_up(text)
+    text = _closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     if not text.isascii():
         text = text.translate(_SYMBOL_OF)

@@ -83,20 +83,14 @@ def read_numeral(text: str) -> Numeral | None:
     return number._replace(value=-number.value)
 
 
-_EN_ONES = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split(),
-        range(20),
-        strict=True,
-    )
-)
+_EN_ONES = {word: number for number, word in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen".split())}  # fmt: skip
 _EN_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
 _EN_STEPS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 
 
-def read_english(text: str) -> int | None:
-    """A whole number in English words ("one hundred and five")."""
+def _read_english(text: str) -> int | None:
     words = [word for word in text.lower().replace("-", " ").split() if word != "and"]
     if not 0 < len(words) <= 12 or len(text) > MAX_ENGLISH:
         return None
@@ -129,8 +123,7 @@ _FRACTION = late(
 )
 
 
-def read_english_fraction(text: str) -> Fraction | None:
-    """A fraction in English words ("two thirds", "4 fifths", "two and a half")."""
+def _read_english_fraction(text: str) -> Fraction | None:
     if text.lower() == "half":
         return Fraction(1, 2)
     match = _FRACTION.fullmatch(text.lower()) if len(text) <= MAX_ENGLISH else None
@@ -145,7 +138,7 @@ def read_english_fraction(text: str) -> Fraction | None:
 
 
 def _count(word: str) -> int | None:
-    return int(word) if word.isdigit() else 1 if word in {"a", "an"} else read_english(word)
+    return int(word) if word.isdigit() else 1 if word in {"a", "an"} else _read_english(word)
 
 
 def _fraction(match: re.Match[str]) -> Numeral | None:
@@ -213,8 +206,7 @@ _NATIVE = late(
 )
 
 
-def read_native_korean(text: str) -> int | None:
-    """A number in native Korean words (다섯, 열두 개)."""
+def _read_native_korean(text: str) -> int | None:
     match = _NATIVE.fullmatch(text) if 1 < len(text) <= MAX_CHARS else None
     if match is None:
         return None
@@ -228,7 +220,7 @@ def spelled(text: str) -> Fraction | None:
     """A number in English or native Korean words, or an English fraction."""
     minus = _MINUS_WORD.match(text)
     words = text[minus.end() :] if minus else text
-    for value in (read_english(words), read_native_korean(words), read_english_fraction(words)):
+    for value in (_read_english(words), _read_native_korean(words), _read_english_fraction(words)):
         if value is not None:
             return Fraction(-value if minus else value)
     return None

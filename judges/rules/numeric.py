@@ -158,6 +158,8 @@ def compare(gold: Number, answer: Number) -> Said:
 def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
     """28 stands for 28 % of the key or the asked quantity; 0.28 is 28 %."""
     bare_one, share = (answer, gold) if gold.percent else (gold, answer)
+    if bare_one.unit.symbol or bare_one.unit.word:
+        return "undecided", "a unit beside per cent"
     if gold.value == answer.value:
         whole = bare_one.value > 1 and bare_one.value.denominator == 1
         return ("undecided", "a whole number beside hundreds of per cent") if whole else ("accept", "equal values")

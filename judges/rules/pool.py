@@ -73,7 +73,7 @@ class SymbolicPool(ProcessPool):
         wall_seconds: float = WALL_SECONDS,
     ) -> None:
         super().__init__(
-            compare_trees, seconds, size=size, quiet=True, wall_seconds=wall_seconds, memory_bytes=memory_bytes
+            _compare_trees, seconds, size=size, quiet=True, wall_seconds=wall_seconds, memory_bytes=memory_bytes
         )
         self.killed = 0
         self._limits = f"{seconds:g} s of a processor and {memory_bytes >> 20} MiB"
@@ -82,8 +82,7 @@ class SymbolicPool(ProcessPool):
         """The result, or {"decision": "undecided", "reason": …} over a limit.
 
         Args:
-            request: {"gold": tree, "answer": tree} ("gold_text", "answer_text" for the second reader),
-                and options of `Comparer`.
+            request: {"gold": tree, "answer": tree}, and options of `Comparer`.
 
         Raises:
             UserError: no process starts.
@@ -117,8 +116,7 @@ _FIRST: Final = {
 """A comparison before any request: what sympy loads and fills at its first use counts as the start of a process."""
 
 
-def compare_trees(link: Link, seconds: float) -> None:
-    """Worker loop; `seconds` of processor time a request."""
+def _compare_trees(link: Link, seconds: float) -> None:
     _compared(dict(_FIRST))
     for line in requests(link):
         limit_time(seconds)
@@ -138,25 +136,10 @@ def compare_trees(link: Link, seconds: float) -> None:
 
 def _compared(request: Reply) -> tuple[str, str]:
     from livek12.judges.rules.algebra import Comparer
-    from livek12.judges.rules.second_trees import second_reading
-    from livek12.judges.rules.tokens import Unparsable
-    from livek12.judges.rules.trees import holds_symbol
     from livek12.judges.rules.unknowns import settled
 
-    texts = [request.pop(f"{side}_text", None) for side in ("gold", "answer")]
-    trees = [request.pop(side, None) for side in ("gold", "answer")]
-    try:
-        gold, answer = (
-            second_reading(text) if text is not None else tree for text, tree in zip(texts, trees, strict=True)
-        )
-    except Unparsable as error:
-        return "undecided", str(error)
-    if texts[1] is not None and not holds_symbol(answer):
-        return "undecided", "perhaps not worked out"
-    decision, reason = Comparer(**request).compare(*settled(gold, answer))
-    if texts == [None, None] or decision == "accept":
-        return decision, reason
-    return "undecided", "read by the second reader"
+    trees = settled(request.pop("gold"), request.pop("answer"))
+    return Comparer(**request).compare(*trees)
 
 
 _shared: SymbolicPool | None = None

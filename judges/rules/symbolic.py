@@ -5,23 +5,19 @@ Unreadable, big or slow comparisons are undecided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, accept, reject, undecided
-from livek12.judges.rules import second_reader
 from livek12.judges.rules.chemistry import is_chemical
 from livek12.judges.rules.dates import compare_times
-from livek12.judges.rules.latex import parse
+from livek12.judges.rules.latex import AMBIGUOUS, parse
 from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
-from livek12.judges.rules.reader import AMBIGUOUS
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node
+from livek12.judges.rules.trees import Node, mapped, nodes
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
@@ -51,7 +47,7 @@ class SymbolicStage:
         try:
             gold, answer, guessed = _trees(key, text)
         except Unparsable as error:
-            return self._read_again(key, comparison) or undecided(NAME, str(error))
+            return undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):
             return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
@@ -75,24 +71,9 @@ class SymbolicStage:
         return decision
 
     def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
-        return self._replied({"gold": gold, "answer": _in_the_keys_unit(gold, answer)}, comparison)
-
-    def _read_again(self, key: str, comparison: AnswerComparison) -> Decision | None:
-        if not second_reader.version():
-            return None
-        request: dict[str, Any] = {}
-        for side, text in (("gold", key), ("answer", comparison.answer)):
-            try:
-                request[side] = parse(text)
-            except Unparsable:
-                if not second_reader.may_read(text):
-                    return None
-                request[f"{side}_text"] = text
-        return self._replied(request, comparison)
-
-    def _replied(self, request: dict[str, Any], comparison: AnswerComparison) -> Decision:
         demands = {name: getattr(comparison, name) for name in ("open_ends", "ends_count", "all_asked", "solutions")}
-        reply = (self._pool or shared_pool()).compare({**request, **demands})
+        request = {"gold": gold, "answer": _in_the_keys_unit(gold, answer), **demands}
+        reply = (self._pool or shared_pool()).compare(request)
         if reply["decision"] == "accept":
             return accept(NAME, reply["reason"])
         if reply["decision"] == "reject":
@@ -150,27 +131,19 @@ def _equal_as_units(gold: str, answer: str) -> bool:
 
 
 def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
-    units, others = _units(gold), _units(answer)
+    units, others = ({part[2] for part in nodes(side) if part[:1] == ["unit"]} - {""} for side in (gold, answer))
     if len(units) != 1 or others <= units:
         return answer
     (unit,) = units
-    factors = {other: conversion(other, unit) for other in others}
-    return _converted(answer, unit, {other: factor for other, (fit, factor) in factors.items() if fit == "convertible"})
 
-
-def _units(node: Any) -> set[str]:
-    if not isinstance(node, list):
-        return set()
-    own = {node[2]} if node[:1] == ["unit"] and node[2] else set()
-    return own.union(*map(_units, node))
-
-
-def _converted(node: Node, unit: str, factors: Mapping[str, Fraction]) -> Node:
-    if node[:1] == ["unit"] and node[2] in factors:
-        factor = factors[node[2]]
+    def converted(node: Node) -> Node:
+        fit, factor = conversion(node[2], unit) if node[:1] == ["unit"] and node[2] else ("", Fraction(1))
+        if fit != "convertible":
+            return node
         size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
         return ["unit", ["mul", [size, node[1]]], unit, node[3]]
-    return [_converted(child, unit, factors) if isinstance(child, list) else child for child in node]
+
+    return mapped(answer, converted)
 
 
 def _are_numbers(gold: str, answer: str) -> bool:

@@ -59,15 +59,8 @@ _DECORATIONS = frozenset(
 )
 _OPERATOR_NAMES = frozenset("det tr Tr Var Cov erf erfc sgn sign rank diag div grad curl rot Re Im arg".split())
 """Functions and operators without rules: their values equal only themselves."""
-_SAME_DECORATION = {
-    "overrightarrow": "vec",
-    "widehat": "hat",
-    "widetilde": "tilde",
-    "wideparen": "arc",
-    "overarc": "arc",
-    "measuredangle": "angle",
-    "overleftrightarrow": "overline",
-}
+_SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "tilde", "wideparen": "arc",
+                    "overarc": "arc", "measuredangle": "angle", "overleftrightarrow": "overline"}  # fmt: skip
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
     "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath".split()
@@ -233,28 +226,21 @@ def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
     return _word(match["other"].strip())
 
 
+_OPERATED = ("partial", "nabla")
+_COMMANDS = {
+    **{name: ("const", value) for name, value in _CONSTANTS.items()},
+    **{name: ("operator", name) for name in _OPERATOR_NAMES},
+    **{name: ("op", value) for name, value in _OPERATORS.items()}, "lbrace": ("op", "set{"), "rbrace": ("op", "set}"),
+    **{name: ("rel", value) for name, value in _RELATIONS.items()}, **{name: (name, name) for name in _OPERATED},
+    **{name: ("decor", name) for name in _DECORATIONS}, **{name: ("cmd", name) for name in _STRUCTURES},
+    **{name: ("id", name) for name in _GREEK}, **{name: ("func", name) for name in FUNCTIONS},
+    **dict.fromkeys(("quad", "qquad"), ("sep", ",")),
+}  # fmt: skip
+
+
 def _command(name: str) -> list[tuple[str, str]]:
     name = _SAME_NAME.get(name, name)
-    if name in _TRANSPARENT:
-        return []
-    if name in {"quad", "qquad"}:
-        return [("sep", ",")]
-    for kind, names in (("func", FUNCTIONS), ("id", _GREEK), ("cmd", _STRUCTURES), ("decor", _DECORATIONS)):
-        if name in names:
-            return [(kind, name)]
-    if name in {"partial", "nabla"}:
-        return [(name, name)]
-    if name in _RELATIONS:
-        return [("rel", _RELATIONS[name])]
-    if name in _OPERATORS:
-        return [("op", _OPERATORS[name])]
-    if name in _OPERATOR_NAMES:
-        return [("operator", name)]
-    if name in _CONSTANTS:
-        return [("const", _CONSTANTS[name])]
-    if name in {"lbrace", "rbrace"}:
-        return [("op", "set{" if name == "lbrace" else "set}")]
-    return [("word", "\\" + name)]
+    return [] if name in _TRANSPARENT else [_COMMANDS.get(name, ("word", "\\" + name))]
 
 
 def _word(text: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from livek12.judges.rules.tokens import Unparsable
@@ -117,9 +118,7 @@ def is_matrix_name(name: str) -> bool:
 
 def holds_opaque(node: Any) -> bool:
     """Checks for notation that equals only itself; dot products of vectors are understood."""
-    return isinstance(node, list) and (
-        (node[:1] == ["opaque"] and node[1] != "dot") or any(holds_opaque(part) for part in node)
-    )
+    return any(part[:1] == ["opaque"] and part[1] != "dot" for part in nodes(node))
 
 
 def is_mixed(whole: Node, fraction: Node) -> bool:
@@ -152,19 +151,39 @@ def with_index(node: Node, index: str) -> Node:
     return ["sym", f"{base}_{index}{node[1][len(base) :]}"]
 
 
+def nodes(tree: Any) -> Iterator[Node]:
+    """A tree and all lists in it, in no certain order."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            yield part
+            waiting += part
+
+
+def mapped(tree: Node, change: Callable[[Node], Node]) -> Node:
+    """The tree with each of its lists changed, the inner ones first."""
+    return change([mapped(part, change) if isinstance(part, list) else part for part in tree])
+
+
+def substituted(tree: Node, trees: Mapping[str, Node]) -> Node:
+    """The tree with other trees in place of symbols."""
+    return mapped(tree, lambda part: trees.get(part[1], part) if part[:1] == ["sym"] else part)
+
+
+def holds(tree: Any, *begin: str) -> bool:
+    """Checks for a node that begins so (its kind, or kind and name)."""
+    return any(part[: len(begin)] == [*begin] for part in nodes(tree))
+
+
 def holds_symbol(node: Any, name: str | None = None) -> bool:
     """Checks for a symbol, or the one of a name."""
-    if not isinstance(node, list):
-        return False
-    own = node[:1] == ["sym"] and name in {None, *node[1:2]}
-    return own or any(holds_symbol(child, name) for child in node)
+    return any(part[:1] == ["sym"] and name in {None, part[1]} for part in nodes(node))
 
 
 def symbols(node: Any) -> set[str]:
     """The names of all symbols."""
-    if not isinstance(node, list):
-        return set()
-    return {node[1]} if node[:1] == ["sym"] else set().union(*map(symbols, node))
+    return {part[1] for part in nodes(node) if part[:1] == ["sym"]}
 
 
 def of_rows(entries: list[Node]) -> Node | None:
@@ -176,23 +195,7 @@ def of_rows(entries: list[Node]) -> Node | None:
 
 
 HOLDERS = frozenset({"list", "set"})
-NOT_SCALAR = frozenset(
-    {
-        "tuple",
-        "interval",
-        "list",
-        "set",
-        "rel",
-        "named",
-        "matrix",
-        "union",
-        "builder",
-        "unit",
-        "cases",
-        "congruent",
-        "without",
-    }
-)
+NOT_SCALAR = frozenset("tuple interval list set rel named matrix union builder unit cases congruent without".split())
 DOTS: Node = ["const", "dots"]
 EMPTY: Node = ["const", "empty"]
 
@@ -214,7 +217,7 @@ def is_set(node: Node) -> bool:
 
 def has_sign(node: Any) -> bool:
     """Checks for ±."""
-    return isinstance(node, list) and (node[:1] == ["pm"] or any(has_sign(child) for child in node))
+    return holds(node, "pm")
 
 
 def _signed(node: Any, upper: bool) -> Any:
@@ -279,13 +282,6 @@ def name_of(node: Node) -> str:
     if node[0] == "opaque":
         return f"{node[1].removesuffix('()')}({','.join(name_of(argument) for argument in node[2])})"
     return str(node[1])
-
-
-def rename(node: Any, old: str, new: str) -> Any:
-    """The tree with another symbol."""
-    if not isinstance(node, list):
-        return node
-    return ["sym", new] if node == ["sym", old] else [rename(child, old, new) for child in node]
 
 
 def alike_but_for_index(name: str, other: str) -> bool:

@@ -17,7 +17,17 @@ from typing import Any
 
 import sympy
 
-from livek12.judges.rules.trees import DIRECTED, ORDERED, TURNED, Node, is_matrix_name, symbols
+from livek12.judges.rules.trees import (
+    DIRECTED,
+    ORDERED,
+    TURNED,
+    Node,
+    is_matrix_name,
+    mapped,
+    nodes,
+    substituted,
+    symbols,
+)
 
 Expr = Any
 OPENING_MARK = "⟦"
@@ -42,16 +52,14 @@ def is_unknown(expr: Expr) -> bool:
 
 
 def _text(part: Expr) -> str:
-    return str(sympy.sstr(expanded(part) if isinstance(part, sympy.Expr) else part))
+    return str(sympy.sstr(_expanded(part) if isinstance(part, sympy.Expr) else part))
 
 
-def expanded(expr: Expr) -> Expr:
-    """The expansion, if small."""
+def _expanded(expr: Expr) -> Expr:
     return sympy.expand(expr) if expr.count_ops() <= MAX_EXPANDED else expr
 
 
-def dot(left: Expr, right: Expr) -> Expr:
-    """The dot product."""
+def _dot(left: Expr, right: Expr) -> Expr:
     terms = _linear(left), _linear(right)
     if terms[0] is None or terms[1] is None:
         first, second = sorted((_text(left), _text(right)))
@@ -63,13 +71,12 @@ def dot(left: Expr, right: Expr) -> Expr:
 
 def _product(first_vector: Expr, two: Expr) -> Expr:
     if first_vector == two:
-        return length(first_vector) ** 2
+        return _length(first_vector) ** 2
     first, second = sorted((str(first_vector), str(two)))
     return sympy.Symbol(f"{first} . {second}")
 
 
-def length(vector: Expr) -> Expr:
-    """The length of a one-letter vector; 1 under a hat."""
+def _length(vector: Expr) -> Expr:
     return sympy.Symbol(f"|{vector}|", nonnegative=True)
 
 
@@ -80,19 +87,18 @@ def norm(vector: Expr) -> Expr:
         return opaque("abs", [vector])
     if len(terms) == 1:
         ((letter, factor),) = terms.items()
-        return sympy.Abs(factor) * length(letter)
-    return sympy.sqrt(dot(vector, vector))
+        return sympy.Abs(factor) * _length(letter)
+    return sympy.sqrt(_dot(vector, vector))
 
 
 def power(base: Expr, exponent: Expr) -> Expr:
     """A power with a small whole exponent; a vector's square is its length's."""
     names = [str(name) for name in base.free_symbols if not name.is_commutative]
     arrows = all(name.startswith(("vec(", "bold(")) and not name.endswith(TURNED) for name in names)
-    return dot(base, base) if exponent == 2 and arrows else sympy.Pow(base, exponent)
+    return _dot(base, base) if exponent == 2 and arrows else sympy.Pow(base, exponent)
 
 
-def cross(left: Expr, right: Expr) -> Expr:
-    """The cross product."""
+def _cross(left: Expr, right: Expr) -> Expr:
     terms = _linear(left), _linear(right)
     if terms[0] is None or terms[1] is None:
         texts = _text(left), _text(right)
@@ -125,13 +131,13 @@ def components_of(vector: Expr, count: int) -> list[Expr] | None:
         return None
     letters = [names.get(name, sympy.Dummy()) for name in basis[:count]]
     parts = [sympy.diff(vector, letter) for letter in letters]
-    rest = expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
+    rest = _expanded(vector - sympy.Add(*(part * letter for part, letter in zip(parts, letters, strict=True))))
     return parts if rest == 0 and not any(part.has(*letters) for part in parts) else None
 
 
 def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     factors: dict[Expr, Expr] = {}
-    for term in sympy.Add.make_args(expanded(expr)):
+    for term in sympy.Add.make_args(_expanded(expr)):
         scalar, vectors = term.args_cnc()
         if len(vectors) != 1 or not vectors[0].is_Symbol:
             return None
@@ -139,7 +145,7 @@ def _linear(expr: Expr) -> dict[Expr, Expr] | None:
     return factors
 
 
-_IDENTITIES: dict[str, Callable[[Expr, Expr], Expr]] = {"dot": dot, "cross": cross}
+_IDENTITIES: dict[str, Callable[[Expr, Expr], Expr]] = {"dot": _dot, "cross": _cross}
 
 
 def commuting(expr: Expr) -> Expr:
@@ -147,7 +153,7 @@ def commuting(expr: Expr) -> Expr:
     if expr.is_commutative or isinstance(expr, sympy.MatrixBase):
         return expr
     names = [name for name in expr.free_symbols if not name.is_commutative]
-    terms = sympy.Add.make_args(expanded(expr)) if len(names) > 1 else []
+    terms = sympy.Add.make_args(_expanded(expr)) if len(names) > 1 else []
     if any(sum(not name.is_commutative for name in term.free_symbols) > 1 for term in terms):
         return expr
     return expr.xreplace({name: sympy.Symbol(str(name)) for name in names})
@@ -155,7 +161,7 @@ def commuting(expr: Expr) -> Expr:
 
 def same_in_order(left: Expr, right: Expr) -> bool:
     """Checks equality of non-commuting expressions."""
-    return bool(expanded(left - right) == 0)
+    return bool(_expanded(left - right) == 0)
 
 
 _MINUS_ONE: tuple[Node, ...] = (["neg", ["num", "1"]], ["num", "-1"])
@@ -167,18 +173,16 @@ def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
     """Both trees with ambiguities resolved."""
     gold, answer = _with_commutators(gold, answer), _with_commutators(answer, gold)
     alone = symbols([gold, answer])
-    gold, answer = (_applied(node, alone) for node in (gold, answer))
+    gold, answer = (mapped(node, lambda part: _applied(part, alone)) for node in (gold, answer))
     gold, answer = _with_derivatives(gold, answer), _with_derivatives(answer, gold)
     matrices = _matrices(gold, answer)
     if matrices:
-        gold, answer = (_ordered(node, matrices) for node in (gold, answer))
+        ordered = {name: ["opaque", ORDERED + name, []] for name in matrices}
+        gold, answer = (substituted(node, ordered) for node in (gold, answer))
     return _without_bold(gold, answer), _without_bold(answer, gold)
 
 
-def _applied(node: Any, alone: set[str]) -> Any:
-    if not isinstance(node, list):
-        return node
-    node = [_applied(part, alone) for part in node]
+def _applied(node: Node, alone: set[str]) -> Node:
     if node[:1] == ["opaque"] and node[1].endswith("()") and node[1][:-2] in alone and len(node[2]) == 1:
         return ["mul", [["sym", node[1][:-2]], *node[2]]]
     return node
@@ -186,7 +190,7 @@ def _applied(node: Any, alone: set[str]) -> Any:
 
 def _with_derivatives(node: Node, other: Node) -> Node:
     """Marked letters as derivatives where the other side has those: y' is dy/dx, a dot is d/dt."""
-    marked = {}
+    marked: dict[str, Node | None] = {}
     for letter, variables in _derivatives(other):
         order = len(variables.split())
         marks = [letter + "'" * order]
@@ -194,37 +198,30 @@ def _with_derivatives(node: Node, other: Node) -> Node:
             marks.append(f"{_DOTS[order - 1]}({letter})")
         for mark in marks:
             marked[mark] = None if mark in marked else ["opaque", f"d / {variables}", [["sym", letter]]]
-    return _replaced(node, marked) if marked else node
+    return substituted(node, {mark: tree for mark, tree in marked.items() if tree})
 
 
 _DOTS = ("dot", "ddot", "dddot")
 
 
-def _derivatives(node: Any) -> set[tuple[str, str]]:
-    if not isinstance(node, list):
-        return set()
-    if node[:1] == ["opaque"] and node[1].startswith("d / ") and node[2][0][0] == "sym":
-        variables = node[1].removeprefix("d / ")
-        return {(node[2][0][1], variables)} if len(set(variables.split())) == 1 else set()
-    return set().union(*map(_derivatives, node))
-
-
-def _replaced(node: Any, trees: dict[str, Node | None]) -> Any:
-    if not isinstance(node, list):
-        return node
-    return (trees.get(node[1]) or node) if node[:1] == ["sym"] else [_replaced(part, trees) for part in node]
+def _derivatives(tree: Node) -> set[tuple[str, str]]:
+    derivatives = set()
+    for node in nodes(tree):
+        if node[:1] == ["opaque"] and node[1].startswith("d / ") and node[2][0][0] == "sym":
+            variables = node[1].removeprefix("d / ")
+            if len(set(variables.split())) == 1:
+                derivatives.add((node[2][0][1], variables))
+    return derivatives
 
 
 def _with_commutators(node: Node, other: Node) -> Node:
-    return node if other[0] in _REGIONS else _commutators(node)
+    return node if other[0] in _REGIONS else mapped(node, _commutator)
 
 
-def _commutators(node: Any) -> Any:
-    if not isinstance(node, list):
-        return node
+def _commutator(node: Node) -> Node:
     if node[:1] == ["interval"] and node[3] and node[4] and all(map(_is_operator, node[1:3])):
         return ["opaque", "commutator", node[1:3]]
-    return [_commutators(part) for part in node]
+    return node
 
 
 def _is_operator(node: Node) -> bool:
@@ -248,14 +245,12 @@ def _in_both_orders(node: Node) -> set[str]:
     return {name for pair in pairs if pair[0] != pair[1] and pair[::-1] in pairs for name in pair}
 
 
-def _products(node: Any) -> Iterator[list[Node]]:
-    if isinstance(node, list):
+def _products(tree: Node) -> Iterator[list[Node]]:
+    for node in nodes(tree):
         if node[:1] == ["mul"]:
             yield _factors(node)
         elif node[:1] == ["pow"] and node[2] in _MINUS_ONE and node[1][0] == "mul":
             yield [*_factors(node[1]), ["pow", ["sym", "I"], node[2]]]
-        for part in node:
-            yield from _products(part)
 
 
 def _factors(node: Node) -> list[Node]:
@@ -271,24 +266,10 @@ def _is_turned(factor: Node) -> bool:
     return (factor[0] == "pow" and factor[2] in _MINUS_ONE) or _base_name(factor).endswith(TURNED)
 
 
-def _scalars(node: Any) -> set[str]:
-    if not isinstance(node, list):
-        return set()
-    if node[:1] == ["div"]:
-        return symbols(node[2]) | _scalars(node[1])
-    if node[:1] == ["pow"]:
-        return symbols(node[2]) | _scalars(node[1])
-    if node and isinstance(node[0], str) and node[0] in _OF_SCALARS:
-        return symbols(node)
-    return set().union(*map(_scalars, node))
-
-
-def _ordered(node: Any, names: set[str]) -> Any:
-    if not isinstance(node, list):
-        return node
-    if node[:1] == ["sym"]:
-        return ["opaque", ORDERED + node[1], []] if node[1] in names else node
-    return [_ordered(part, names) for part in node]
+def _scalars(tree: Node) -> set[str]:
+    below = [node[2] for node in nodes(tree) if node[:1] in (["div"], ["pow"])]
+    functions = [node for node in nodes(tree) if node and isinstance(node[0], str) and node[0] in _OF_SCALARS]
+    return symbols(below + functions)
 
 
 def _without_bold(node: Node, other: Node) -> Node:
@@ -300,11 +281,5 @@ def _without_bold(node: Node, other: Node) -> Node:
         bold = {name: f"vec({letter})" for name, letter in bold.items()}
     elif any(len(bold.keys() & set(map(_base_name, factors))) > 1 for factors in _products(node)):
         return node
-    renamed: Node = node if names & set(bold.values()) else _renamed(node, bold)
-    return renamed
-
-
-def _renamed(node: Any, names: dict[str, str]) -> Any:
-    if not isinstance(node, list):
-        return node
-    return ["sym", names.get(node[1], node[1])] if node[:1] == ["sym"] else [_renamed(part, names) for part in node]
+    plain = {} if names & set(bold.values()) else {name: ["sym", letter] for name, letter in bold.items()}
+    return substituted(node, plain)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 import sympy
 
-from livek12.judges.rules.trees import DIRECTED, Node
+from livek12.judges.rules.trees import DIRECTED, Node, holds, nodes
 from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, norm, opaque, power
 
 DIGITS = 50
@@ -31,12 +31,9 @@ _CONSTANTS: dict[Any, Callable[[], Any]] = {
     sympy.E: lambda: mpmath.e + 0,
     sympy.I: lambda: mpmath.mpc(0, 1),
 }
+_ALIKE = "sin cos tan cot sec csc sinh cosh tanh coth asin acos atan asinh acosh atanh log factorial".split()
 _FUNCTIONS: dict[Any, Callable[[Any], Any]] = {
-    sympy.sin: mpmath.sin, sympy.cos: mpmath.cos, sympy.tan: mpmath.tan, sympy.cot: mpmath.cot,
-    sympy.sec: mpmath.sec, sympy.csc: mpmath.csc, sympy.sinh: mpmath.sinh, sympy.cosh: mpmath.cosh,
-    sympy.tanh: mpmath.tanh, sympy.coth: mpmath.coth, sympy.asin: mpmath.asin, sympy.acos: mpmath.acos,
-    sympy.atan: mpmath.atan, sympy.asinh: mpmath.asinh, sympy.acosh: mpmath.acosh, sympy.atanh: mpmath.atanh,
-    sympy.log: mpmath.log, sympy.Abs: abs, sympy.factorial: mpmath.factorial,
+    **{getattr(sympy, name): getattr(mpmath, name) for name in _ALIKE}, sympy.Abs: abs,
     sympy.floor: lambda value: mpmath.floor(_between(value)), sympy.ceiling: lambda value: mpmath.ceil(_between(value)),
 }  # fmt: skip
 _GROWING = {sympy.exp, sympy.sinh, sympy.cosh, sympy.factorial, sympy.sin, sympy.cos, sympy.tan}
@@ -83,11 +80,6 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
         return mpmath.exp(_small(_value(expr.args[0], point)))
     if expr.is_Pow:
         return _power(_value(expr.base, point), expr.exp, point)
-    if isinstance(expr, sympy.Max | sympy.Min):
-        values = [_value(part, point) for part in expr.args]
-        if any(mpmath.im(value) != 0 for value in values):
-            raise _Unsure
-        return max(values) if isinstance(expr, sympy.Max) else min(values)
     function = _FUNCTIONS.get(expr.func)
     if function is None or len(expr.args) != 1:
         raise _Unsure
@@ -179,28 +171,13 @@ def value_of(node: Node) -> Value:
     if marked:
         node = node[1]
     quantum, digits = _written(node)
-    degrees = _contains(node, "const", "deg")
+    degrees = holds(node, "const", "deg")
     expr = commuting(build(node, sympy.pi / 180))
     plain = commuting(build(node, sympy.Integer(1))) if degrees else expr
     if expr.has(sympy.nan, sympy.zoo):
         raise Unsupported("undefined")
-    loose = quantum is None and any("." in str(text) for text in _numbers(node))
-    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, _contains(node, "call", "log"))
-
-
-def _contains(node: Any, kind: str, text: str) -> bool:
-    if not isinstance(node, list):
-        return False
-    return node[:2] == [kind, text] or any(_contains(child, kind, text) for child in node)
-
-
-def _numbers(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        if node[:1] == ["num"]:
-            yield node[1]
-        else:
-            for child in node:
-                yield from _numbers(child)
+    loose = quantum is None and any(part[:1] == ["num"] and "." in part[1] for part in nodes(node))
+    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, holds(node, "call", "log"))
 
 
 def _written(node: Node) -> tuple[Fraction | None, int]:
@@ -224,12 +201,9 @@ def _written(node: Node) -> tuple[Fraction | None, int]:
 # --- building -----------------------------------------------------------------------------------------------------
 
 _BY_NAME = {
-    "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
-    "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
-    "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
-    "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "arccot": sympy.acot,
-    "arsinh": sympy.asinh, "arcosh": sympy.acosh, "artanh": sympy.atanh,
-    "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,
+    **{name: getattr(sympy, name) for name in "sin cos tan cot sec csc sinh cosh tanh coth sech csch exp log".split()},
+    **{f"arc{name}": getattr(sympy, f"a{name}") for name in "sin cos tan cot sec csc".split()},
+    **{f"ar{name}": getattr(sympy, f"a{name}") for name in "sinh cosh tanh".split()}, "ln": sympy.log,
 }  # fmt: skip
 _NAMED_CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}
 
@@ -249,8 +223,6 @@ def build(node: Node, degree: Expr) -> Expr:
         return degree if rest[0] == "deg" else _NAMED_CONSTANTS[rest[0]]
     if kind in {"add", "mul"}:
         return _combine(kind, [build(item, degree) for item in rest[0]])
-    if kind in {"max", "min"}:
-        return _extreme(kind, [build(item, degree) for item in rest[0]])
     if kind == "det":
         return _determinant([[build(entry, degree) for entry in row] for row in rest[0]])
     if kind == "matrix":
@@ -267,12 +239,6 @@ def build(node: Node, degree: Expr) -> Expr:
     if kind in _BINARY or kind in _UNARY:
         return _operate(kind, [build(item, degree) for item in rest])
     raise Unsupported(str(kind))
-
-
-def _extreme(kind: str, items: list[Expr]) -> Expr:
-    if any(isinstance(item, sympy.MatrixBase) or item.has(sympy.I) for item in items):
-        raise Unsupported("the greatest of what has no order")
-    return (sympy.Max if kind == "max" else sympy.Min)(*items)
 
 
 def _call(function: Any, argument: Expr) -> Expr:

@@ -13,7 +13,7 @@ from functools import cache
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.judges.base import AnswerComparison, Decision, Outcome, accept, reject, undecided
-from livek12.judges.rules.dates import compare_dates, compare_ordinals, compare_places, compare_times
+from livek12.judges.rules.dates import compare_dates, compare_ordinals, compare_times
 from livek12.judges.rules.notation import bare, to_latex
 
 NAME = "words"
@@ -226,7 +226,6 @@ _COMPARED = (
     (compare_times, "time of day"),
     (compare_ordinals, "place"),
     (compare_dates, "date"),
-    (compare_places, "place on the globe"),
 )
 _SAID = {"accept": "the same", "reject": "another", "undecided": "perhaps another"}
 

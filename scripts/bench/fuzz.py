@@ -29,15 +29,6 @@ def latex(data: bytes) -> None:
         parse(_text(data))
 
 
-def second_reader(data: bytes) -> None:
-    """Formulas that the first reader refuses."""
-    from livek12.judges.rules.second_trees import second_reading
-    from livek12.judges.rules.tokens import Unparsable
-
-    with contextlib.suppress(Unparsable):
-        second_reading(_text(data))
-
-
 @cache
 def _questions() -> list[Question]:
     common: dict[str, Any] = {
@@ -130,7 +121,7 @@ def _stored(data: bytes, suffix: str, stem: str = "details_a") -> Iterator[Path]
 
 
 READERS: dict[str, Callable[[bytes], None]] = {
-    reader.__name__: reader for reader in (latex, second_reader, claims, markup, rows, logs, packed, table)
+    reader.__name__: reader for reader in (latex, claims, markup, rows, logs, packed, table)
 }
 
 

@@ -43,7 +43,8 @@ _CIRCLED = rf"[①-⑩](?:\s?번)?(?:[)）]?{_JOINT}[(（]?[①-⑩](?:\s?번)?)
 _JAMO_END = r"(?![ㄱ-ㅎ]|(?!이|은|는|가|을|를|만|도|와|과|로|임|예|의|뿐|입니)[가-힣])"
 _JAMO = rf"[ㄱ-ㅎ]{_JAMO_END}(?:[)）]?{_JOINT}[(（]?[ㄱ-ㅎ]{_JAMO_END}){{0,9}}"
 _JAMO_ROW = rf"[ㄱ-ㅎ]{{2,10}}{_JAMO_END}"
-LIST = rf"{_OPEN}(?:{_NOUN}{_LATIN}|(?:{_CIRCLED}|{_JAMO}|{_JAMO_ROW}|(?<=[(（])[a-j](?=[)）])){_CLOSE})"
+_SMALL = rf"(?<=[(（])[a-j](?:[)）]{_JOINT}[(（][a-j]){{0,9}}(?=[)）])"
+LIST = rf"{_OPEN}(?:{_NOUN}{_LATIN}|(?:{_CIRCLED}|{_JAMO}|{_JAMO_ROW}|{_SMALL}){_CLOSE})"
 _ONE_DIGIT = (
     r"(?:[(（]\s*[1-9]\s*[)）]|[1-9]\s*번|[1-9](?!\d|[./^:]\d|,\d{2}|\s*[-+*=^_/\\a-zA-Z%°]"
     r"|\s?(?:개|가지|명|배|점|년|월|시간|분|초|원|도|쌍|종류|회|권|마리|자리|차)|[個个種种次倍年月米元人条本對对]))"
@@ -267,32 +268,24 @@ _CHOSEN = rf"(?:(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH}){_OPTION_ZH}|(?i:{_CHOICE_E
 _CALLED_RIGHT = rf"(?:{_RIGHT_KO}|{_RIGHT_EN}|{_RIGHT_ZH_BEHIND})"
 _ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?)"
 _HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
-_REASON_WORDS = ("因为", "由于", "理由", "原因", "because", "since", "왜냐")
-_EXPLANATION_WORDS = ("解", "分析", "理由", "说明", "explanation", "reason", "해설", "풀이", "설명")
-_ANNOUNCING_WORDS = (
-    "答",
-    "ans",
-    "solution",
-    "conclusion",
-    "result",
-    "decision",
-    "verdict",
-    "정답",
-    "답",
-    "최종",
-    "####",
+
+
+def _words(table: str) -> tuple[str, ...]:
+    return tuple(word.replace("_", " ") for word in table.split())
+
+
+_REASON_WORDS = _words("因为 由于 理由 原因 because since 왜냐")
+_EXPLANATION_WORDS = _words("解 分析 理由 说明 explanation reason 해설 풀이 설명")
+_ANNOUNCING_WORDS = _words("答 ans solution conclusion result decision verdict 정답 답 최종 ####")
+_CHOOSING_WORDS = _words(
+    "选 選 结论 说法 判断 叙述 正确 符合题意 合适 恰当 成立 最终 最佳 所选 choice option statement one letter my_pick"
+    " choose pick select answer"
 )
-_CHOOSING_WORDS = (
-    *("选", "選", "结论", "说法", "判断", "叙述", "正确", "符合题意", "合适", "恰当", "成立", "最终", "最佳", "所选"),
-    *("choice", "option", "statement", "one", "letter", "my pick", "choose", "pick", "select", "answer"),
+_WRONG_WORDS = _words(
+    "错误 不正确 有误 不符合 不成立 不恰当 不合理 不可能 不属于 statement option one choice 틀린 않은 잘못된"
 )
-_WRONG_WORDS = (
-    *("错误", "不正确", "有误", "不符合", "不成立", "不恰当", "不合理", "不可能", "不属于"),
-    *("statement", "option", "one", "choice", "틀린", "않은", "잘못된"),
-)
-_RETRACTING_WORDS = (
-    *("no", "oh", "hmm", "ah", "wait", "sorry", "correction", "scratch", "actually", "on second", "不", "错了", "说错"),
-    *("写错", "更正", "订正", "改正", "修正", "아니", "정정"),
+_RETRACTING_WORDS = _words(
+    "no oh hmm ah wait sorry correction scratch actually on_second 不 错了 说错 写错 更正 订正 改正 修正 아니 정정"
 )
 _ANNOUNCING, _CHOOSING, _WRONGLY, _RETRACTING = (
     _beginning(*words) for words in (_ANNOUNCING_WORDS, _CHOOSING_WORDS, _WRONG_WORDS, _RETRACTING_WORDS)

@@ -15,70 +15,49 @@ from livek12.core.records import Question
 from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
+from livek12.tasks.extraction import claims, remarks
 from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
-from livek12.tasks.extraction.claims import (
-    NO_LABELS,
-    Asked,
-    Claim,
-    Labels,
-    LabelVerdict,
-    cleaned_text,
-    label_verdicts,
-    marked_claims,
-    plain_claims,
-    without_markup,
-)
+from livek12.tasks.extraction.claims import Asked, Claim, Labels
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
-from livek12.tasks.extraction.remarks import (
-    Named,
-    concludes,
-    is_correction,
-    is_remark,
-    is_told,
-    quoted,
-    settled,
-    taken_back,
-    turned,
-)
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.values import find_values
 
 
-def claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
+def _all_claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
     """All claims in order of their ends; weak kinds only without others."""
-    listed = marked_claims(cleaned, offer) or ([] if explicit_only else plain_claims(cleaned, offer))
+    listed = claims.marked_claims(cleaned, offer) or ([] if explicit_only else claims.plain_claims(cleaned, offer))
     return sorted(listed, key=lambda claim: claim.end)
 
 
-def holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
-    """The claim that counts; as words where denied."""
+def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     best: Claim | None = None
     for new in listed:
         if best is None or (new.labels == best.labels and new.strength > best.strength):
             best = new
-        elif CONCLUDED < new.strength < MARKED and is_remark(cleaned, new.start, new.end):
+        elif CONCLUDED < new.strength < MARKED and remarks.is_remark(cleaned, new.start, new.end):
             continue
         elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
-            best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
-        elif new.strength >= best.strength or is_correction(cleaned[best.end : new.start]):
+            best = replace(new, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : new.end]))
+        elif new.strength >= best.strength or remarks.is_correction(cleaned[best.end : new.start]):
             best = new
     if best is None or not best.labels:
         return best
     if best.strength <= CONCLUDED and offer.wrong is False and not offer.several:
-        verdicts = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
+        verdicts = (verdict for verdict in claims.label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
-            return replace(best, labels=NO_LABELS, said=quoted(cleaned))
+            return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned))
     last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
     if last and last[1] not in best.labels:
-        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
+        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
     until = offer.printed_until(cleaned, best)
     if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
-        return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start :]))
+        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
     denial = denied_until(cleaned, replace(best, end=until), offer)
     if denial is None:
         return best
-    return replace(best, labels=NO_LABELS, said=quoted(cleaned[best.start : denial]))
+    return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : denial]))
 
 
 _LAST_LABEL = late(
@@ -90,10 +69,10 @@ _LAST_LABEL = late(
 
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
-    back = taken_back(cleaned, claim.end, _named(claim, offer))
+    back = remarks.taken_back(cleaned, claim.end, _named(claim, offer))
     if back is not None:
         return back
-    verdicts = label_verdicts(cleaned, claim.start)
+    verdicts = claims.label_verdicts(cleaned, claim.start)
     for verdict in verdicts:
         if (
             verdict.end > claim.end
@@ -107,10 +86,10 @@ def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
-def _named(claim: Claim, offer: Asked) -> Named:
+def _named(claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
-    return Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
+    return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
 
 @cache
@@ -133,17 +112,19 @@ _SURELY_ANSWER = late(
 )
 
 
-def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], claim: Claim, offer: Asked) -> bool:
-    if is_told(cleaned, verdict.start, verdict.end):
+def _denies(
+    cleaned: str, verdict: claims.LabelVerdict, verdicts: list[claims.LabelVerdict], claim: Claim, offer: Asked
+) -> bool:
+    if remarks.is_told(cleaned, verdict.start, verdict.end):
         return False
-    turn = turned(cleaned, verdict.start)
+    turn = remarks.turned(cleaned, verdict.start)
     if verdict.right:
         return bool(offer.wrong) and not verdict.as_answer and turn
     if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
     if offer.wrong is None:
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or concludes(cleaned, verdict.start))
+        return turn or not (others_right or remarks.concludes(cleaned, verdict.start))
     return not offer.wrong
 
 
@@ -155,8 +136,8 @@ _ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the claim, or its words; else a stated value."""
     offer = Asked.of(question)
-    cleaned = settled(cleaned_text(text, offer.several))
-    claim = holding(cleaned, claims(cleaned, offer, explicit_only=truncated), offer)
+    cleaned = remarks.settled(claims.cleaned_text(text, offer.several))
+    claim = _holding(cleaned, _all_claims(cleaned, offer, explicit_only=truncated), offer)
     if claim is not None:
         if offer.several and truncated and claim.method == "phrase" and _may_go_on(cleaned, claim.said):
             return NOTHING
@@ -177,7 +158,7 @@ def _may_go_on(cleaned: str, labels: str) -> bool:
 
 
 def _option_in(value: str) -> str:
-    plain = " ".join(without_markup(value).split())
+    plain = " ".join(claims.without_markup(value).split())
     return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
 
 
@@ -202,7 +183,7 @@ _BEHIND_TEXT = " .。)）"
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
     """One choice a sub-question, by numbers, labels or count of commitments; else the whole text."""
-    if numbered := _numbered(cleaned_text(text, False), count):
+    if numbered := _numbered(claims.cleaned_text(text, False), count):
         return numbered, "labelled"
     if (tabled := tabled_values(tail(text), count)) and all(len(label_sequence(value)) == 1 for value in tabled):
         return tabled, "labelled"
@@ -211,7 +192,7 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         listed = [find_choice(part, first_part, truncated or len(part) > _SHORT)[0] for part in parts]
         if listed and all(listed):
             return [answer[0] for answer in listed], "labelled"
-    strong = _strong_ones(settled(cleaned_text(text, False)), Asked.of(question))
+    strong = _strong_ones(remarks.settled(claims.cleaned_text(text, False)), Asked.of(question))
     single = [label_sequence(answer.said)[0] for answer in strong if len(answer.labels) == 1]
     sums = [labels for answer in strong if len(labels := label_sequence(answer.said)) == count]
     if len(single) == count or (not single and sums):
@@ -264,9 +245,9 @@ _SHORT = 80
 
 def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:
     kept: list[Claim] = []
-    for candidate in sorted(marked_claims(cleaned, offer), key=lambda claim: claim.end):
+    for candidate in sorted(claims.marked_claims(cleaned, offer), key=lambda claim: claim.end):
         if kept and candidate.start < kept[-1].end:
             kept[-1] = max(kept[-1], candidate, key=lambda rival: rival.strength)
-        elif not is_remark(cleaned, candidate.start, candidate.end):
+        elif not remarks.is_remark(cleaned, candidate.start, candidate.end):
             kept.append(candidate)
     return kept

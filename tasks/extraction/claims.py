@@ -18,19 +18,7 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
-from livek12.tasks.extraction.choice_forms import (
-    CONCLUDED,
-    DIGIT_FORMS,
-    FILLED,
-    FORMS,
-    JUDGED,
-    ONLY_LABELS,
-    UNSURE,
-    WEAK,
-    as_list,
-    goes_on,
-    written_plainly,
-)
+from livek12.tasks.extraction import choice_forms, remarks
 from livek12.tasks.extraction.regions import (
     TextRegion,
     answer_tags,
@@ -41,7 +29,7 @@ from livek12.tasks.extraction.regions import (
     tail,
     unbolded,
 )
-from livek12.tasks.extraction.remarks import called_wrong, counterfactual, false_lead, quoted, refused, supposed
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import final_run
 
 _TAIL_CHARS = 30_000
@@ -279,7 +267,7 @@ def _asks_for_wrong(question: str) -> bool | None:
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims in words, boxes and tags."""
     small = cleaned.lower()
-    forms = (*FORMS, *(DIGIT_FORMS if offer.digits else ()))
+    forms = (*choice_forms.FORMS, *(choice_forms.DIGIT_FORMS if offer.digits else ()))
     candidates = (
         _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, small)
     )
@@ -289,12 +277,12 @@ def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
 def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> Claim | None:
     if "content" in match.groupdict():
         return _region(cleaned, match, strength)
-    wording = written_plainly(match["run"]) + (match["or"] or "")
-    labels = labels_in_prose(cleaned, match, offer)
+    wording = choice_forms.written_plainly(match["run"]) + (match["or"] or "")
+    labels = _labels_in_prose(cleaned, match, offer)
     if labels is None:
         return None
     if labels and offer.several:
-        wording = with_following_lines(cleaned, match.start("run"), wording)
+        wording = _with_following_lines(cleaned, match.start("run"), wording)
     elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(wording)) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
@@ -304,11 +292,11 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
 
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     """A box or tag, alone or behind its label ("选项 D. 〘-7/2〙")."""
-    wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
+    wording, method = choice_forms.as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
     labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
     if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, match.start() - 20) : match.start()])):
         labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
-    if labels is None or supposed(cleaned, match.start(), match.end()):
+    if labels is None or remarks.supposed(cleaned, match.start(), match.end()):
         return None
     return Claim(match.start(), match.end(), strength, wording.strip(), method, labels)
 
@@ -339,11 +327,10 @@ _COMMITS = late(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답
 _REFUSAL_CHARS = 28
 
 
-def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
-    """The labels of a match; None for no claim, empty for no option."""
+def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
-    filled = match.re.pattern in [form.pattern for form in FILLED]
+    filled = match.re.pattern in [form.pattern for form in choice_forms.FILLED]
     wrong_one = not filled and _WRONG_ONE.search(before) is not None
     if wrong_one and not offer.wrong:
         return None
@@ -351,25 +338,24 @@ def labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels 
         return None
     if _AMONG.match(cleaned, match.end()) or _ASKED.match(cleaned, match.end()):
         return None
-    supposition = supposed(cleaned, start, match.end()) or supposed(cleaned, match.start(), match.end())
-    if not wrong_one and (supposition or refused(cleaned, start)):
+    supposition = remarks.supposed(cleaned, start, match.end()) or remarks.supposed(cleaned, match.start(), match.end())
+    if not wrong_one and (supposition or remarks.refused(cleaned, start)):
         return None
-    if not wrong_one and (called_wrong(cleaned, match.end()) or false_lead(cleaned, start)):
+    if not wrong_one and (remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start)):
         return NO_LABELS
-    if _OR_ANOTHER.match(cleaned, match.end()) or counterfactual(cleaned, match.start()):
+    if _OR_ANOTHER.match(cleaned, match.end()) or remarks.counterfactual(cleaned, match.start()):
         return NO_LABELS
-    labels = read_labels(written_plainly(match["run"]))
+    labels = read_labels(choice_forms.written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
         return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
-    if offer.wrong and not wrong_one and of_truth(cleaned, match):
+    if offer.wrong and not wrong_one and _of_truth(cleaned, match):
         return NO_LABELS
-    if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
+    if match["or"] or (not filled and choice_forms.goes_on(cleaned, start, match.end("run"))):
         return NO_LABELS
     return labels
 
 
-def of_truth(cleaned: str, match: re.Match[str]) -> bool:
-    """Checks for a statement called right, not an option."""
+def _of_truth(cleaned: str, match: re.Match[str]) -> bool:
     words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
     return _OF_TRUTH.search(words) is not None
 
@@ -388,11 +374,10 @@ def _offers_several(wording: str) -> bool:
     return len(pieces) > 1 and all(read_labels(piece) for piece in pieces)
 
 
-OPTION_LINE = late(r"\s*[(（]?([A-J])[)）]?\s*(?:[.．:：]|、(?!\s*[A-J]))\s*\S[^\n]*(?:\n|$)")
+OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
 
 
-def with_following_lines(cleaned: str, position: int, wording: str) -> str:
-    """Adds the labels of directly following lines "C. …", "D. …"."""
+def _with_following_lines(cleaned: str, position: int, wording: str) -> str:
     labels = [line[1] for line in _option_lines(cleaned, position)]
     return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else wording
 
@@ -429,7 +414,9 @@ def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
 def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
     for text in dict.fromkeys("\n".join(ending) for ending in (lines[-1:], lines[-2:], lines[:1])):
         at = max(0, cleaned.find(text))
-        candidates = [_conclusion(text, match, at, offer) for pattern in WEAK for match in pattern.finditer(text)]
+        candidates = [
+            _conclusion(text, match, at, offer) for pattern in choice_forms.WEAK for match in pattern.finditer(text)
+        ]
         fitting = [
             claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)
         ]
@@ -440,14 +427,16 @@ def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
 
 def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim | None:
     may_be_wrong = offer.wrong is not False and not offer.several
-    plain = may_be_wrong and not match["or"] and not (offer.wrong and of_truth(text, match))
-    labels = read_labels(written_plainly(match["run"])) if plain else labels_in_prose(text, match, offer)
+    plain = may_be_wrong and not match["or"] and not (offer.wrong and _of_truth(text, match))
+    labels = read_labels(choice_forms.written_plainly(match["run"])) if plain else _labels_in_prose(text, match, offer)
     if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
     wording = (
-        written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
+        choice_forms.written_plainly(match["run"]).strip()
+        if labels
+        else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
     )
-    return Claim(at + match.start(), at + match.end(), CONCLUDED, wording, "conclusion", labels)
+    return Claim(at + match.start(), at + match.end(), choice_forms.CONCLUDED, wording, "conclusion", labels)
 
 
 _NOT_THOUGHT = late(
@@ -470,7 +459,16 @@ def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     chosen = _odd_ones(judged, offer)
     text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in verdicts)
     end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
-    return [Claim(0, end, JUDGED if chosen else UNSURE, text if chosen else quoted(text), "conclusion", chosen)]
+    return [
+        Claim(
+            0,
+            end,
+            choice_forms.JUDGED if chosen else choice_forms.UNSURE,
+            text if chosen else quoted(text),
+            "conclusion",
+            chosen,
+        )
+    ]
 
 
 _TEN = frozenset("ABCDEFGHIJ")
@@ -505,16 +503,16 @@ def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
         start = max(0, cleaned.find(line or wording))
         quoted_to = _QUOTED_LABEL.match(cleaned, start)
         end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(wording)
-        return [Claim(start, end, ONLY_LABELS, wording, method, labels)]
+        return [Claim(start, end, choice_forms.ONLY_LABELS, wording, method, labels)]
 
     alone: dict[Labels, str] = {}
     for line in lines:
-        labels = read_labels(as_list(line))
+        labels = read_labels(choice_forms.as_list(line))
         if labels and (not offer.known or labels <= offer.known):
             alone.setdefault(labels, line)
     if len(alone) == 1:
         labels, line = next(iter(alone.items()))
-        return claim(as_list(line), labels, line)
+        return claim(choice_forms.as_list(line), labels, line)
     if alone:
         return []
     if len(lines) == 1 and (_is_label(lines[0], offer) or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits)):

@@ -27,14 +27,9 @@ _LABELS = (
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
 """Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
-_ORDINALS = "first second third fourth fifth".split()
 _LETTERS = [
-    list("一二三四五六七八九十"),
-    list("abcdefghij"),
-    list("가나다라마바"),
-    "첫 둘 셋 넷 다섯".split(),
-    "첫 두 세 네".split(),
-    _ORDINALS,
+    *map(list, ("一二三四五六七八九十", "abcdefghij", "가나다라마바", "첫두세네")),
+    *map(str.split, ("첫 둘 셋 넷 다섯", "first second third fourth fifth")),
 ]
 _ROMAN = "i ii iii iv v vi".split()
 _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")

@@ -1,36 +1,26 @@
 """Values in words: "the answer is", a concluding sentence, a last line of only the value, labelled parts.
 
-A denied value is returned with its words. The weakest claim is the one number of an unqualified closing sentence ("So 4
-are left.", 所以每天赚9美元).
+A denied value is returned with its words. The weakest claim is a closing sentence ("So 4 are left.", 所以每天赚9美元):
+either the question asks for one or two numbers and the sentence, speaking of these, has as many new ones; or it has one
+number, a subject, a verb and no qualifying word.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from livek12.core.languages import HAN, HANGUL
 from livek12.core.patterns import late
 from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
+from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
-from livek12.tasks.extraction.remarks import (
-    TURN,
-    Named,
-    counterfactual,
-    denied,
-    false_lead,
-    is_remark,
-    quoted,
-    settled,
-    taken_back,
-    value_denied,
-    written_value,
-)
 
 
-def ends_otherwise(behind: str, value: str) -> bool:
-    """Checks whether the last line is another value, alone or behind "so"."""
+def _ends_otherwise(behind: str, value: str) -> bool:
     last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
     if last is None:
         return False
@@ -102,12 +92,12 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
     """The values behind the last "the answer is", as many as parts; none at the very end of a truncated text."""
-    ending = settled(unbolded(tail(text)))
+    ending = remarks.settled(unbolded(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
         if answered and text.count("```", 0, match.start()) % 2:
             continue
-        if (index or answered) and is_remark(ending, match.start(), match.end()):
+        if (index or answered) and remarks.is_remark(ending, match.start(), match.end()):
             continue
         rest = ending[match.end() : match.end() + _AFTER_CHARS]
         if count > 1:
@@ -120,12 +110,12 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
                 continue
             end = match.end() + stated
             denial: int | None = end
-            said_wrong = denied(ending, match.start(), end) or false_lead(ending, match.end())
-            said_wrong = said_wrong or counterfactual(ending, match.start())
+            said_wrong = remarks.denied(ending, match.start(), end) or remarks.false_lead(ending, match.end())
+            said_wrong = said_wrong or remarks.counterfactual(ending, match.start())
             if said_wrong or (denial := denied_until(ending, end, value)):
-                return [quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
-            if ends_otherwise(ending[end:], value):
-                return [quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
+                return [remarks.quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
+            if _ends_otherwise(ending[end:], value):
+                return [remarks.quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
             return [value], "phrase"
     return NOTHING
 
@@ -137,14 +127,14 @@ def standing_value(text: str, stated: Found) -> Found:
     value = stated[0][0]
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
-    near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    near = [*_CLAUSE.split(remarks.TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     near += [value] if value[0].isdigit() else []
     denial = denied_until(text, start + len(value), value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
     doubted = begins or any(map(_NEGATIVE.search, near)) or _ASKS.match(behind)
     if denial is None and not doubted:
         return stated
-    return [quoted(line if denial is None else text[start:denial])], stated[1]
+    return [remarks.quoted(line if denial is None else text[start:denial])], stated[1]
 
 
 _LINE_CHARS = 100
@@ -175,7 +165,8 @@ def denied_until(text: str, end: int, value: str) -> int | None:
     for other in _OTHER_CLAIM.finditer(text, end):
         if other[1].rstrip(".,") not in value:
             return other.end()
-    return taken_back(text, end, Named(written_value(text, end, value), _VALUES)) or value_denied(text, end, value)
+    named = remarks.Named(remarks.written_value(text, end, value), _VALUES)
+    return remarks.taken_back(text, end, named) or remarks.value_denied(text, end, value)
 
 
 _OTHER_CLAIM = late(
@@ -254,7 +245,7 @@ def unmarked_value(text: str) -> Found:
         if len(formulas) == 1 and not re.search(r"\d", words):
             said = ending[: next(_MATH.finditer(ending)).start()]
             plain = _LEADS.search(said) and not _qualified(said, len(said))
-            whole = quoted(ending) if _NEGATIVE.search(words) else ending.strip()
+            whole = remarks.quoted(ending) if _NEGATIVE.search(words) else ending.strip()
             return [formulas[0] if plain else whole], "whole"
         lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
@@ -400,7 +391,7 @@ _GROUNDS = late(
 def _qualified(text: str, start: int) -> bool:
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
-    return denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
+    return remarks.denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
 
 
 def _formulas(text: str) -> list[str]:
@@ -442,3 +433,227 @@ def _piece(text: str) -> str:
     if len(stripped) <= 120 and "\n" not in stripped:
         return stripped
     return (stated_values(text, 1)[0] or unmarked_value(text)[0] or [stripped[:MAX_ANSWER]])[0]
+
+
+# --- closing sentences -----------------------------------------------------------------------------------------------
+
+_CHARS = 120
+_ENDS = late(r"[。！!？?\n]|[.](?=\s)")
+_ANY_NUMBER = late(
+    r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
+    r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
+)
+_JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
+"""Signs by which a number is a piece of a larger value, or a bound of one."""
+_CONCLUDED = late(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
+_SAYS = late(
+    r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
+    r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
+    r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b"
+    r"|\A(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?(?!\D*[,，;；:：])",
+    re.IGNORECASE,
+)
+_OTHER = late(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
+    r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
+    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|or|but|not|no|never|if|when|unless|whether|where|while|because|since|as"
+    r"|although|however|maybe|perhaps|probably|possibly|may|might|could|would|should|can(?:not)?|says?|said|thinks?"
+    r"|claims?|guess|wrong|incorrect|false|errors?|mistakes?|trap|pitfall|distractor|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
+    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
+    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
+    r"|보다|약|이상|이하|미만|초과|아니|않|없|또는|그리고|만약|라면|배|절반|두|세|네|다섯|단계|경우|각각"
+    r"|첫|것 같|아마|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
+    re.IGNORECASE,
+)
+_CJK = late(f"[{HAN}{HANGUL}]")
+_UNIT_CJK = late(
+    r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
+)
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
+_NOUN = late(
+    r"\s(?!(?:is|are|was|were|remains?|left"
+    r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
+)
+
+
+def sentence_value(text: str) -> str | None:
+    """The only number of the last sentence, with its unit or noun."""
+    sentence = _last_sentence(text)
+    if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
+        return None
+    return _numbers(_without_work(sentence), "", 1)
+
+
+def _whole_numbers(sentence: str) -> list[re.Match[str]]:
+    """All numbers, or none if digits are left."""
+    numbers = list(_ANY_NUMBER.finditer(sentence))
+    read = sum(len(_RUN.findall(number["value"])) for number in numbers)
+    return numbers if read == len(_RUN.findall(sentence)) else []
+
+
+_RUN = late(r"\d+")
+
+
+def _is_joined(sentence: str, number: re.Match[str]) -> bool:
+    before, behind = sentence[: number.start()].rstrip(), sentence[number.end() :].lstrip()
+    return before[-1:] in _JOINING or behind[:1] in _JOINING
+
+
+def _last_sentence(text: str) -> str | None:
+    """The last sentence, or what it concludes; None for a question or an announcement."""
+    ending = unbolded(tail(text, 4 * _CHARS)).strip()
+    if ending.endswith(("?", "？", ":", "：")):
+        return None
+    starts = [match.end() for match in _ENDS.finditer(ending[:-1])]
+    sentence = ending[starts[-1] if starts else 0 :].strip().rstrip(".。!！")
+    concluded = list(_CONCLUDED.finditer(sentence))
+    return sentence[concluded[-1].end() :] if concluded else sentence
+
+
+# --- with the question at hand --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The count of numbers asked for, and patterns of the answering sentence."""
+
+    count: int
+    any_of: re.Pattern[str]
+    all_of: tuple[str, ...] = ()
+
+
+_TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+_LENGTH = r"\b(?:c?m|km|(?:centi|kilo)?met(?:er|re)s?|inch(?:es)?|feet|ft|miles?|yards?|distance)\b"
+_KINDS = {
+    "long": f"{_TIME}|{_LENGTH}",
+    "time": _TIME,
+    "soon": _TIME,
+    "quickly": _TIME,
+    "fast": r"\b(?:mph|kph|km/h|m/s|per|speed|rate)\b|/(?:h|s)\b",
+    "far": _LENGTH,
+    "old": r"\b(?:years?|age|old)\b",
+    "much": r"[$€£¥]|\b(?:dollars?|cents?|euros?|pounds?|money|cost|price|total)\b",
+}
+_HOW = late(
+    r"\bhow\s(?P<kind>long|far|fast|soon|quickly|old|much\s(?!more)(?:time|\w+)|many\s(?:more\s|fewer\s)?\w+|much)\b[^.?!]*",
+    re.IGNORECASE,
+)
+_WHICH = late(
+    r"\b(?:what\s(?:is|are|was|were|will\sbe|would\sbe)|find|calculate|determine|compute|work\sout)\s"
+    r"(?P<thing>[^.?!\n]{3,120}?)(?=\s(?:of|for|in|if|when|that|to|at|on|by|after|before|needed|required)\b|[.?!,\n]|\s?\Z)",
+    re.IGNORECASE,
+)
+_TWO = late(
+    r"\b(?:two|both)\s(?:\w+\s)?(?:numbers|integers|values|angles|ages|sides|lengths|amounts)|(?:find|what\s(?:are|were))\sthe\s(?:\w+\s)?(?:numbers|integers)\b"
+    r"|\b(?:find|what\s(?:is|are|was|were))\b[^.?!]{3,60}\sand\s(?:the|its|their|his|her)\s|\bhow\sold\sare\sthey\b"
+    r"|\bhow\s(?:many|much|old|long)\b[^.?!]{3,80}\b(?:each|and\show)\b|\bin\seach\s(?:direction|type)\b|\beach\s(?:type|rate|kind)\b",
+    re.IGNORECASE,
+)
+_WORDS = late(r"[A-Za-z]{3,}")
+_EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
+"""Stems of words that name nothing."""
+_MODIFIERS = 3
+_ASKED_CJK = late(r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[\u4e00-\u9fff]{0,2})")
+_ORDERED_CJK = late(
+    r"(?:计算|求出?|算出)[^。，,；;\n]{0,24}?(?P<before>[\u4e00-\u9fff]{2,3})(?P<unit>)(?=[。，,；;？?\n]|\s*\Z)"
+)
+_ASKED_KO = late(
+    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3})|구하(?:시오|여라|라))"
+)
+_DOUBTED = late(
+    r"\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|not|never|cannot|if|unless|maybe|perhaps|probably|possibly"
+    r"|might|could|may|wrong|incorrect|false|mistake|suppose|assume|instead|original(?:ly)?|initial(?:ly)?|however|but|range|correspond\w*|equivalent)\b|n['’]t\b"
+    r"|[不没非未若或超]|至[少多]|如果|假设|可能|大于|小于|错|误|另外|其中|이상|이하|미만|초과|아니|않|없|또는|만약|라면|보다|틀",
+    re.IGNORECASE,
+)
+_WORKED = late(
+    r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
+)
+"""A calculation ("3360元+230元=") or a letter ("x =") before its result."""
+_MATH_SIGNS = late(
+    r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
+)
+
+
+def closing_values(text: str, question: str) -> str | None:
+    """The numbers of the last sentence that the question asks for, joined by ", "; one with its unit."""
+    sentence = _last_sentence(text)
+    asked = _asked(question) if question else None
+    if sentence is None or asked is None:
+        return None
+    sentence = _without_work(sentence)
+    small = sentence.lower()
+    if not asked.any_of.search(sentence) or any(word not in small for word in asked.all_of):
+        return None
+    return _numbers(sentence, question, asked.count)
+
+
+def announced_value(sentence: str, question: str) -> str | None:
+    """The one number of an announced sentence."""
+    if sentence.startswith("…") or not _PROSE.search(sentence):
+        return None
+    sentence = _without_work(sentence)
+    return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
+
+
+_PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,}\s[가-힣]{2,}\s[가-힣]{2}")
+
+
+def _without_work(sentence: str) -> str:
+    return _WORKED.sub("", _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", sentence))
+
+
+def _numbers(sentence: str, question: str, count: int) -> str | None:
+    """The new numbers, if `count`."""
+    if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
+        return None
+    given = set(map(_plain, _DIGITS.findall(question)))
+    new = [
+        number
+        for number in _whole_numbers(sentence)
+        if _plain(number["value"]) not in given and not sentence.endswith("第", 0, number.start())
+    ]
+    if len(new) != count or any(_is_joined(sentence, number) for number in new):
+        return None
+    if count > 1:
+        return ", ".join(number["value"] for number in new)
+    return new[0]["value"] + _unit_of_number(sentence[new[0].end() :], question)
+
+
+def _unit_of_number(behind: str, question: str) -> str:
+    unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
+    return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
+
+
+_DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
+
+
+def _plain(number: str) -> str:
+    return number.strip("-−$€£¥%\\").replace(",", "").rstrip(".")
+
+
+def _asked(question: str) -> _Asked | None:
+    if _CJK.search(question):
+        places = [match for pattern in (_ORDERED_CJK, _ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
+        words = [word for word in (places[-1]["before"], places[-1]["unit"] or "") if word] if places else []
+        return _Asked(1, re.compile("|".join(map(re.escape, words)))) if words else None
+    count = 2 if _TWO.search(question) else 1
+    clauses = [*_HOW.finditer(question)] or [*_WHICH.finditer(question)]
+    if not clauses:
+        return None
+    kind = (clauses[-1].groupdict().get("kind") or "").lower().split()
+    if kind and kind[0] != "many":
+        return _Asked(count, re.compile(_KINDS.get(kind[-1], _KINDS[kind[0]]), re.IGNORECASE))
+    things = [_stem(word) for word in _WORDS.findall((kind[-1:] or [clauses[-1]["thing"]])[0])]
+    things = [thing for thing in things if thing not in _EMPTY_WORDS]
+    if not things:
+        return None
+    alternatives = re.compile("|".join(rf"\b{re.escape(thing)}" for thing in things), re.IGNORECASE)
+    return _Asked(count, alternatives, () if count > 1 else tuple(things[:_MODIFIERS]))
+
+
+def _stem(word: str) -> str:
+    return word.lower()[: max(3, len(word) - 2)]

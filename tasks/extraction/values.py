@@ -13,7 +13,7 @@ from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
-from livek12.tasks.extraction.closing import announced_value, closing_values, sentence_value
+from livek12.tasks.extraction import stated
 from livek12.tasks.extraction.labelled import named_values, tabled_values
 from livek12.tasks.extraction.regions import (
     MAX_ANSWER,
@@ -26,16 +26,7 @@ from livek12.tasks.extraction.regions import (
     tail,
 )
 from livek12.tasks.extraction.remarks import false_lead, quoted, supposed
-from livek12.tasks.extraction.stated import (
-    NOTHING,
-    SENTENCE_CHARS,
-    Found,
-    denied_until,
-    labelled_values,
-    standing_value,
-    stated_values,
-    unmarked_value,
-)
+from livek12.tasks.extraction.stated import NOTHING, Found
 
 _NEAR_CHARS = 300
 _GAP_CHARS = 60
@@ -58,23 +49,23 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     result = _marked(text, count, blank_count(question) if count == 1 else 0)
     if not result[0] and names:
         result = named_values(tail(text), names), "named"
-        if "" in result[0] and (labelled := labelled_values(tail(text), count)):
+        if "" in result[0] and (labelled := stated.labelled_values(tail(text), count)):
             result = labelled, "labelled"
     if not result[0]:
-        result = stated_values(text, count, truncated=truncated)
+        result = stated.stated_values(text, count, truncated=truncated)
         if result[0] and count == 1 and blank_count(question) < 2 and question.question_type not in CHOICE_TYPES:
-            result = [announced_value(result[0][0], question.question) or result[0][0]], result[1]
+            result = [stated.announced_value(result[0][0], question.question) or result[0][0]], result[1]
     if not result[0] and (tabled := tabled_values(tail(text), count)):
         result = tabled, "labelled"
     if not result[0] and count > 1:
-        result = labelled_values(tail(text), count), "labelled"
+        result = stated.labelled_values(tail(text), count), "labelled"
     listed = listed_in_json(text.strip()) or (text.strip() if _BARE_LIST.fullmatch(text.strip()) else "")
     if not result[0] and count > 1 and not truncated and listed:
         values = blank_values(listed, count)
         result = (values, "whole") if len(values) == count else NOTHING
     if not result[0] and not (truncated or committed_only):
         text = _EMPTY.sub("", text).strip()
-        result = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
+        result = stated.standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
         row = type_of(question.question_type)
         prose = count > 1 or (row.answer == "values" and not row.blanks) or needs_prose(question)
         if not result[0] and prose and not says_nothing(text, question):
@@ -84,11 +75,11 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 
 def _by_place(text: str, question: Question) -> Found:
     """A bare or concluding value; else the number of a closing sentence."""
-    result = unmarked_value(text)
+    result = stated.unmarked_value(text)
     if question.question_type in CHOICE_TYPES or needs_prose(question):
         return result
     if not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE):
-        closing = closing_values(text, question.question) or sentence_value(text)
+        closing = stated.closing_values(text, question.question) or stated.sentence_value(text)
     else:
         closing = None
     return ([closing], "sentence") if closing else result
@@ -108,7 +99,7 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     if len(tags) > 1 and tags[-1].end >= end:
         contents = [tag.content for tag in tags]
         return contents if len(tags) == count else [", ".join(dict.fromkeys(contents))], "answer_tag"
-    later = stated_values(text[end:], 1, answered=True) if count == 1 and blanks < 2 else NOTHING
+    later = stated.stated_values(text[end:], 1, answered=True) if count == 1 and blanks < 2 else NOTHING
     if later[0] and any(char.isdigit() or char in "$\\" for char in later[0][0]):
         return later
     in_tag = bool(tags) and tags[-1].end >= end
@@ -116,7 +107,7 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, regions, count, blanks)
     goes_on = count == 1 and blanks < 2 and not in_tag and part_of_formula(text, last)
     wrong_at_once = goes_on or false_lead(text, last.start)
-    denial = last.end if wrong_at_once else denied_until(text, last.end, last.content)
+    denial = last.end if wrong_at_once else stated.denied_until(text, last.end, last.content)
     if denial is not None:
         values = [quoted(text[last.start : denial])]
     return values, "answer_tag" if in_tag else "boxed"
@@ -124,13 +115,13 @@ def _marked(text: str, count: int, blanks: int) -> Found:
 
 def _tagged(content: str, count: int, blanks: int) -> list[str]:
     inner = boxes(content)
-    if inner and (count > 1 or len(inner) == 1 or len(content) > SENTENCE_CHARS):
+    if inner and (count > 1 or len(inner) == 1 or len(content) > stated.SENTENCE_CHARS):
         return _boxed(content, inner, count, blanks)
     if count > 1:
-        values = labelled_values(content, count) or blank_values(_plain_list(content), count)
+        values = stated.labelled_values(content, count) or blank_values(_plain_list(content), count)
         return values if len(values) == count else [content[:MAX_ANSWER]]
-    if len(content) > SENTENCE_CHARS:
-        return stated_values(content, 1)[0] or unmarked_value(content)[0] or [content[:MAX_ANSWER]]
+    if len(content) > stated.SENTENCE_CHARS:
+        return stated.stated_values(content, 1)[0] or stated.unmarked_value(content)[0] or [content[:MAX_ANSWER]]
     return [content]
 
 
@@ -158,7 +149,7 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
         return contents[-count:] if together else _distinct(contents)
     if len(contents) == 1 and len(whole) == count:
         return whole
-    return labelled_values(tail(text), count) or contents
+    return stated.labelled_values(tail(text), count) or contents
 
 
 def _plain_list(content: str) -> str:

@@ -7,7 +7,7 @@ from itertools import islice, product
 import pytest
 
 from livek12.core.records import Question
-from livek12.judges.rules.labels import read_labels
+from livek12.judges.rules.labels import labelled_option, read_labels
 from livek12.tasks.extraction import extract
 from tests.judges.helpers import question
 
@@ -200,3 +200,21 @@ def test_a_number_of_a_larger_value_is_not_the_value_of_its_sentence(text: str) 
 def test_a_box_of_tokens(text: str, value: str) -> None:
     assert [answer.strip("$") for answer in extract(text, VALUE, "stop").answers] == [value]
     assert extract("It is <|begin_of_box|>7", VALUE, "stop").answers == []
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("The correct options are:\n\n(A) The area is 35.\n\n(C) The tangents meet at (-3,0).", "AC"),
+        ("The right choices are (a), (c) plus (d).", "ACD"),
+        ("The right choice is (a).", "A"),
+    ],
+)
+def test_options_in_brackets(text: str, labels: str) -> None:
+    several = question(answer=["ACD"], question_type="multiple_choice")
+    assert [read_labels(answer) for answer in extract(text, several, "stop").answers] == [frozenset(labels)]
+
+
+def test_two_options_with_their_texts_are_none() -> None:
+    assert labelled_option("(A) -9, (D) 8") is None
+    assert labelled_option("(D) 8, or so") == ("D", "8, or so")

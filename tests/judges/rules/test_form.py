@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from livek12.judges.base import AnswerComparison
 from livek12.judges.rules.demands import MAX_EXPRESSION, demand
-from livek12.judges.rules.form import _CHECKS, FormStage
+from livek12.judges.rules.form import _CHECKS, _DOUBTS, FormStage
 from tests.judges.helpers import mark, question
 from tests.judges.hostile import hostile_strings
 
@@ -293,7 +293,7 @@ def test_phrases(form: str, texts: str) -> None:
 
 
 def test_no_hostile_text_breaks_the_reader_or_the_stage(tmp_path: Path) -> None:
-    kinds = " ".join(sorted(_CHECKS)).replace("places", "places:2") + " solve solved"
+    kinds = " ".join(sorted(_CHECKS | _DOUBTS)).replace("places", "places:2") + " solve solved"
     for text in hostile_strings(str(tmp_path)).values():
         asked = demand(text)
         assert len(asked.expression) <= MAX_EXPRESSION

@@ -44,6 +44,7 @@ REJECT = r"""
 1919年 @ 1918
 """
 OPEN = r"""
+25% @ 25 degrees
 3.2 m @ 3 m, 20 cm
 150 min @ 2 h 70 min
 3.5 h @ 3 h 30
