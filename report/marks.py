@@ -42,9 +42,7 @@ DECIDERS = {
     "words": "the rule for words",
 }
 INTERVAL = "95 % interval"
-"""The heading of intervals; with open answers they include what these may bring."""
 MIN_GROUP = 5
-"""Questions of a group from which its interval is shown."""
 _SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1.0, 1), "number": (1.0, 3)}
 """Factor and decimals of displayed values."""
 
@@ -113,7 +111,7 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
 
 
 def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
-    """The marks of tasks, or of the groups of an axis; those of a few questions have no interval."""
+    """The marks of tasks, or of the groups of an axis; those of fewer questions than `MIN_GROUP` have no interval."""
     few = {"ci": None}
     estimates = [
         {**group["metrics"]["mark"], **(few if group["counts"]["questions"] < MIN_GROUP else {})} for group in groups
@@ -186,16 +184,8 @@ def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, s
         (counts["no_answer"], "marked as 0: the response holds no answer", ""),
         (left["nobody"], "open: not judged yet; this does it:", judge),
         (left["rules"], "open: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
-        (
-            left["models"],
-            "open: the judge models that were asked could not tell; a person may:",
-            f"livek12 review {run}",
-        ),
-        (
-            left.get("keyless", 0),
-            f"{NO_KEY}: no mark until it comes; this brings it:",
-            f"livek12 keys add DATA {run} --from KEY",
-        ),
+        (left["models"], "open: the judge models could not tell; a person may:", f"livek12 review {run}"),
+        (left.get("keyless", 0), f"{NO_KEY}; this brings it:", f"livek12 keys add DATA {run} --from KEY"),
         (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
         (counts["unsupported"], "not asked: the question has pictures, and the model reads none", ""),
     ]

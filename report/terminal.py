@@ -73,12 +73,9 @@ def print_summary(
     for name, curve in curves(score):
         _print_budgets(out, name, curve)
     print_deltas(out, score.get("variants", ()))
-    for line in (*score.get("adaptive", {}).get("lines", ()), *score.get("corrected", {}).get("lines", ())):
+    beside = [line for part in ("adaptive", "corrected", "harness") for line in score.get(part, {}).get("lines", ())]
+    for line in (*beside, *filter(None, [score.get("regraded", {}).get("line")])):
         out.print(clean(f"\n{line}"), markup=False, highlight=False)
-    for line in score.get("harness", {}).get("lines", ()):
-        out.print(clean(f"\n{line}"), markup=False, highlight=False)
-    if regraded := score.get("regraded"):
-        out.print(clean(f"\n{regraded['line']}"), markup=False, highlight=False)
     if by := ", ".join(
         f"{regrader['who']} ({regrader['answers']:,} answers)" for regrader in score.get("marked_by", ())
     ):
@@ -88,19 +85,25 @@ def print_summary(
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
 
 
-def print_exams(out: Console, views: Sequence[ExamView]) -> None:
-    """Prints exams on their own scales."""
+def _table(first: str, *headings: str) -> Table:
     from rich import box
     from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column(first, overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right", overflow="fold")
+    return table
+
+
+def print_exams(out: Console, views: Sequence[ExamView]) -> None:
+    """Prints exams on their own scales."""
     from rich.text import Text
 
     for exam in views:
         out.print(clean(f"\n{exam.title}"), style="bold", markup=False, highlight=False)
         for marks in exam.tables:
-            table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-            table.add_column(marks.heading, overflow="fold")
-            for heading in marks.headings:
-                table.add_column(heading, justify="right", overflow="fold")
+            table = _table(marks.heading, *marks.headings)
             for name, depth, cells in marks.rows:
                 table.add_row(Text(clean("– " * depth + name)), *(Text(clean(cell)) for cell in cells))
             out.print(table)
@@ -110,8 +113,6 @@ def print_exams(out: Console, views: Sequence[ExamView]) -> None:
 
 def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
     """Prints each Δ between two ways of asking, on all shared questions and by axis."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     for delta in shown_deltas(deltas):
@@ -120,10 +121,7 @@ def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
         for sentence in delta.sentences:
             out.print(clean(sentence), markup=False, highlight=False)
         for axis, values in delta.tables.items():
-            table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-            table.add_column(axis, overflow="fold")
-            for heading in HEADINGS:
-                table.add_column(heading, justify="right", overflow="fold")
+            table = _table(axis, *HEADINGS)
             for value, cells in values.items():
                 table.add_row(Text(clean(value)), *map(Text, cells))
             out.print()
@@ -137,14 +135,9 @@ def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[s
 
 
 def _brief_table(tasks: Mapping[str, Any]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("task", overflow="fold")
-    for heading in ("questions", "mark of 100", INTERVAL):
-        table.add_column(heading, justify="right", overflow="fold")
+    table = _table("task", "questions", "mark of 100", INTERVAL)
     table.add_column("still open", overflow="fold")
     for (name, task), mark in zip(tasks.items(), group_marks(tasks.values()), strict=True):
         counts = task["counts"]
@@ -153,13 +146,8 @@ def _brief_table(tasks: Mapping[str, Any]) -> Table:
 
 
 def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
     points = lines(curve)
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    for heading in ("r", "tokens", "true Acc≤r", INTERVAL, "n", "counterfactual", INTERVAL, "n"):
-        table.add_column(heading, justify="right", overflow="fold")
+    table = _table("r", "tokens", "true Acc≤r", INTERVAL, "n", "counterfactual", INTERVAL, "n")
     for line in points:
         true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
         table.add_row(line.share, line.tokens, *true, line.cut.text, line.cut.ci, str(line.cut_n))
@@ -215,14 +203,9 @@ def _metric_table(metrics: Mapping[str, Any]) -> Table:
 
 
 def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column(axis.replace("_", " "), overflow="fold")
-    for heading in ("questions", "mark", INTERVAL):
-        table.add_column(heading, justify="right", overflow="fold")
+    table = _table(axis.replace("_", " "), "questions", "mark", INTERVAL)
     for (value, group), mark in zip(groups.items(), group_marks(groups.values()), strict=True):
         table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
     return table

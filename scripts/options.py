@@ -206,12 +206,7 @@ Profile = Annotated[
     str, Opt("Score formulas: article (the equations) or release (its authors' code).", rich_help_panel=OUTPUT)
 ]
 Config = Annotated[
-    Path | None,
-    Opt(
-        "YAML with options by name, such as `max-tokens: 512`; those given here win.",
-        callback=_take_config,
-        is_eager=True,
-    ),
+    Path | None, Opt("YAML of options by name; those given here win.", callback=_take_config, is_eager=True)
 ]
 Data = Annotated[str, _option(RunOptions, "data")]
 Engine = Annotated[str, _option(RunOptions, "engine")]

@@ -58,7 +58,7 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
         ({"judge": "none"}, "  1 open: not judged yet; this does it:\n    livek12 judge runs/a\n"),
         (
             {"judge": "rules-1 p1", "calls": [Call(judge="m", prompt="p", raw="?")]},
-            "  1 open: the judge models that were asked could not tell; a person may:\n    livek12 review runs/a\n",
+            "  1 open: the judge models could not tell; a person may:\n    livek12 review runs/a\n",
         ),
     ],
 )
