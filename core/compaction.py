@@ -38,7 +38,7 @@ from livek12.core.packed import (
 )
 from livek12.core.progress import Progress
 from livek12.core.records import Key
-from livek12.core.run.access import alone
+from livek12.core.run.access import Fence, alone
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.locks import close_own, is_held, lock_own
@@ -75,7 +75,7 @@ class Sizes:
 def compact(folder: Path) -> Sizes:
     """Packs the journals of a run."""
     run = RunFolder.open(folder)
-    with alone(folder), ExitStack() as locks:
+    with alone(folder) as fence, ExitStack() as locks:
         stems = [stem for stem in STEMS if _sources(folder, stem) or _is_older(folder, stem)]
         if "responses" not in stems and not packed_files(folder, "responses"):
             raise UserError(f"{folder}: holds no response yet; compact it when it is done")
@@ -85,12 +85,13 @@ def compact(folder: Path) -> Sizes:
                 _check_sums(file)
         order, stamp = _order(run), answers_stamp(run)
         for stem in stems:
-            _pack(folder, stem, order)
+            _pack(folder, stem, order, fence)
         run.amend(record_version=PACKED_VERSION)  # before the journals go: earlier versions must not ask all again
         gone = [name for stem in STEMS for name in packed_files(folder, stem)]
+        fence()
         remove_files(folder, [*gone, *(sums_path(Path(name)).name for name in gone)])
         sync_place(folder)
-        restamp_answers(run, stamp)
+        restamp_answers(run, stamp, fence)
         packed = [stem for stem in STEMS if packed_files(folder, stem)]
         whole = sum(size for stem in packed for size, _ in packed_files(folder, stem).values())
         return Sizes(whole, sum(packed_path(folder, stem).stat().st_size for stem in packed))
@@ -99,14 +100,14 @@ def compact(folder: Path) -> Sizes:
 def restore(folder: Path) -> Sizes:
     """Restores the packed journals."""
     run = RunFolder.open(folder)
-    with alone(folder):
+    with alone(folder) as fence:
         stems = [stem for stem in STEMS if packed_files(folder, stem)]
         if not stems and current_version(run.spec()) != PACKED_VERSION:
             raise UserError(f"{folder}: is not compacted")
         before, stamp = sum(packed_path(folder, stem).stat().st_size for stem in stems), answers_stamp(run)
-        after = sum(_unpack(folder, stem) for stem in stems)
+        after = sum(_unpack(folder, stem, fence) for stem in stems)
         run.amend(record_version=RunSpec.model_fields["record_version"].default)
-        restamp_answers(run, stamp)
+        restamp_answers(run, stamp, fence)
         return Sizes(before, after)
 
 
@@ -199,12 +200,14 @@ def _key(line: bytes) -> Key | None:
         return None
 
 
-def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
+def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int], fence: Fence) -> None:
     lines = _Lines(folder, stem, order)
     temporary = folder / f".{stem}.parquet.new"
     try:
         _check(temporary, _write(temporary, stem, lines))
+        fence()
         note_whole(packed_path(folder, stem), source=temporary)
+        fence()
         temporary.replace(packed_path(folder, stem))
         note_whole(packed_path(folder, stem))
         note_checked(packed_path(folder, stem))
@@ -213,6 +216,7 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None
         raise UserError(f"{temporary}: cannot be written ({error.strerror}); make room: nothing is lost") from error
     finally:
         lines.close()
+        fence()  # another's has the same name
         temporary.unlink(missing_ok=True)
 
 
@@ -262,7 +266,7 @@ def _check(packed: Path, digest: str) -> None:
         raise UserError(f"{packed}: does not hold what was written to it; is the disk sound? Nothing was removed")
 
 
-def _unpack(folder: Path, stem: str) -> int:
+def _unpack(folder: Path, stem: str, fence: Fence) -> int:
     packed, files = packed_path(folder, stem), packed_files(folder, stem)
     temporary = {name: folder / f".{name}.unpacked" for name in files}
     try:
@@ -273,15 +277,18 @@ def _unpack(folder: Path, stem: str) -> int:
                 stack.callback(os.close, fds[name])
             _write_journals(packed, files, fds)
         for name, path in temporary.items():
+            fence()
             path.replace(folder / name)
             note_whole(folder / name)
         sync_place(folder)  # their names are on the disk before the packed ones go
+        fence()
         remove_files(folder, [sums_path(packed).name])
         packed.unlink()  # until now readers ignore the journals
         sync_place(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); make room: nothing is lost") from error
     finally:
+        fence()  # as above
         for path in temporary.values():
             path.unlink(missing_ok=True)
     return sum(size for size, _ in files.values())

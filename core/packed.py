@@ -41,7 +41,6 @@ PACKED = ".parquet"
 MOST_BYTES = 2 << 30
 """Limit of unpacked columns of a row group; ours end at 16 MiB, or with the line that crosses that."""
 MOST_ROWS = 1 << 20
-WEIGHED_ROWS = 8
 KEYS = ("task", "question_id", "trial")
 META = b"livek12"
 """Key of the file's metadata: size and SHA-256 of each journal, as JSON."""
@@ -256,14 +255,17 @@ class PackedLines:
         return self._trusted
 
     def _weigh(self, number: int, types: Mapping[str, Any]) -> None:
-        """Unpacks a few rows at a time, since the sizes and encodings of a footer may be lies.
+        """Unpacks values one by one, since the sizes and encodings of a footer may be lies: a value has at most 2 GiB.
 
         `RowGroupMetaData.column` is never called: a wrong footer ends the process there.
         """
-        size = 0
-        for name in (name for name, kind in types.items() if not is_words(kind)):
-            for batch in self._file.iter_batches(WEIGHED_ROWS, row_groups=[number], columns=[name]):
-                size += batch.nbytes
+        from pyarrow.types import is_primitive
+
+        for name in (name for name, kind in types.items() if not is_primitive(kind)):
+            size = 0
+            for batch in self._file.iter_batches(1, row_groups=[number], columns=[name]):
+                column = batch.column(0)
+                size += (column.dictionary_decode() if is_words(column.type) else column).nbytes
                 if size > MOST_BYTES:
                     raise ValueError(f"{name} unpacks to more than {MOST_BYTES / 1e9:,.1f} GB")
 

@@ -25,6 +25,7 @@ from livek12.core.packed import packed_path
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Question, Response, Verdict
 from livek12.core.rows import Row
+from livek12.core.run.access import Fence
 from livek12.core.run.alike import AlikeAnswers, AlikeExam, read_alike
 from livek12.core.run.folder import QUESTIONS, RunFolder
 from livek12.core.run.journal import journal_files
@@ -290,11 +291,12 @@ def answers_stamp(run: RunFolder) -> str:
 _STEMS = ("responses", "failures", "verdicts")
 
 
-def restamp_answers(run: RunFolder, stamp: str) -> None:
+def restamp_answers(run: RunFolder, stamp: str, fence: Fence) -> None:
     """Keeps the table of a run whose lines moved to other files, unless its problems name the old files."""
-    table = _table(run)
+    table, now = _table(run), answers_stamp(run)
+    fence()  # the files are still those that moved
     if table is not None and table["about"]["stamp"] == stamp and not table["about"]["problems"]:
-        _save(run, {**table, "about": {**table["about"], "stamp": answers_stamp(run)}})
+        _save(run, {**table, "about": {**table["about"], "stamp": now}})
 
 
 def _keep(run: RunFolder, answers: ScoredAnswers, about: dict[str, Any]) -> None:

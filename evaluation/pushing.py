@@ -24,7 +24,7 @@ from livek12.core.hub import reason
 from livek12.core.packed import STEMS
 from livek12.core.progress import warn, watched
 from livek12.core.records import Question
-from livek12.core.run.access import alone
+from livek12.core.run.access import Fence, alone
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import journal_files
 from livek12.core.run.remote import (
@@ -99,13 +99,13 @@ def push(folder: Path, address: str, wishes: PushWishes) -> Pushed:
     if address.startswith("hf://") and hub is None:
         raise UserError(f"{shown(address)}: give hf://datasets/ORG/NAME[/FOLDER], names of letters, digits, . _ and -")
     run = RunFolder.open(folder, warn)
-    with alone(folder):
+    with alone(folder) as fence:
         if not wishes.unfinished:
             _check_finished(run)
         unlicensed = _check_held(run, wishes)
         files = _files(run)
         if hub is None:
-            return _to_files(run, address, files)
+            return _to_files(run, address, files, fence)
         return _to_hub(run, address, hub["repo"], hub["folder"].strip("/"), files, wishes, unlicensed)
 
 
@@ -173,7 +173,7 @@ def _check_same(address: str, files: Any, there: Mapping[str, Stored], spec: Run
         raise UserError(f"{shown(address)}: holds another run: {'; '.join(different)}; name another folder")
 
 
-def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -> Pushed:
+def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes], fence: Fence) -> Pushed:
     system, path = open_place(address)
     before = read_manifest(address, system, path)
     there = stored(address, system, f"{path}/{before.folder}" if before else path)
@@ -189,6 +189,7 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes]) -
             else:
                 system.put_file(str(file), f"{folder}/{name}")
         _sync(system, *(f"{folder}/{name}" for name in (*files, "")))  # on the disk before the manifest names it
+        fence()
         _put_manifest(system, path, pushed.model_dump_json().encode())
         for name in there if pushed != before else ():  # no reader looks at them any more
             if before is None or name in before.files:

@@ -141,33 +141,31 @@ def take_part(path: Path) -> int:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Keeps every other process out of the folder's run."""
-    with settling(path):
+def alone(path: Path) -> Iterator[Fence]:
+    """Keeps every other process out of the folder's run; yields a fence as `settling` does."""
+    with settling(path) as fence:
         if shared(path):
             if in_use(path):
                 raise UserError(_AT_WORK.format(path))
-            yield  # who begins waits to settle
+            yield fence  # who begins waits to settle
             return
         fd = lock_own(path / _IN_USE)
     if fd is None:
         raise UserError(_AT_WORK.format(path))
     try:
-        yield
+        yield fence
     finally:
         close_own(fd)
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Locks an existing output folder of another kind against other writers."""
+def only_writer(folder: Path) -> Iterator[Fence]:
+    """Locks an existing output folder of another kind against other writers; yields a fence."""
     busy = UserError(f"{folder}: another command writes it; wait until it is done, or name another folder")
     if shared(folder):
         lease = Lease(folder)
         try:
-            if any(holder is None or lives(folder, holder) for holder in holders(lease, "writer")):
-                raise busy
-            yield
+            yield Turn(lease, "writer", busy).check
         finally:
             lease.end()
         return
@@ -175,7 +173,7 @@ def only_writer(folder: Path) -> Iterator[None]:
     if fd is None:
         raise busy
     try:
-        yield
+        yield lambda: None  # as above
     finally:
         close_own(fd)
 

@@ -26,7 +26,7 @@ from livek12.core.files import heal, refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.run.leases import Lease, shared
-from livek12.core.run.locks import close_own, lease_own, lock_own, owns
+from livek12.core.run.locks import close_own, lapses_of, lease_own, lock_own, owns
 from livek12.core.run.sums import RunningSum
 
 _SYNC_SECONDS = 1.0
@@ -132,6 +132,16 @@ class JournalWriter(LineFile):
 
     def __init__(self, folder: Path, stem: str, summed: bool = False) -> None:
         self._use(*_take_file(folder, stem), summed)
+        self._lapses = lapses_of(self._fd)
+
+    def write_lines(self, texts: Sequence[str]) -> None:
+        """Writes each text as one line; UserError if the file was packed while this process was stopped."""
+        if self._lapses != (lapses := lapses_of(self._fd)):
+            stem = self.path.name.partition("-")[0]
+            if self.path.name in packed_files(self.path.parent, stem) or not _stands(self.path, self._fd):
+                raise UserError(f"{self.path}: was compacted while this command was stopped; run it again")
+            self._lapses = lapses
+        super().write_lines(texts)
 
     def append(self, record: Record) -> None:
         """Writes the record as one line."""

@@ -266,28 +266,30 @@ def take_next(lease: Lease, name: str) -> int:
 
 
 class Turn:
-    """Exclusive turn of a lease at a name; waits for the turn before it to end."""
+    """Exclusive turn of a lease at a name; waits for the turn before it to end, or raises `busy`."""
 
-    def __init__(self, lease: Lease, name: str) -> None:
+    def __init__(self, lease: Lease, name: str, busy: UserError | None = None) -> None:
         self._lease, self._name, self._number = lease, name, _last(lease, name)
         while not lease.put(f"{name}.{self._number}"):
             holder = owner_of(lease.home / f"{name}.{self._number}")
-            if holder is None or lives(lease.home.parent, holder):
-                time.sleep(LOOK_SECONDS)
-            else:
+            if holder is not None and not lives(lease.home.parent, holder):
                 self._number += 1
+            elif busy is not None:
+                raise busy
+            else:
+                time.sleep(LOOK_SECONDS)
         self._lapses = lease.lapses
 
     def check(self) -> None:
         """Confirms the turn; after a lapse it takes the next number."""
         self._lease.overdue()
-        if self._lapses == self._lease.lapses:
+        if self._lapses == (lapses := self._lease.lapses):
             return
-        self._lapses, self._number = self._lease.lapses, self._number + 1
-        if not self._lease.put(f"{self._name}.{self._number}"):
+        if not self._lease.put(f"{self._name}.{self._number + 1}"):
             raise UserError(
                 f"{self._lease.home.parent}: this command was stopped for so long that another took over; run it again"
             )
+        self._lapses, self._number = lapses, self._number + 1
 
 
 def check_home(folder: Path) -> None:

@@ -57,6 +57,14 @@ def lease_own(path: Path, lease: Lease) -> int:
     return fd
 
 
+def lapses_of(fd: int) -> int:
+    """Times that others may have taken such a file for abandoned."""
+    if (lease := _LEASES.get(fd)) is None:
+        return 0
+    lease.overdue()
+    return lease.lapses
+
+
 def open_own(path: Path) -> int:
     """Opens a regular file to read and append; forked children close it."""
     fd = open_file(path)

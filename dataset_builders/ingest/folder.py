@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError
 from livek12.core.files import check_names, check_tree, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Image
-from livek12.core.run.access import only_writer
+from livek12.core.run.access import Fence, only_writer
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
@@ -40,6 +40,7 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._fence: Fence = lambda: None
         self._pages: dict[str, int] = {}  # the last page that was written of each paper
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -49,13 +50,19 @@ class Folder:
         for name in ("images", "pages", STATE):
             check_tree(make_subfolder(root, name))
 
-    def alone(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
         """Locks the folder against other ingesting, translating and tagging.
 
         Raises:
             UserError: it is locked.
         """
-        return only_writer(self.root / STATE)
+        with only_writer(self.root / STATE) as fence:
+            before, self._fence = self._fence, fence
+            try:
+                yield
+            finally:
+                self._fence = before
 
     def papers(self) -> list[IngestedPaper]:
         """All papers, by id.
@@ -88,16 +95,18 @@ class Folder:
         if not picture:
             return
         suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
-        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False)
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False, before=self._fence)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
         """Replaces a paper and its pictures, and writes the rows of all papers."""
         before = self.paper(paper.paper_id)
         for name, image in pictures.items():
-            write_atomically(self.root / "images" / name, image.bytes or b"", sync=False)
+            write_atomically(self.root / "images" / name, image.bytes or b"", sync=False, before=self._fence)
         self.write_rows(paper)  # first: with its state a paper is done
-        write_atomically(self.root / STATE / f"{paper.paper_id}.json", paper.model_dump_json(indent=1) + "\n")
+        state = self.root / STATE / f"{paper.paper_id}.json"
+        write_atomically(state, paper.model_dump_json(indent=1) + "\n", before=self._fence)
+        self._fence()
         old = {figure.name for draft in before.drafts for figure in draft.figures} if before else set()
         old -= {figure.name for draft in paper.drafts for figure in draft.figures}
         remove_files(self.root / "images", [name for name in old if name == Path(name).name])
@@ -106,6 +115,7 @@ class Folder:
         """Removes page pictures behind a number, as far as we wrote them or the paper's own file counts them."""
         before = self.paper(paper_id)
         numbers = range(beyond + 1, max(before.pages if before else 0, self._pages.get(paper_id, 0)) + 1)
+        self._fence()
         remove_files(self.root / "pages", [f"{paper_id}_{n}.{suffix}" for n in numbers for suffix in ("jpg", "png")])
 
     def write_rows(self, new: IngestedPaper) -> None:
@@ -113,7 +123,7 @@ class Folder:
         papers = {f"{paper.paper_id}.json": paper for paper in (*self.papers(), new)}
         ordered = [papers[name] for name in sorted(papers)]
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for paper in ordered for row in rows(paper)]
-        write_atomically(self.root / ROWS, "".join(lines))
+        write_atomically(self.root / ROWS, "".join(lines), before=self._fence)
 
     def _read(self, file: Path) -> IngestedPaper:
         try:

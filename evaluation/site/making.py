@@ -27,7 +27,7 @@ from livek12.core.hub import endpoint, reason
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
-from livek12.core.run.access import only_writer
+from livek12.core.run.access import Fence, only_writer
 from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
@@ -193,12 +193,12 @@ def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
-    with only_writer(out):
+    with only_writer(out) as fence:
         _check(out)  # of two that begin at once the other may have been first
-        return _made(runs, out, wishes)
+        return _made(runs, out, wishes, fence)
 
 
-def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
+def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> SiteMade:
     slugs = _slugs(runs)
     specs = {
         slug: RunFolder.open(path, warn).spec() for slug, path in slugs.items()
@@ -217,7 +217,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     for path in runs:
         exams.take(path, hidden)
     hidden.settle()
-    store = SiteStore(out, before["files"])
+    store = SiteStore(out, before["files"], fence)
     records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
     made = exams.write(store, hidden, before["exams"], code)
     _across(store, exams, hidden, records, made, wishes.title, facts, code)

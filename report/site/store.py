@@ -13,7 +13,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,11 +46,11 @@ def _quoted(value: Any) -> bytes:
 class SiteStore:
     """Writes below one folder, of which the caller is the only writer (`core.run.access.only_writer`).
 
-    `before` are the files of the build before.
+    `before` are the files of the build before; `fence` raises where another writes them now.
     """
 
-    def __init__(self, root: Path, before: Iterable[str] = ()) -> None:
-        self.root = root
+    def __init__(self, root: Path, before: Iterable[str] = (), fence: Callable[[], None] = lambda: None) -> None:
+        self.root, self._fence = root, fence
         self.written = 0
         self._kept: set[Path] = set()
         check_names(root, _TOP)
@@ -107,7 +107,7 @@ class SiteStore:
                 f"{path}: cannot be written ({error.strerror}); make room or choose another folder"
             ) from None
         make_subfolder(self.root, *Path(name).parts[:-1])
-        write_atomically(path, content, sync=False)
+        write_atomically(path, content, sync=False, before=self._fence)
         self.written += 1
 
     def _list(self, name: str) -> None:
@@ -125,6 +125,7 @@ class SiteStore:
 
     def clear(self) -> None:
         """Removes files of earlier builds that this one neither wrote nor kept, in our folders alone."""
+        self._fence()
         kept = {path.relative_to(self.root).as_posix() for path in self._kept}
         remove_files(self.root, [name for name in self._listed - kept if Path(name).parts[:1] in _FOLDERS])
         for folder in OWNED:
@@ -133,6 +134,7 @@ class SiteStore:
 
     def end(self) -> None:
         """Ends the build: its own list now names its files."""
+        self._fence()
         remove_files(self.root, [_WRITTEN])
 
 

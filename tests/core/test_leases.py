@@ -9,27 +9,31 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from livek12.core.compaction import compact, restore
+from livek12.core import compaction
+from livek12.core.compaction import check_packed, compact, restore
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Key, Response
-from livek12.core.run import access, leases
+from livek12.core.run import access, leases, locks
 from livek12.core.run import claims as claiming
 from livek12.core.run import folder as run_folder
 from livek12.core.run.access import alone, settling, take_part
 from livek12.core.run.claims import Claims, at_work, unsure, with_its_trials
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.journal import JournalWriter, read_journal
+from livek12.core.run.journal import JournalWriter, journal_lines, read_journal
 from livek12.core.run.leases import Lease, lives, shared
 from livek12.core.run.locks import close_own
 from livek12.core.run.spec import RunSpec, TaskSpec
+from livek12.core.run.sums import damage
 from livek12.dataset_builders import build
+from livek12.report.site.store import SiteStore
 from tests.endpoint import oracle_at
 
 AT_ONCE = 4
@@ -271,6 +275,99 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
     assert {name: (folder / name).read_bytes() for name in journals} == journals
 
 
+@contextmanager
+def stopped_past_lease(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another machine, to which all that holds the folder here is gone and no lock reaches."""
+    mine = {lease.token: lease for lease in leases._LEASES if lease.home.parent == folder}
+    with monkeypatch.context() as there:
+        for module in (leases, access, locks):
+            there.setattr(module, "lives", lambda where, token: token not in mine and lives(where, token))
+        there.setattr(access, "_mine", threading.local())
+        there.setattr(locks.fcntl, "flock", lambda *_: None)
+        yield
+    for lease in mine.values():
+        lease.lapses += 1
+
+
+@pytest.mark.parametrize(
+    ("command", "moment"),
+    [(compact, (compaction, "_check")), (compact, (RunFolder, "amend")), (restore, (compaction, "_write_journals"))],
+    ids=["before the packed file is in place", "before the journals go", "before the journals are back"],
+)
+def test_who_was_stopped_past_the_lease_replaces_nothing_that_another_packed(
+    tmp_path: Path,
+    spec: RunSpec,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Callable[[Path], Any],
+    moment: tuple[Any, str],
+) -> None:
+    folder = tmp_path / "run"
+    run = RunFolder.create_or_resume(folder, spec, {"t": []})
+
+    def answer(trial: int) -> str:
+        with run.writer("responses") as writer:
+            text = Response(key=Key(task="t", question_id="q", trial=trial), text="4", engine="e", model="m")
+            writer.append(text)
+        return text.model_dump_json()
+
+    answers = [answer(0)]
+    run.leave()
+    if command is restore:
+        compact(folder)
+    real = getattr(*moment)
+
+    def stop(*given: Any, **named: Any) -> None:
+        monkeypatch.setattr(*moment, real)
+        real(*given, **named)
+        with stopped_past_lease(folder, monkeypatch):
+            answers.append(answer(1))
+            compact(folder)
+
+    monkeypatch.setattr(*moment, stop)
+    with pytest.raises(UserError, match="another took over"):
+        command(folder)
+    assert sorted(each.model_dump_json() for each in read_journal(folder, "responses", Response)) == sorted(answers)
+    check_packed(folder, "responses")
+    assert not damage(folder / "responses.parquet") and not list(folder.glob(".*.parquet.new"))
+    restore(folder)
+    assert sorted(line.decode().strip() for line in journal_lines(folder, "responses")) == sorted(answers)
+
+
+def test_no_answer_goes_to_a_journal_that_another_packed(
+    tmp_path: Path, spec: RunSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    run = RunFolder.create_or_resume(folder, spec, {"t": []})
+    answers = [
+        Response(key=Key(task="t", question_id="q", trial=trial), text="4", engine="e", model="m") for trial in range(3)
+    ]
+    with run.writer("responses") as writer:
+        writer.append(answers[0])
+        with stopped_past_lease(folder, monkeypatch):
+            pass
+        writer.append(answers[1])  # nobody took over
+        with stopped_past_lease(folder, monkeypatch):
+            compact(folder)
+        for _ in range(2):
+            with pytest.raises(UserError, match="was compacted while this command was stopped; run it again"):
+                writer.append(answers[2])
+    assert len(list(read_journal(folder, "responses", Response))) == 2
+
+
+def test_no_page_of_a_site_is_written_or_removed_once_another_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with access.only_writer(tmp_path) as fence:
+        store = SiteStore(tmp_path, fence=fence)
+        store.data("first", 1)
+        with stopped_past_lease(tmp_path, monkeypatch), access.only_writer(tmp_path):
+            SiteStore(tmp_path).data("second", 2)
+        for act in (lambda: store.data("second", 3), store.clear, store.end):
+            with pytest.raises(UserError, match="another took over"):
+                act()
+        assert store.read("first") == 1 and store.read("second") == 2
+
+
 @pytest.mark.parametrize("stopped", ["beginning", "amending"])
 def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
     tmp_path: Path, spec: RunSpec, monkeypatch: pytest.MonkeyPatch, stopped: str
@@ -287,14 +384,8 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
         """The other takes over while this one is stopped, right before a file takes its place."""
         if path.name == "run.json":
             monkeypatch.setattr(run_folder, "write_summed", real)
-            (mine,) = (lease for lease in leases._LEASES if lease.home.parent == folder)
-            leases._LEASES.discard(mine)
-            with monkeypatch.context() as there:
-                for module in (leases, access):
-                    there.setattr(module, "lives", lambda where, token: token != mine.token and lives(where, token))
-                there.setattr(access, "_mine", threading.local())
+            with stopped_past_lease(folder, monkeypatch):
                 RunFolder.create_or_resume(folder, other, {"t": []}).leave()
-            mine.lapses += 1
         real(path, *content, **how)
 
     monkeypatch.setattr(run_folder, "write_summed", stop)

@@ -208,6 +208,10 @@ def test_a_packed_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path, monk
     write_packed(run, {"line": same}, compression="zstd", use_dictionary=True)  # one value stands for many
     with pytest.raises(UserError, match=r"group 0 cannot be read \(line unpacks to more than .* GB"):
         list(RunFolder(run).rows())
+    names = pa.array(["n" * (1 << 20)] * 4).dictionary_encode()
+    write_packed(run, {"file": names})
+    with pytest.raises(UserError, match="file unpacks to more than"):
+        PackedLines(path)._read(0, ["file"])
     monkeypatch.setattr(packed, "MOST_ROWS", 1000)
     write_packed(run, {"line": pa.array([b"{}\n"] * 2000, pa.large_binary())}, use_dictionary=False)
     with pytest.raises(UserError, match=r"2,000 rows, and 1,000 are the most"):
