@@ -28,7 +28,8 @@ _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 
 
 _SHOWN = re.compile(
-    r"如图|图中|下图|그림|in the figure|the figure shows|shown below|\bthe (?:diagram|drawing|circuit)\b"
+    r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
+    r"|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,

@@ -35,13 +35,6 @@ BRACES: Final = frozenset("⏞⏟")
 BELOW: Final = frozenset("⏝⏟\u0332")
 """Accents that stand under their letters."""
 OPEN: Final = "([{⟨⌊⌈"
-PIECES: Final = {
-    "⎧": "{", "⎨": "{", "⎩": "{", "⎪": "", "⎫": "}", "⎬": "}", "⎭": "}",
-    "⎛": "(", "⎜": "(", "⎝": "(", "⎞": ")", "⎟": ")", "⎠": ")",
-    "⎡": "[", "⎢": "[", "⎣": "[", "⎤": "]", "⎥": "]", "⎦": "]",
-}  # fmt: skip
-"""Tall brackets are stacked from pieces."""
-
 _NAMES: Final = {
     "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
     "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",
@@ -149,7 +142,7 @@ def atom_of(glyph: Glyph) -> Atom:
     """A glyph as an atom."""
     math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
     base, size = glyph.base, glyph.size
-    if glyph.text in FENCES and glyph.math:
+    if glyph.text in FENCES | BIG and glyph.math:
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
     return Atom(
