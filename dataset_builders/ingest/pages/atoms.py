@@ -142,7 +142,8 @@ def atom_of(glyph: Glyph) -> Atom:
     """A glyph as an atom."""
     math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
     base, size = glyph.base, glyph.size
-    if glyph.text in FENCES | BIG and glyph.math:
+    hangs = glyph.text in BIG and not glyph.top < base - AXIS * size < glyph.bottom
+    if glyph.math and (hangs or glyph.text in FENCES):
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
     return Atom(

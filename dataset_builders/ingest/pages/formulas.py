@@ -358,6 +358,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * head.size
+            if not any(other is not head and _is_script_of(atom, other) for other in heads)
         ]
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
@@ -367,6 +368,12 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
     return [*finder.atoms, *spaces]
+
+
+def _is_script_of(atom: Atom, head: Atom) -> bool:
+    """An index right beside a sum, where it has no limits over and below it."""
+    level = head.top - 0.3 * head.size < (atom.top + atom.bottom) / 2 < head.bottom + 0.3 * head.size
+    return level and -1.0 < atom.left - head.right < 1.6 * head.size
 
 
 def _limited(atom: Atom) -> bool:
