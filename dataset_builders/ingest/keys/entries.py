@@ -111,7 +111,7 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], lis
         if names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
             answer, points = names.index("answer"), names.index("points")
             own = [(row[0], row[answer], row[points]) for row in table[1:] if len(row) == len(names)]
-            if any(_CODES.fullmatch(mark) or (text and _PLAIN.fullmatch(mark)) for _, text, mark in own):
+            if any(_CODES.fullmatch(mark) or (_PLAIN.fullmatch(mark) and _says_what_for(*row)) for *row, mark in own):
                 rows += own
                 begun = True
                 continue
@@ -124,6 +124,11 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], lis
         if match and number:
             by_number.setdefault(int(number), []).append((part, text, mark))
     return [_by_marks(number, own, where) for number, own in by_number.items()], rest
+
+
+def _says_what_for(cell: str, text: str) -> bool:
+    """A row of a part, or with more than an answer: a table of answers and points has neither."""
+    return bool(text) and ("(" in cell or len(text) > _LONGEST_KEY)
 
 
 def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> Entry:
