@@ -592,6 +592,7 @@ _ENCODINGS: Final = (
         _run(0, "()[]⌊⌋⌈⌉{}⟨⟩|‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁        []⌊⌋⌈⌉{}√√√√"),
     ),
+    ("newmathextn", _run(0, "()")),
     ("cmmi", _run(0x2E, "▷◁") | {0x3F: "⋆"}),
     ("cmsy", {0x36: _SLASH}),
 )
@@ -601,7 +602,7 @@ Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 def _known(font: str, code: int, unmapped: bool) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
-    if not unmapped and not 0xE000 <= code < 0xF900:
+    if code and not unmapped and not 0xE000 <= code < 0xF900:
         return None
     lower = font.lower()
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
