@@ -141,10 +141,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
     if segment.inline:
         draft = with_doubt(draft, "number", f"the number {draft.number} was found within the passage", 0.4)
-    if segment.unread:
-        draft = with_doubt(
-            draft, "number", "its number was not read: that it begins here is a guess by what is around it", 0.1
-        )
     if sure < 0.8:
         draft = with_doubt(draft, "type", f"nothing on the paper says that this is {draft.question_type}", sure)
     if draft.question_type in CHOICE_TYPES and not draft.options:

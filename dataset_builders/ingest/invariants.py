@@ -305,6 +305,10 @@ def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
 def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
+    for place, segment, _ in reading.pairs:
+        after = reading.body.segments[place + 1 : place + 2]
+        if after and after[0].elective == segment.elective and after[0].number > segment.number + 1:
+            yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
@@ -362,13 +366,15 @@ _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
-_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]")
+_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]")
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
 _FEWEST_LINES: Final = 6
+_LABEL: Final = 8
+"""Letters of a line that is no text."""
 _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d+\s*(?:p|points?|marks?|점|分)|$)"
@@ -521,6 +527,16 @@ def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "figure", 0.3)
         elif any(_adjoin(box, other) for box, other in combinations(boxes, 2)):
             yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
+
+
+def _pictures_stand_with_text(reading: PaperReading) -> Iterator[Breach]:
+    """A page of a question with pictures alone: they may be the head of the next part."""
+    for place, segment, _ in reading.pairs:
+        last = max(item.box.page for item in segment.items)
+        own = [item for item in segment.items if item.box.page == last]
+        bare = all(item.block.kind == "figure" if item.line is None else len(item.text) < _LABEL for item in own)
+        if bare and last > segment.items[0].box.page:
+            yield Breach(f"only pictures of it stand on page {last}: they may not be its own", (place,), "figure", 0.3)
 
 
 def _adjoin(box: Box, other: Box) -> bool:
@@ -726,6 +742,7 @@ INVARIANTS: Final = tuple(
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
+        (_pictures_stand_with_text, "a question has text on its last page"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),

@@ -36,7 +36,6 @@ from livek12.dataset_builders.ingest.questions.segment import (
     TOP,
     Body,
     missing_numbers,
-    recover,
     segment,
     share,
     within,
@@ -233,7 +232,6 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    body.segments = recover(body.segments)
     share(body.segments, stream)
     within(body)
     if not body.segments:

@@ -486,7 +486,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
-        pair = glyph.text + _SLASH if last.text == _SLASH else last.text + glyph.text
+        struck = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
+        pair = glyph.text + _SLASH if struck else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
         near = max(glyph.left - last.right, last.left - glyph.right) < 0.4 * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
@@ -589,7 +590,7 @@ _ENCODINGS: Final = (
     ("mt-extra", {0xF03A: "∼", 0xF04C: "⋯", 0xF04D: "⋮", 0xF04F: "⋱", 0xF0A1: "ℝ"}),
     (
         "cmex mathextension10 mathextension-",
-        _run(0, "()[]⌊⌋⌈⌉{}⟨⟩|‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
+        _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁        []⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
