@@ -486,8 +486,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
-        struck = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
-        pair = glyph.text + _SLASH if struck else last.text + glyph.text
+        slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
+        pair = glyph.text + _SLASH if slash else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
         near = max(glyph.left - last.right, last.left - glyph.right) < 0.4 * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
