@@ -418,8 +418,8 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
             place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
         )
         if places and more and not section_type(section.title):
-            said = one_line(section.own, 60)
-            yield Breach(f"what stands above it may be its own text: {said!r}", places, "text", 0.3)
+            title = one_line(section.own, 60)
+            yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
 
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:

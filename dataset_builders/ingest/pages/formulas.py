@@ -47,15 +47,15 @@ _HANGS: Final = 0.15
 def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
     """Adds signs for pairs of upright rules of one height around letters; the others stay in `upright`."""
     size = max((atom.size for atom in atoms), default=0.0)
-    left = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
-    while left:
-        first = left.pop(0)
-        last = next((r for r in left if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
+    unpaired = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
+    while unpaired:
+        first = unpaired.pop(0)
+        last = next((r for r in unpaired if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
         ends = [r for r in flat if min(abs(r.top - first.top), abs(r.top - first.bottom)) < 1.5]
         boxed = any(rule.left < first.right + 1.5 and first.left - 1.5 < rule.right for rule in ends)
         if last is None or boxed or not any(_within(atom, first, last) for atom in atoms):
             continue
-        left.remove(last)
+        unpaired.remove(last)
         for rule in (first, last):
             upright.remove(rule)
             base = (rule.top + rule.bottom) / 2 + AXIS * size
