@@ -28,7 +28,8 @@ _FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 
 
 _SHOWN = re.compile(
-    r"如图|图中|下图|그림|in the figure|the figure shows|shown below|\bthe (?:diagram|drawing|circuit)\b"
+    r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
+    r"|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,
@@ -140,10 +141,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
     if segment.inline:
         draft = with_doubt(draft, "number", f"the number {draft.number} was found within the passage", 0.4)
-    if segment.unread:
-        draft = with_doubt(
-            draft, "number", "its number was not read: that it begins here is a guess by what is around it", 0.1
-        )
     if sure < 0.8:
         draft = with_doubt(draft, "type", f"nothing on the paper says that this is {draft.question_type}", sure)
     if draft.question_type in CHOICE_TYPES and not draft.options:

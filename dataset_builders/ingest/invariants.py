@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from statistics import median
 from typing import Final
 
@@ -21,7 +22,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total
@@ -304,6 +305,10 @@ def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
 def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
+    for place, segment, _ in reading.pairs:
+        after = reading.body.segments[place + 1 : place + 2]
+        if after and after[0].elective == segment.elective and after[0].number > segment.number + 1:
+            yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
@@ -347,7 +352,8 @@ _FEWEST_QUESTIONS = 4
 _LISTING, _SHORT = 8, 40
 """Numbered lines, and characters of each, that are no questions unless they ask."""
 _SOLVED: Final = re.compile(
-    r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解|证明)\s*[:：]"
+    r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
+    r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
     r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
     r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
@@ -360,10 +366,19 @@ _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
-_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]")
+_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]")
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
+_CLOSE: Final = 0.015
+"""Of the page."""
+_FEWEST_LINES: Final = 6
+_LABEL: Final = 8
+"""Letters of a line that is no text."""
+_HEAD: Final = re.compile(
+    r"\s*(?:Question|Problem|Exercise|문제|第)\s*\d{1,2}\s*题?\s*"
+    r"(?:[.:：]|[(（\[]\s*\d+\s*(?:p|points?|marks?|점|分)|$)"
+)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _ACCENTED, _FEWEST_LETTERS = 0.1, 0.03, 200
@@ -388,6 +403,30 @@ def is_running(text: str) -> bool:
         if len(_WORDS.findall(piece)) >= _FEWEST_WORDS or signs >= _FEWEST_SIGNS:
             return True
     return False
+
+
+def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
+    """Running text before all questions, beyond the title page, and titles that say more than a title."""
+    front = [item for item in reading.body.front if item.box.page > 1 and item.line and is_running(item.text)]
+    if len(front) >= _FEWEST_LINES:
+        pages = ", ".join(map(str, sorted({item.box.page for item in front})))
+        text = f"text on page {pages} stands before the first question and in none: they may need it"
+        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
+    for section in reading.body.sections:
+        more = "$" in section.own or any(item.line is None for item in section.items)
+        places = tuple(
+            place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
+        )
+        if places and more and not section_type(section.title):
+            title = one_line(section.own, 60)
+            yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
+
+
+def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
+    for place, segment, _ in reading.pairs:
+        if head := next((item.text for item in segment.items[1:] if item.line and _HEAD.match(item.text)), ""):
+            text = f"the head of another question stands in it: {one_line(head, 40)!r}"
+            yield Breach(text, (place,), "number", 0.1)
 
 
 def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
@@ -482,9 +521,29 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         own = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
+        boxes = [figure.box for figure in own if figure.box]
         if len(own) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
             text = f"{len(own)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
+        elif any(_adjoin(box, other) for box, other in combinations(boxes, 2)):
+            yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
+
+
+def _pictures_stand_with_text(reading: PaperReading) -> Iterator[Breach]:
+    """A page of a question with pictures alone: they may be the head of the next part."""
+    for place, segment, _ in reading.pairs:
+        last = max(item.box.page for item in segment.items)
+        own = [item for item in segment.items if item.box.page == last]
+        bare = all(item.block.kind == "figure" if item.line is None else len(item.text) < _LABEL for item in own)
+        if bare and last > segment.items[0].box.page:
+            yield Breach(f"only pictures of it stand on page {last}: they may not be its own", (place,), "figure", 0.3)
+
+
+def _adjoin(box: Box, other: Box) -> bool:
+    """Pictures that overlap, or stand one below the other with next to nothing between them."""
+    down = max(box.top, other.top) - min(box.bottom, other.bottom)
+    across = max(box.left, other.left) - min(box.right, other.right)
+    return box.page == other.page and ((down < 0 and across < 0) or (down < _CLOSE and across < -_CLOSE))
 
 
 def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
@@ -672,6 +731,8 @@ INVARIANTS: Final = tuple(
         (_own_text, "each question has a text of its own"),
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
+        (_text_is_in_questions, "running text before and between questions belongs to one"),
+        (_one_head_a_question, "no head of a question stands in another"),
         (_no_text_in_pictures, "running text stands in no picture alone"),
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
@@ -681,6 +742,7 @@ INVARIANTS: Final = tuple(
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
+        (_pictures_stand_with_text, "a question has text on its last page"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
         (_options_are_alike, "options of a section have one alphabet and number"),

@@ -146,7 +146,6 @@ class _Paper:
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         picture = pdf.drawn(page, PAGE_DPI)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
-        text_layer.name_brackets(page, raw)
         reading = text_layer.blocks_of(
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.before, seen
         )

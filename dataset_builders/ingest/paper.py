@@ -36,7 +36,6 @@ from livek12.dataset_builders.ingest.questions.segment import (
     TOP,
     Body,
     missing_numbers,
-    recover,
     segment,
     share,
     within,
@@ -234,7 +233,6 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    body.segments = recover(body.segments)
     share(body.segments, stream)
     within(body)
     language = options.language or _language(stream)

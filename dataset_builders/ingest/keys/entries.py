@@ -76,24 +76,44 @@ _PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,
 _CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
 _UNREAD = "□"
+_SCHEME_COLUMNS = ("number", "answer", "points")
+_ROW = re.compile(
+    r"(?P<cell>\d{1,3}(?:\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
+    r"(?P<text>\S.*?)(?:\s{3,}(?P<mark>\d{1,2}))?"
+)
+"""A row whose cells stand in a line of text."""
+_PLAIN = re.compile(r"\[?\d{1,2}\]?")
+_LONGEST_KEY = 40
+"""Characters of a row that is an answer; a longer one says what marks are for."""
 
 
 def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1), and the other items.
+    """Entries of tables "Question, Answer, Marks" whose marks are codes (M1, A1, B1) or numbers, and the other items.
 
     A row without a number goes on with the last; one of only a number of marks is the total of the rows since the last
     total, without which no scheme is made.
     """
     rows: list[tuple[str, str, str]] = []
     rest: list[Item] = []
+    begun = False
     for item in items:
-        table = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+        if item.line:
+            begun = begun or [column_of(name) for name in re.split(r"\s{3,}", item.text)] == [*_SCHEME_COLUMNS]
+            if match := _ROW.fullmatch(item.text) if begun else None:
+                rows.append((match["cell"], match["text"], match["worth"] or match["mark"] or ""))
+            elif begun and rows:
+                rows[-1] = (rows[-1][0], f"{rows[-1][1]}\n{item.text}", rows[-1][2])
+            else:
+                rest.append(item)
+            continue
+        table = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines]
         names = [column_of(name) for name in table[0]] if table else []
-        if names[:1] == ["number"] and [names.count(name) for name in ("number", "answer", "points")] == [1, 1, 1]:
+        if names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
             answer, points = names.index("answer"), names.index("points")
             own = [(row[0], row[answer], row[points]) for row in table[1:] if len(row) == len(names)]
-            if any(_CODES.fullmatch(mark) for _, _, mark in own):
+            if any(_CODES.fullmatch(mark) or (_PLAIN.fullmatch(mark) and _says_what_for(*row)) for *row, mark in own):
                 rows += own
+                begun = True
                 continue
         rest.append(item)
     by_number: dict[int, list[tuple[str, str, str]]] = {}
@@ -104,6 +124,11 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], lis
         if match and number:
             by_number.setdefault(int(number), []).append((part, text, mark))
     return [_by_marks(number, own, where) for number, own in by_number.items()], rest
+
+
+def _says_what_for(cell: str, text: str) -> bool:
+    """A row of a part, or with more than an answer: a table of answers and points has neither."""
+    return bool(text) and ("(" in cell or len(text) > _LONGEST_KEY)
 
 
 def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> Entry:
@@ -117,7 +142,10 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
                 dependent, follows = "d" if code["needs"] else "", " ft" if code["follows"] else ""
                 sentences.append(" ".join(filter(None, (f"{dependent}{code['code']}{follows}", part, text))))
                 since += int(code["code"][1])
-        elif not text and re.fullmatch(r"\[?\d{1,2}\]?", mark):
+        elif text and _PLAIN.fullmatch(mark):
+            sentences.append(f"[{mark.strip('[]')}] {part} {text}")
+            total += int(mark.strip("[]"))
+        elif not text and _PLAIN.fullmatch(mark):
             worth = int(mark.strip("[]"))
             whole, since, total = whole and worth == since, 0, total + worth
         elif text and not mark and sentences:
@@ -127,7 +155,10 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
     whole = whole and not since and total > 0 and _UNREAD not in "".join(sentences)
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
     scheme = read_scheme(sentences) if whole else []
-    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=_UNREAD in prose)
+    unread = _UNREAD in prose
+    if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
+        return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
+    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread)
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:

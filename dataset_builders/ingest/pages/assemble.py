@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -386,6 +386,11 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     ordered: list[tuple[Piece, int]] = [(piece, 0) for piece in edge]
     for region, column in _regions(runs, solid, middle, sheet):
         ordered += [(piece, column) for piece in _column(region, sheet)]
+    texts = [line for piece, _ in ordered if piece.kind == "text" for line in piece.lines]
+    for line, other in combinations(texts, 2):
+        across = min(line.box[2], other.box[2]) - max(line.box[0], other.box[0])
+        if across > 0 and share_a_band(line, other):
+            line.sound = other.sound = False
     return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
 
 
@@ -474,23 +479,18 @@ def _regions(
 
 def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     inside = [glyph for glyph in sheet.glyphs if _within(region, *centre(glyph))]
-    rules = [r for r in sheet.rules if r.flat and _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
+    rules = [r for r in sheet.rules if _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
     printed = lines_of(inside, rules)
-    upright = [(r.left, r.top, r.right, r.bottom) for r in sheet.rules if not r.flat and _within(region, r.left, r.top)]
-    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], upright, sheet)
+    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
     lines, captions = _captions(printed, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
 
 
-def _unsound(lines: Sequence[TextLine], upright: Sequence[Bounds], sheet: Sheet) -> None:
-    """Marks lines in which unread ink or a short upright line stands."""
-    for box in upright:
-        for line in lines:
-            inside = line.box[0] < box[0] < line.box[2] and line.box[1] - 1 < (box[1] + box[3]) / 2 < line.box[3] + 1
-            line.sound = line.sound and not (inside and box[3] - box[1] < 3 * line.size)
+def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
+    """Marks lines in which unread ink stands."""
     left: list[Bounds] = []
     for box in sheet.unread:
         near = [line for line in lines if _in_line(box, line)]

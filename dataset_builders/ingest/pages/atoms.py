@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,13 +35,6 @@ BRACES: Final = frozenset("⏞⏟")
 BELOW: Final = frozenset("⏝⏟\u0332")
 """Accents that stand under their letters."""
 OPEN: Final = "([{⟨⌊⌈"
-PIECES: Final = {
-    "⎧": "{", "⎨": "{", "⎩": "{", "⎪": "", "⎫": "}", "⎬": "}", "⎭": "}",
-    "⎛": "(", "⎜": "(", "⎝": "(", "⎞": ")", "⎟": ")", "⎠": ")",
-    "⎡": "[", "⎢": "[", "⎣": "[", "⎤": "]", "⎥": "]", "⎦": "]",
-}  # fmt: skip
-"""Tall brackets are stacked from pieces."""
-
 _NAMES: Final = {
     "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
     "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",
@@ -149,7 +142,8 @@ def atom_of(glyph: Glyph) -> Atom:
     """A glyph as an atom."""
     math = glyph.math or (len(glyph.text) == 1 and is_math_letter(glyph.text))
     base, size = glyph.base, glyph.size
-    if glyph.text in FENCES and glyph.math:
+    hangs = glyph.text in BIG and not glyph.top < base - AXIS * size < glyph.bottom
+    if glyph.math and (hangs or glyph.text in FENCES):
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
     return Atom(
@@ -217,6 +211,8 @@ class Finder:
             self.widest = max(self.widest, atom.right - atom.left)
 
 
+_SPACE: Final = 0.18
+"""Letter sizes between words."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
@@ -361,9 +357,30 @@ def _absorb(tokens: list[_Token]) -> None:
         del tokens[-2]
 
 
+def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
+    """Joins letters that spell a word between spaces: "or", "if"."""
+    run: list[_Token] = []
+    for at, token in enumerate(tokens):
+        letter = not token.math and token.text.isascii() and token.text.isalpha()
+        run += [token] if letter else []
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        goes_on = letter and after and not after.math and after.text.isalpha() and _gap(token, after) < _SPACE
+        if letter and not goes_on:
+            before = tokens[at - len(run)] if at >= len(run) else None
+            spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
+            if len(run) > 1 and spaced:
+                word = "".join(part.text for part in run)
+                yield _Token(f"\\text{{ {word} }}", True, run[0].left, token.right, token.size)
+            else:
+                yield from run
+            run = []
+        elif not letter:
+            yield token
+
+
 def _formula(tokens: Sequence[_Token]) -> str:
     text = ""
-    for token in tokens:
+    for token in _with_words(tokens):
         piece = token.text if token.math else _in_formula(token.text)
         if not piece.strip():
             continue

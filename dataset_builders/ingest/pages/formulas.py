@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.atoms import (
@@ -21,7 +21,6 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     FENCES,
     FUNCTIONS,
     LIMITS,
-    PIECES,
     WIDE,
     Atom,
     Finder,
@@ -37,49 +36,37 @@ from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 BLANK: Final = "____"
-_THIN: Final = 0.2
-"""Letter sizes: a bracket is wider than the piece that lengthens it."""
+_UNDERSCORE: Final = 0.7
+"""Letter sizes of a rule that stands for one sign."""
+_TALLEST_FENCE: Final = 9
+"""Letter sizes of an upright rule at most."""
 _HANGS: Final = 0.15
 """Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
 
-def brackets(atoms: list[Atom]) -> list[Atom]:
-    """Joins tall brackets stacked from pieces."""
-    ends = [atom for atom in atoms if atom.text in PIECES]
-    if not ends:
-        return atoms
-    pieces = [atom for atom in atoms if atom.text in PIECES or _lengthens(atom, ends)]
-    done: list[Atom] = [atom for atom in atoms if atom not in pieces]
-    pieces.sort(key=lambda atom: atom.top)
-    stacks: list[list[Atom]] = []
-    for piece in pieces:
-        for stack in stacks:
-            box = around(stack)
-            beside = abs(piece.middle - stack[0].middle) < 0.5 * piece.size
-            if beside and piece.top < box[3] + 0.35 * piece.size and piece.bottom > box[1] - 0.35 * piece.size:
-                stack.append(piece)
-                break
-        else:
-            stacks.append([piece])
-    for stack in stacks:
-        text = next((PIECES[atom.text] for atom in stack if PIECES.get(atom.text)), "|")
-        box = around(stack)
-        middle = (box[1] + box[3]) / 2
-        bracket = joined(text, stack, middle + AXIS * stack[0].size, stack[0].size)
-        bracket.built = False
-        done.append(bracket)
-    return done
+def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
+    """Adds signs for pairs of upright rules of one height around letters; the others stay in `upright`."""
+    size = max((atom.size for atom in atoms), default=0.0)
+    unpaired = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
+    while unpaired:
+        first = unpaired.pop(0)
+        last = next((r for r in unpaired if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
+        ends = [r for r in flat if min(abs(r.top - first.top), abs(r.top - first.bottom)) < 1.5]
+        boxed = any(rule.left < first.right + 1.5 and first.left - 1.5 < rule.right for rule in ends)
+        if last is None or boxed or not any(_within(atom, first, last) for atom in atoms):
+            continue
+        unpaired.remove(last)
+        for rule in (first, last):
+            upright.remove(rule)
+            base = (rule.top + rule.bottom) / 2 + AXIS * size
+            sign = Atom("|", rule.left, rule.top, rule.right, rule.bottom, base, size, True, advance=rule.right)
+            atoms = [*atoms, sign]
+    return atoms
 
 
-def _lengthens(atom: Atom, ends: Sequence[Atom]) -> bool:
-    """A thin piece of a tall bracket with the bracket's own code."""
-    thin = atom.text in "{}()[]" and atom.right - atom.left < _THIN * atom.size
-    return thin and any(
-        min(abs(atom.left - end.left), abs(atom.right - end.right)) < _THIN * atom.size
-        and end.top - atom.size < atom.bottom
-        and atom.top < end.bottom + atom.size
-        for end in ends
-    )
+def _within(atom: Atom, first: Rule, last: Rule) -> bool:
+    across = first.left < atom.middle < last.right
+    return across and first.top < (atom.top + atom.bottom) / 2 < first.bottom and bool(atom.text.strip())
 
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -152,12 +139,12 @@ def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """
     spaces = [atom for atom in atoms if not atom.text.strip()]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
-    unused = [rule for rule in rules if not _read(finder, rule)]
+    unused = [rule for rule in rules if not _read(finder, rule, rules)]
     rules[:] = unused
     return [*finder.atoms, *spaces]
 
 
-def _read(finder: Finder, rule: Rule) -> bool:
+def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
     """Replaces the letters around a rule by their formula; false if there is none."""
     y = (rule.top + rule.bottom) / 2
     near = [
@@ -169,12 +156,12 @@ def _read(finder: Finder, rule: Rule) -> bool:
     below = _adjacent([atom for atom in near if atom.top > y - 0.12 * atom.size and atom.axis > y], y, down=True)
     if _root(finder, rule, near, y):
         return True
-    if above and below and _is_fraction(finder, rule, above, below):
+    if above and below and _is_fraction(finder, rule, rules, above, below):
         size = max(atom.size for atom in (*above, *below))
         fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
         made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
         finder.replace([*above, *below], [made])
-    elif not above and rule.right - rule.left > 14 and (blank := _blank(finder, rule, y)):
+    elif not above and (blank := _blank(finder, rule, y)):
         finder.replace([], [blank])
     elif below and _free(rule, above) and _covers(rule, below):
         finder.replace(below, [_barred(rule, below)])
@@ -183,11 +170,11 @@ def _read(finder: Finder, rule: Rule) -> bool:
     return True
 
 
-def _is_fraction(finder: Finder, rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
     reach = 1.3 if words or _overhangs(rule, [*above, *below]) else 0.45
-    if not _snug(rule, above, below) or any(_runs_on(finder, rule, part, reach) for part in (above, below)):
+    if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
     size = max(atom.size for atom in (*above, *below))
     boxes = [around(part) for part in (above, below)]
@@ -233,8 +220,9 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
     return row if far < 6 * size else []
 
 
-def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool:
-    """Text over or under a rule that is part of a longer line: the rule underlines."""
+def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom], reach: float) -> bool:
+    """Text over or under a rule that is part of a longer line, which has no rules of its own: the rule underlines."""
+    level = [other for other in rules if other is not rule and abs(other.top - rule.top) < 1.0]
     size = max(atom.size for atom in part)
     base = max(part, key=lambda atom: atom.size).base
     left, right = min(atom.left for atom in part), max(atom.right for atom in part)
@@ -244,6 +232,7 @@ def _runs_on(finder: Finder, rule: Rule, part: list[Atom], reach: float) -> bool
         and abs(atom.base - base) < 0.1 * size
         and (0 <= atom.left - right < reach * size or 0 <= left - atom.right < reach * size)
         and (atom.middle > rule.right + 1 or atom.middle < rule.left - 1)
+        and not any(other.left - 1 < atom.middle < other.right + 1 for other in level)
         for atom in beside
     )
 
@@ -308,7 +297,12 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
             and -0.15 * atom.size < y - atom.base < 0.4 * atom.size
             and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
         ):
-            blank = Atom(BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size)
+            short = rule.right - rule.left < _UNDERSCORE * atom.size
+            if rule.right - rule.left <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
+                continue
+            blank = Atom(
+                "_" if short else BLANK, rule.left, atom.base - 0.6 * atom.size, rule.right, y, atom.base, atom.size
+            )
             blank.advance = rule.right
             return blank
     return None
@@ -364,6 +358,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * head.size
+            if not any(other is not head and _is_script_of(atom, other) for other in heads)
         ]
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
@@ -373,6 +368,12 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
     return [*finder.atoms, *spaces]
+
+
+def _is_script_of(atom: Atom, head: Atom) -> bool:
+    """An index right beside a sum, where it has no limits over and below it."""
+    level = head.top - 0.3 * head.size < (atom.top + atom.bottom) / 2 < head.bottom + 0.3 * head.size
+    return level and -1.0 < atom.left - head.right < 1.6 * head.size
 
 
 def _limited(atom: Atom) -> bool:
@@ -539,6 +540,8 @@ _LONGEST_SCRIPT = 6
 """Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
 _FEWEST_WIDE = 3
 """Chinese letters of small print above or below a line."""
+_BAND, _BESIDE = 0.4, 2.0
+"""Share of the lower line's height, and letter sizes between lines."""
 _PLAIN_FENCE = 1.2
 """Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
@@ -559,15 +562,31 @@ class TextLine:
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     """The lines of a column from top to bottom; one crossed by an unread rule is not sound."""
     atoms = [atom_of(glyph) for glyph in glyphs]
-    atoms = brackets(atoms)
-    rules = sorted(rules, key=lambda rule: rule.right - rule.left)
+    upright = [rule for rule in rules if not rule.flat]
+    rules = sorted((rule for rule in rules if rule.flat), key=lambda rule: rule.right - rule.left)
+    atoms = drawn_fences(atoms, upright, rules)
     atoms = operators(functions(accents(atoms, rules)))
     atoms = matrices(cases(operators(bars(atoms, rules))))
     lines = [line for line in map(_line, _rows(atoms)) if line.text.strip()]
+    for line, other in combinations(lines, 2):
+        line.sound, other.sound = (value.sound and not share_a_band(line, other) for value in (line, other))
     for rule in rules:
         for line in lines:
             line.sound = line.sound and not _cuts(rule, line, lines)
+    for rule in upright:
+        for line in lines:
+            left, top, right, bottom = line.box
+            inside = left < rule.left < right and top - 1 < (rule.top + rule.bottom) / 2 < bottom + 1
+            line.sound = line.sound and not (inside and rule.length < 3 * line.size)
     return lines
+
+
+def share_a_band(line: TextLine, other: TextLine) -> bool:
+    """Two lines side by side at one height are a formula whose rows were not joined."""
+    apart = max(line.box[0], other.box[0]) - min(line.box[2], other.box[2])
+    shared = min(line.box[3], other.box[3]) - max(line.box[1], other.box[1])
+    near = apart < _BESIDE * min(line.size, other.size)
+    return near and shared > _BAND * min(line.box[3] - line.box[1], other.box[3] - other.box[1])
 
 
 def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
@@ -654,6 +673,15 @@ def _small(atoms: list[Atom]) -> set[int]:
             if beside and level and shifted:
                 scripts.add(id(atom))
                 break
+    for last, atom in pairwise(ordered):  # what goes on from a script on its line
+        level = abs(atom.base - last.base) < 0.1 * last.size or atom.text in FENCES
+        if (
+            id(last) in scripts
+            and level
+            and abs(atom.size - last.size) < 0.1 * last.size
+            and atom.left < last.right + 0.45 * last.size
+        ):
+            scripts.add(id(atom))
     return scripts - _small_print([atom for atom in atoms if id(atom) in scripts])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
@@ -310,7 +310,7 @@ def read(page: Any) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     bars: list[Rule] = []
-    raw.glyphs = _once(_glyphs(page, shown, bars, raw))
+    raw.glyphs = _brackets(_composed(_once(_glyphs(page, shown, bars, raw))))
     _part_ligatures(raw.glyphs)
     raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
     if not whole:
@@ -376,8 +376,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
-        meaning = _known(font, code)
-        unmapped = meaning is None and c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
+        meaning = _known(font, code, unmapped)
         flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
         sound = meaning is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
         if meaning == _BAR or (not sound and flat):
@@ -481,6 +481,71 @@ def _part_ligatures(glyphs: list[Glyph]) -> None:
                 glyph.left, glyph.right = left + place * step, left + (place + 1) * step
 
 
+def _composed(glyphs: list[Glyph]) -> list[Glyph]:
+    """Joins the pieces of a syllable or a struck sign that a font sets one over the other."""
+    done: list[Glyph] = []
+    for glyph in glyphs:
+        last = done[-1] if done else glyph
+        slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
+        pair = glyph.text + _SLASH if slash else last.text + glyph.text
+        whole = unicodedata.normalize("NFC", pair)
+        near = max(glyph.left - last.right, last.left - glyph.right) < 0.4 * glyph.size
+        if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
+            last.text, last.left, last.right = whole, min(last.left, glyph.left), max(last.right, glyph.right)
+            last.top, last.bottom = min(last.top, glyph.top), max(last.bottom, glyph.bottom)
+            last.advance, last.sound = max(last.advance, glyph.advance), last.sound and glyph.sound
+        else:
+            done.append(glyph)
+    return done
+
+
+_FORMS: Final = {"{": "⎧⎨⎩⎪", "}": "⎫⎬⎭", "(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦"}
+_BRACKET_OF: Final = {piece: bracket for bracket, pieces in _FORMS.items() for piece in pieces}
+_FEET: Final = "⎩⎭⎝⎠⎣⎦"
+_OPEN_GAP: Final = 2.0
+"""Letter sizes between the pieces of a bracket that has no foot yet."""
+_THIN: Final = 0.2
+"""Letter sizes: a bracket is wider than the piece that lengthens it."""
+
+
+def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
+    """Joins tall brackets stacked from pieces."""
+    ends = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
+    pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF or _lengthens(glyph, ends)]
+    stacks: list[list[Glyph]] = []
+    for piece in sorted(pieces, key=lambda glyph: glyph.top):
+        for stack in stacks:
+            first, bottom = stack[0], max(glyph.bottom for glyph in stack)
+            beside = abs(piece.left + piece.right - first.left - first.right) < piece.size
+            gap = (0.35 if any(glyph.text in _FEET for glyph in stack) else _OPEN_GAP) * piece.size
+            if beside and piece.top < bottom + gap:
+                stack.append(piece)
+                break
+        else:
+            stacks.append([piece])
+    for stack in stacks:
+        bracket = stack[0]
+        bracket.text = next((_BRACKET_OF[g.text] for g in stack if g.text != "⎪" and g.text in _BRACKET_OF), "|")
+        bracket.left, bracket.right = min(glyph.left for glyph in stack), max(glyph.right for glyph in stack)
+        bracket.bottom, bracket.math = max(glyph.bottom for glyph in stack), True
+        bracket.advance = bracket.right
+    gone = {id(glyph) for stack in stacks for glyph in stack[1:]}
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
+
+
+def _lengthens(glyph: Glyph, ends: Sequence[Glyph]) -> bool:
+    """A thin piece of a tall bracket with the bracket's own code."""
+    thin = glyph.text in "{}()[]" and glyph.right - glyph.left < _THIN * glyph.size
+    return thin and any(
+        min(abs(glyph.left - end.left), abs(glyph.right - end.right)) < _THIN * glyph.size
+        and end.top - glyph.size < glyph.bottom
+        and glyph.top < end.bottom + glyph.size
+        for end in ends
+    )
+
+
+_SLASH: Final = "\u0338"
+"""Strikes the sign that it is printed over."""
 _BAR: Final = "BAR"
 """A horizontal line: of a fraction, a root or over letters."""
 
@@ -507,13 +572,39 @@ def _hyhwpeq() -> dict[int, str]:
     return table
 
 
-_HYHWPEQ: Final = _hyhwpeq()
-"""The font of the equation editor of Hangul, the word processor Korean papers are set with; its code is the same in
-every file."""
+def _run(first: int, characters: str) -> dict[int, str]:
+    """Codes of consecutive characters; a space stands for none."""
+    return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
-def _known(font: str, code: int) -> str | None:
-    """The meaning of a private-use code in a known equation font; None elsewhere: nothing is guessed."""
-    if not 0xE000 <= code < 0xF900:
+_PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
+"""Adobe's codes for the pieces of tall brackets, in all fonts."""
+_ENCODINGS: Final = (
+    ("hyhwpeq", _hyhwpeq()),
+    (
+        "symbol",
+        _run(0xF021, "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_")
+        | _run(0xF061, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼")
+        | _run(0xF0A2, "′≤/∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…  ↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇   ∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨   ∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⟩∫   ⎞⎟⎠⎤⎥⎦⎫⎬⎭"),
+    ),
+    ("mt-extra", {0xF03A: "∼", 0xF04C: "⋯", 0xF04D: "⋮", 0xF04F: "⋱", 0xF0A1: "ℝ"}),
+    (
+        "cmex mathextension10 mathextension-",
+        _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
+        | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁        []⌊⌋⌈⌉{}√√√√"),
+    ),
+    ("newmathextn", _run(0, "()")),
+    ("cmmi", _run(0x2E, "▷◁") | {0x3F: "⋆"}),
+    ("cmsy", {0x36: _SLASH}),
+)
+"""Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
+Windows gives them, and TeX's for what has no name in Unicode's list."""
+
+
+def _known(font: str, code: int, unmapped: bool) -> str | None:
+    """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
+    if code and not unmapped and not 0xE000 <= code < 0xF900:
         return None
-    return _HYHWPEQ.get(code) if font.lower() == "hyhwpeq" else None
+    lower = font.lower()
+    tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
+    return _PIECES.get(code) or next(tables, {}).get(code)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mode
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from livek12.dataset_builders.ingest.pages import layout, pdf
+from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
@@ -24,8 +24,6 @@ from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from livek12.dataset_builders.ingest.pages.sight import Sight
 
 
@@ -252,8 +250,6 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
     )
 
 
-_BRACKET_DPI: Final = 360
-_MOST_BRACKETS: Final = 400
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
 _DRAWN: Final = 100
 """A page without letters and with more drawings than these has its text as outlines."""
@@ -446,59 +442,3 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
         size = inside[0].size if inside else 0.0
         lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside)))
     return lines
-
-
-def name_brackets(page: Any, raw: RawPage) -> None:
-    """Names tall brackets by their shape, in place: fonts for formulas stretch them and give no Unicode."""
-    tall = [
-        g
-        for g in raw.glyphs
-        if not g.sound and g.bottom - g.top > 1.15 * g.size and g.right - g.left < 0.75 * (g.bottom - g.top)
-    ]
-    if not tall:
-        return
-    import numpy as np
-
-    for glyph in tall[:_MOST_BRACKETS]:
-        box = (glyph.left - 0.2, glyph.top - 0.2, glyph.right + 0.2, glyph.bottom + 0.2)
-        picture = pdf.drawn(page, _BRACKET_DPI, box).convert("L")
-        text = _bracket(np.asarray(picture) < 140)
-        if text:
-            glyph.text, glyph.sound, glyph.math = text, True, True
-
-
-def _bracket(ink: np.ndarray[Any, Any]) -> str:
-    """The bracket in a picture (true is black); "" if it is not clear."""
-    import numpy as np
-
-    rows = np.flatnonzero(ink.any(axis=1))
-    columns = np.flatnonzero(ink.any(axis=0))
-    if len(rows) < 20 or not len(columns):
-        return ""
-    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    height, width = ink.shape
-    filled = ink.any(axis=1)
-    if filled.mean() < 0.97:
-        return ""
-    x = np.arange(width)
-    centres = np.array([x[row].mean() if row.any() else np.nan for row in ink])
-    if width < 0.1 * height and ink.mean() > 0.6:
-        return "|"
-
-    def at(share: float) -> float:
-        height_at = int(share * (height - 1))
-        here: float = np.nanmean(centres[max(0, height_at - 1) : height_at + 2]) / max(1, width - 1)
-        return here
-
-    end, quarter, inner, middle = (at(0.03) + at(0.97)) / 2, (at(0.25) + at(0.75)) / 2, (at(0.4) + at(0.6)) / 2, at(0.5)
-    if abs(at(0.03) - at(0.97)) > 0.3 or abs(at(0.25) - at(0.75)) > 0.25:
-        return ""
-    ends = (ink[: max(1, height // 40)].any(axis=0).mean() + ink[-max(1, height // 40) :].any(axis=0).mean()) / 2
-    if abs(middle - quarter) < 0.06 and abs(inner - middle) < 0.06 and ends > 0.7 and abs(end - middle) > 0.12:
-        return "[" if end > middle else "]"
-    turn = abs(middle - quarter)
-    if turn > 0.18 and abs(inner - quarter) < 0.6 * turn and (end - quarter) * (quarter - middle) > 0:
-        return "{" if quarter > middle else "}"
-    if abs(end - middle) > 0.35 and (end - quarter) * (quarter - middle) > 0 and abs(inner - middle) < 0.15:
-        return "(" if end > middle else ")"
-    return ""

@@ -20,6 +20,9 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
+_FORM: Final = re.compile(r"(?:草\s*稿\s*区|得\s*分|评\s*卷\s*人|\s)+")
+_LOW: Final = 0.7
+"""A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = re.compile(
     r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
@@ -122,9 +125,16 @@ def _is_paged(line: Line, around: set[str]) -> bool:
     return bool(key) and bool(_near(key) & around)
 
 
+def _is_page_of(text: str) -> bool:
+    """Only the number of a page and of all pages, or words of the form, wherever they stand."""
+    return bool(_FORM.fullmatch(text)) or bool(
+        _NUMBER.match(text) and len(re.findall(r"\d+", text)) == 2 and re.search(r"页|頁|쪽|page", text, re.I)
+    )
+
+
 def _page_key(line: Line) -> str:
     """The place of a line that is only a number; else ""."""
-    zone = _zone(line.box)
+    zone = _zone(line.box) or ("footer" if line.box.top > _LOW else None)
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
@@ -150,6 +160,8 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     """
     zone = _zone(line.box)
     text = line.text.strip()
+    if not zone and ((line.box.top > ends and _is_paged(line, around)) or _is_page_of(text)):
+        return "footer"
     if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
@@ -167,7 +179,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
 
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(
-    r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，])\s*\S"
+    r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，:：])\s*\S"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
@@ -221,7 +233,7 @@ ANSWER_HEAD = re.compile(
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
 _RULES = re.compile(

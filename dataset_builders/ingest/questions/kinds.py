@@ -66,7 +66,9 @@ _TRUE_FALSE = re.compile(
 _PROVES = re.compile(r"求证|证明|prove|show\s+that|증명", re.IGNORECASE)
 _ASKS = re.compile(r"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하", re.IGNORECASE)
 _WRITES = re.compile(
-    r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|分析|explain|describe|justify|discuss|state\b", re.IGNORECASE
+    r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|叙述|分析|[绘画]出|explain|describe|justify|discuss|state\b|outline"
+    r"|\b(?:write|draw|sketch|give|define|list|complete|implement|suggest|compare|derive|determine)\b",
+    re.IGNORECASE,
 )
 _WORKS_OUT = re.compile(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
@@ -115,7 +117,8 @@ def type_of(
         return CHOICE, raw, 0.3
     if language_of(language).short and not _WRITES.search(text):
         return "short_answer", raw, 0.8
-    return FREE, raw, 0.9 if raw or _PART.search(text) else 0.7
+    asks = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
+    return FREE, raw, 0.9 if raw or asks else 0.7
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

@@ -62,6 +62,10 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
+_POINTS = re.compile(r"^\s*[(（][^()（）]{0,8}\d+\s*分[)）]")
+_GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
+_SPREAD = 3
+"""Items between two heads, on average."""
 _LISTED = 6
 """Neighbouring lines that go up by one with a bare number each: those of a listing."""
 _LEVEL = 0.012
@@ -125,12 +129,20 @@ def anchors(
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
         chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
-        if style == "word" and len(chosen[1]) > 1 and all(items[anchor.place].is_heading for anchor in chosen[1]):
-            return _with_runs(chosen[1])  # what a source numbers below its headings are parts
+        if style == "word" and _heads(items, chosen[1]):
+            return _with_runs(chosen[1])  # what stands numbered below them are parts
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen
     return _with_runs(_titles_that_ask(items, without, best[1]) or best[1])
+
+
+def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
+    """Numbers by words that are headings of a source, or count from 1 with text between them."""
+    places = [candidate.place for candidate in chosen]
+    counted = [candidate.number for candidate in chosen] == list(range(1, len(chosen) + 1))
+    spread = bool(places) and (places[-1] - places[0]) > _SPREAD * len(places)
+    return len(places) > 1 and (all(items[place].is_heading for place in places) or (counted and spread))
 
 
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
@@ -138,9 +150,19 @@ def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Ca
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
-    spans = zip(chosen, ends, strict=False)
-    bare = sum(not any(title.place < other.place < end for other in others) for title, end in spans)
-    return chosen if len(chosen) > 1 and 2 * named < len(chosen) < 2 * bare else []
+    below = [
+        [other.number for other in others if title.place < other.place < end]
+        for title, end in zip(chosen, ends, strict=False)
+    ]
+    bare = sum(not numbers for numbers in below)
+    anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
+    return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
+
+
+def _ask(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
+    """Titles that have points alone, or say what is given: the numbers below them are parts."""
+    rests = [_POINTS.sub("", items[candidate.place].text[candidate.end :]).strip() for candidate in chosen]
+    return all(not rest or "$" in rest or _GIVES.search(rest) for rest in rests)
 
 
 def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:

@@ -12,7 +12,7 @@ _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_NUMBER}\s*分\s*[)）\]】]"),
     re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
-    re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|marks?)\s*[\])]", re.IGNORECASE),
+    re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE),
     re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),

@@ -150,7 +150,6 @@ class Segment:
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
         repeated: the number is there twice in its part.
-        unread: the number was not read, but inferred.
         inline: its number stands within the passage.
     """
 
@@ -161,7 +160,6 @@ class Segment:
     elective: str = ""
     passage: list[Item] = field(default_factory=list)
     repeated: bool = False
-    unread: bool = False
     inline: bool = False
 
 
@@ -422,7 +420,6 @@ def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: S
     )
 
 
-_CONCLUDES = re.compile(r"\s*(?:故选|故答案|综上|所以选|因此选|따라서\s*정답)")
 _LAST_LABEL = re.compile(r"(?:^|\s)(?:[DEＤＥ]\s?[.．、]|[(（][DE][)）]|[④⑤])")
 _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
 _LEAST_LINES, _LEAST_CHARACTERS = 3, 150
@@ -431,32 +428,6 @@ _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
-
-
-def recover(segments: Sequence[Segment]) -> list[Segment]:
-    """Splits off questions whose numbers were not read: two keys stand below one question, and a number is missing."""
-    questions: list[Segment] = []
-    for place, segment in enumerate(segments):
-        questions.append(segment)
-        following = segments[place + 1] if place + 1 < len(segments) else None
-        if following is None or following.elective != segment.elective:
-            continue
-        heads = [index for index, item in enumerate(segment.items) if ANSWER_HEAD.match(item.text)]
-        if following.number - segment.number == 2 == len(heads):
-            start = _boundary(segment.items, heads)
-            lost = Segment(segment.number + 1, 0, segment.items[start:], segment.section, segment.elective, unread=True)
-            segment.items = segment.items[:start]
-            questions.append(lost)
-    return questions
-
-
-def _boundary(items: Sequence[Item], heads: Sequence[int]) -> int:
-    """Begin of the second question: behind the first one's conclusion, else behind the widest gap."""
-    between = range(heads[0] + 1, heads[1])
-    concluded = [index + 1 for index in between if _CONCLUDES.match(items[index].text)]
-    if concluded:
-        return concluded[-1]
-    return max(between, key=lambda index: items[index].box.top - items[index - 1].box.bottom, default=heads[1])
 
 
 def share(segments: Sequence[Segment], stream: Stream) -> None:

@@ -15,15 +15,10 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import ASKED, is_section
-from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.ingest.questions.headings import is_section
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
-_PAGE_NUMBER = re.compile(
-    r"[-—–·\s]*(?:第\s*)?\d{1,3}\s*(?:页)?(?:\s*(?:/|[(（,，]?\s*共|of)\s*\d{1,3}\s*页?[)）]?)?[-—–·\s]*|page\s*\d+(?:\s*of\s*\d+)?",
-    re.IGNORECASE,
-)
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
@@ -59,8 +54,6 @@ _FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
 """Rows of a table of questions, and characters of the text of each: a key's are shorter."""
 _TOP = 0.25
 """Lines over several columns in this part of a page, from above, are its headings."""
-_ABOVE, _BELOW = 0.14, 0.93
-"""Above and below these, lines that repeat on several pages, and page numbers, are headers and footers."""
 
 
 @dataclass
@@ -106,7 +99,6 @@ class Stream:
 def flatten(pages: Sequence[PageBlocks]) -> Stream:
     """The stream of a paper."""
     stream = Stream()
-    repeated = _repeated(pages)
     ground = _ground(pages)
     for page in pages:
         stream.headings[page.number] = []
@@ -115,7 +107,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             # Where a page has several, the text has to say which figure is which.
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
-            _add(block, page, repeated, ground, stream)
+            _add(block, page, ground, stream)
     _edges(stream)
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
@@ -181,7 +173,7 @@ def _spaced(items: Sequence[Item]) -> None:
             item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 
-def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Place], stream: Stream) -> None:
+def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:
     if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
         stream.headings[page.number].append(block.text)
         return
@@ -189,7 +181,7 @@ def _add(block: Block, page: PageBlocks, repeated: Counter[str], ground: set[_Pl
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if page.width and (_outside(line, repeated) or _place(line.text, line.box) in ground):
+            if page.width and _place(line.text, line.box) in ground:
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
@@ -259,22 +251,6 @@ def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
     return [line for line in lines if line.text.strip()]
 
 
-def _outside(line: Line, repeated: Counter[str]) -> bool:
-    if not _at_edge(line) or _OPTIONS.match(line.text) or ASKED.fullmatch(line.text.strip()) or says_worth(line.text):
-        return False
-    text = line.text.strip()  # whether a bare number is the page's, `margins` tells by the pages around
-    return bool(_PAGE_NUMBER.fullmatch(text) and not text.isdecimal()) or repeated[_shape(text)] > 2
-
-
-def _repeated(pages: Sequence[PageBlocks]) -> Counter[str]:
-    """Numbers of pages with the same edge line, digits aside."""
-    seen: Counter[str] = Counter()
-    for page in pages:
-        lines = (line for block in page.blocks for line in block.lines)
-        seen.update({shape for line in lines if _at_edge(line) and len(shape := _shape(line.text)) > 2})
-    return seen
-
-
 _Place = tuple[str, int, int, int]
 """Text, digits aside, and place: left, top and right in hundredths of the page."""
 
@@ -292,11 +268,6 @@ def _ground(pages: Sequence[PageBlocks]) -> set[_Place]:
         seen.update(place for place in places if not _OPTIONS.match(place[0]))
     fewest = max(_FEWEST_ALIKE, _MOST_PAGES * len(pages))
     return {place for place, many in seen.items() if many >= fewest}
-
-
-def _at_edge(line: Line) -> bool:
-    middle = (line.box.top + line.box.bottom) / 2
-    return not _ABOVE < middle < _BELOW
 
 
 def _shape(text: str) -> str:

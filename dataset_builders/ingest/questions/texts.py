@@ -48,6 +48,7 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 """Words of a question's part, never of an option."""
+_LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LONGEST_SMALL = 80
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
@@ -127,7 +128,9 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
             continue
         ends = [*(match.start() for match in run[1:]), len(text)]
         texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
-        asks = any(_TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts)
+        asks = bool(_LATER_PART.search(text, 0, run[0].start())) or any(
+            _TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts
+        )
         if all(texts) and (choice or not asks):
             labels = (match[1].upper() for match in run)
             options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]

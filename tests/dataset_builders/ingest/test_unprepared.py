@@ -10,11 +10,12 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
 from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block
-from livek12.dataset_builders.ingest.pages.formulas import _small, brackets
+from livek12.dataset_builders.ingest.pages.formulas import _small
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _brackets, _composed, _known
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -315,11 +316,11 @@ def test_a_box_for_the_score_is_no_part_of_a_title() -> None:
 
 def test_pieces_of_a_brace_with_its_own_code_make_one() -> None:
     ends = [
-        Atom(sign, 10 - 2 * (sign == "⎨"), top, 14 - 2 * (sign == "⎨"), top + 10, 0, 10)
+        Glyph(sign, 10 - 2 * (sign == "⎨"), top, 14 - 2 * (sign == "⎨"), top + 10, 0, 10, 14, "")
         for sign, top in (("⎧", 0), ("⎨", 16), ("⎩", 32))
     ]
-    links = [Atom("{", 10.8, top, 12, top + 8, 0, 10) for top in (9, 25)]
-    assert [(atom.text, atom.top, atom.bottom) for atom in brackets([*links, *ends])] == [("{", 0, 42)]
+    links = [Glyph("{", 10.8, top, 12, top + 8, 0, 10, 12, "") for top in (9, 25)]
+    assert [(sign.text, sign.top, sign.bottom) for sign in _brackets([*links, *ends])] == [("{", 0, 42)]
 
 
 def test_small_print_above_a_line_is_no_script() -> None:
@@ -415,3 +416,54 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
     found = by_number(paper_of(tmp_path / "p.pdf"))
     assert "\\frac{(x^5)^2}{x^5}" in found["10"].question
     assert found["9"].options[1].text.count("\\frac{1}{4}") == 1
+
+
+@pytest.mark.parametrize(
+    ("font", "code", "unmapped", "text"),
+    [
+        ("SymbolMT", 0xF03D, False, "="), ("SymbolMT,Italic", 0xF061, False, "α"), ("CMEX10", 0x58, True, "∑"),
+        ("CMEX10", 0x58, False, None), ("SimSun", 0xF03D, False, None), ("Symbol", 0xF8F7, False, "⎟"),
+        ("MT-Extra", 0xF04C, False, "⋯"), ("CMMI8", 0x3F, True, "⋆"),
+    ],
+)  # fmt: skip
+def test_fonts_for_formulas_have_the_same_code_in_every_file(
+    font: str, code: int, unmapped: bool, text: str | None
+) -> None:
+    assert _known(font, code, unmapped) == text
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"), [("\u1100\u1161\u11a8", "각"), ("\u0338=", "≠"), ("/∈", "∉"), ("1/2", "1/2")]
+)
+def test_pieces_set_over_each_other_are_one_sign(pieces: str, whole: str) -> None:
+    step = 6 if whole == "1/2" else 1
+    glyphs = [Glyph(sign, step * at, 0, step * at + 5, 10, 10, 10, 10, "") for at, sign in enumerate(pieces)]
+    assert "".join(glyph.text for glyph in _composed(glyphs)) == whole
+
+
+def test_numbers_below_heads_are_parts() -> None:
+    words = ["Problem 1 (20p): laws", "Consider these.", "1. First law", "2. Second law", "a) Prove both.", "b) Why?"]
+    paper = read(page(*words, "Problem 2 (5p): more", "Consider this.", "1. Third law", "Prove it.", "And show it."))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 20), ("2", 5)]
+    given = [
+        "一、（14分）设$X$服从均匀分布。",
+        "1. 求期望。",
+        "2. 求方差。",
+        "二、（18分）",
+        "1. 叙述定义。",
+        "2. 证明它。",
+    ]
+    paper = read(page(*given))
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 14), ("2", 18)]
+
+
+def test_a_mark_scheme_with_plain_numbers_is_read() -> None:
+    lines = [
+        "Question    Answer    Marks",
+        "1(a)    Format check    1",
+        "1(b)    One mark per point    2",
+        "of the list",
+    ]
+    entries = entries_of_pages([page(*lines)], "scheme")
+    assert [(entry.number, entry.points, len(entry.scheme[0])) for entry in entries] == [(1, 3, 2)]
+    assert "of the list" in (entries[0].solution or "")
