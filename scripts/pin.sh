@@ -15,7 +15,10 @@ printf '%s; sys_platform == "never"\n' torch torchvision >"$others"
 exact=apache-tvm-ffi==0.1.11
 printf 'uv\nnetworkx\n%s\n' "$exact" | UV_INDEX="" with_uv .venv-test pip compile --quiet --universal --python-version 3.11 \
     --extra "$extras" --override "$others" --no-annotate --no-header --output-file constraints.txt "$@" setup.cfg -
+# Tools of the workflows, with hashes; constraints with hashes would refuse the checkout itself.
+printf '%s\n' build twine cyclonedx-bom pip-audit | UV_INDEX="" with_uv .venv-test pip compile --quiet --universal \
+    --python-version 3.11 --generate-hashes --no-annotate --no-header --output-file .github/tools.txt "$@" -
 # What holds wherever livek12 is tried needs no condition, and holds elsewhere too.
 everywhere=" ; python_full_version < '3.14' and platform_machine == 'x86_64' and sys_platform == 'linux'"
-sed -i "s/$everywhere\$//" constraints.txt
-wc -l constraints.txt
+sed -i "s/$everywhere\( \\\\\)\?\$/\1/" constraints.txt .github/tools.txt
+wc -l constraints.txt .github/tools.txt

@@ -143,7 +143,12 @@ def test_workflows_pin_their_actions_and_run_on_every_supported_python() -> None
     assert len(used) > 5 and not loose
     versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "setup.cfg").read_text())
     assert f"python: {json.dumps(versions)}" in workflows["test.yml"]
-    assert "pip-audit --requirement constraints.txt" in workflows["test.yml"]
+    assert "pip-audit --strict --requirement constraints.txt" in workflows["test.yml"]
+    installed = re.findall(r"python -m pip install (.*)", "".join(workflows.values()))
+    assert {*installed} == {
+        "--require-hashes --requirement .github/tools.txt",
+        "--constraint constraints.txt dist/*.whl",
+    }
     assert "cyclonedx-py environment" in workflows["release.yml"] and "id-token: write" in workflows["release.yml"]
 
 
