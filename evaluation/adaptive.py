@@ -1,7 +1,7 @@
 """Adaptive exams: item banks from runs, and the questions of a run chosen batch by batch.
 
 Contract: a batch is stored before it is asked and chosen from the marks of the batches before, so that a run that was
-killed goes on with the same questions. An undecided answer is not taken for a wrong one: it says nothing.
+killed goes on with the same questions.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ def _exam(matrix: Matrix, options: ResultsOptions) -> TaskData:
             )
         if rest := len(own) - len(matrix.items):
             say(f"{options.data}: {rest:,} questions of {options.task} are not in the matrix and are left out")
-        asked = [question for id, question in own.items() if id in matrix.items]
-        return TaskData(options.data, exam.tasks, {options.task: asked}, exam.pages)
+        chosen = [question for id, question in own.items() if id in matrix.items]
+        return TaskData(options.data, exam.tasks, {options.task: chosen}, exam.pages)
     file = options.items or options.file
     name = logged_name(options.task or file.name.partition(".")[0])
     source = Source(url=options.source or None, licence=options.licence or None)

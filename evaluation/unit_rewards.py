@@ -40,7 +40,7 @@ class UnitScore:
 
 
 def units_of(flow: Any) -> list[tuple[str, str]]:
-    """Sub-question and answer of each unit that has an answer; a flow is a list of units, or lists by field."""
+    """Sub-question and answer of each unit with an answer; a flow is a list of units, or lists by field."""
     if isinstance(flow, Mapping):
         flow = [dict(zip(flow, values, strict=True)) for values in zip(*map(listed, flow.values()), strict=True)]
     if not isinstance(flow, Sequence) or not all(isinstance(unit, Mapping) for unit in flow):

@@ -1,8 +1,6 @@
-"""Answers of a run without responses, by kind: answers whose records differ in nothing but the key are one kind.
+"""Answers of a run without responses, by kind: records that differ only in the key are read once.
 
-Such a run has few kinds (a letter, and a letter of the key), so that its records are read once a kind and not once an
-answer. Contract: None where anything needs the records themselves (marks by people, later keys, several records of an
-answer, damaged lines); the rows of the run are then read as those of any other.
+Contract: None where anything needs the records themselves (marks by people, later keys, damaged lines).
 """
 
 from __future__ import annotations
@@ -30,13 +28,13 @@ _END = b'"trial":0},'
 
 @dataclass(frozen=True, eq=False)
 class AlikeExam:
-    """The questions of runs with their tasks, in order, and the place of each by its key."""
+    """Tasks and questions of runs, in order."""
 
     questions: tuple[tuple[str, Question], ...]
 
     @cached_property
     def places(self) -> dict[bytes, int]:
-        """Place of each question by its key, as JSON without the trial."""
+        """Places by key, as JSON without the trial."""
         keys = (Key(task=task, question_id=q.id).model_dump_json().encode() for task, q in self.questions)
         return {key[:-1]: place for place, key in enumerate(keys)}
 
@@ -46,8 +44,7 @@ class AlikeAnswers:
     """One answer to each question of a run.
 
     Attributes:
-        exam: the questions.
-        rows: one of each kind; its question and key are those of the kind's first answer.
+        rows: the first of each kind.
         kinds: index into `rows` of each question.
         tokens: of each answer; None where not stated.
     """
@@ -95,7 +92,7 @@ def read_alike(run: RunFolder) -> AlikeAnswers | None:
 
 
 def read_exam(run: RunFolder) -> AlikeExam | None:
-    """The questions of a run without responses, which all runs of its matrix share; None where they need a reader."""
+    """The questions of a run without responses; None where they need a reader."""
     file, spec = run.path / QUESTIONS, run.spec()
     if not spec.cells or run.key_book().versions or not file.is_file() or file.stat().st_size > _MOST_BYTES:
         return None
@@ -127,6 +124,5 @@ def _row(
 
 
 def _is_own(row: Row, run: RunFolder) -> bool:
-    """Its response counts, and its verdict is on it."""
     spec, response = run.spec(), row.response
     return response is None or (response.model == spec.model and response.run == spec.identity)

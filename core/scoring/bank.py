@@ -1,10 +1,9 @@
 """Item banks of adaptive exams: questions with the curves of a two-parameter logistic model, fitted with shrinkage.
 
-Contract: everything is a deterministic function of the bank and the answers. A question's curve is the chance of full
-points by ability, averaged over what its parameters may be (MacKay 1992). These have a normal prior that all questions
-share, fitted with them (empirical Bayes): with thirty models a fit without it takes noise for discrimination. Abilities
-are in standard deviations of the bank's models. The next question is the one whose answer tells most about the ability
-(mutual information), from the area that lags most behind its share. An undecided answer tells nothing.
+Contract: everything is a deterministic function of the bank and the answers. A curve is the chance of full points by
+ability (in standard deviations of the bank's models), averaged over its parameters (MacKay 1992), whose normal prior is
+fitted too (empirical Bayes). The next question has the most mutual information with the ability, within the area that
+lags most behind its share. An undecided answer tells nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FOLDS = 10
 TRIED = 50
 """Questions of the exams by which a bank is tried on its own models."""
 LEAST_BEYOND = 0.01
-"""Least standard error of a mark beyond that of the curves: no model is quite like the others."""
+"""Least standard error of a mark beyond that of the curves."""
 MISFIT = 0.01
 """Chance below which a model counts as unlike those of the bank."""
 OUTSIDE = 0.5
@@ -51,7 +50,6 @@ class BankItem(Record):
     """Question of a bank.
 
     Attributes:
-        area: content area.
         worth: its points.
         slope: discrimination.
         level: log odds of full points at ability 0.
@@ -71,10 +69,7 @@ class BankItem(Record):
 
 
 class BankTrial(Record):
-    """Exams of the bank's own models, left out of the fit: mean error of the mark in points, and Kendall's τ.
-
-    `random` is the error that as many questions drawn at random would have.
-    """
+    """Exams of models left out of the fit: error of the mark in points, that of random questions, Kendall's τ."""
 
     questions: int
     models: int
@@ -88,10 +83,9 @@ class ItemBank(Record):
 
     Attributes:
         version: hash of all else.
-        task: whose questions these are.
-        models: abilities of the models that it was fitted to.
+        models: abilities by model.
         anchors: questions that each exam begins with.
-        shift: mark (a share) by the curves less the mark, in the mean of these models.
+        shift: mean mark (a share) by the curves less the true one.
         beyond: standard error of marks beyond that of the curves, from the trial.
         binary: all answers earned nothing or everything.
     """
@@ -150,11 +144,10 @@ class BankEstimate(NamedTuple):
     """Estimate from the answers of an exam.
 
     Attributes:
-        ability: in standard deviations of the bank's models, with its standard error.
-        mark: share of the points of the whole bank, with its standard error.
+        mark: share of the points of the whole bank.
         misfit: chance of answers as unlike the curves as these.
         area: the most unlike area.
-        outside: the ability lies well beyond those of the bank's models, so that the mark is extrapolated.
+        outside: the mark is extrapolated: no model of the bank is near this ability.
     """
 
     ability: float
@@ -187,7 +180,7 @@ def in_words(standing: BankEstimate) -> str:
 
 @dataclass(frozen=True)
 class ExamEnd:
-    """End of an exam: at this standard error of the ability, or after so many questions, whichever comes first."""
+    """End of an exam: the first of a standard error of the ability and a number of questions."""
 
     error: float | None
     questions: int | None
@@ -212,10 +205,7 @@ class ExamEnd:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Chance of full points by question and ability on the grid, with areas (codes), their names and the worth.
-
-    `shift` and `beyond` are those of `ItemBank`, `span` the least and the greatest ability of its models.
-    """
+    """Chance of full points by question and ability on the grid; `span`: least and greatest ability of the models."""
 
     chance: Floats
     area: Indices
@@ -286,7 +276,7 @@ class Curves:
         return BankEstimate(ability, sqrt(float(weights @ (grid() - ability) ** 2)), mark, error, misfit, area, outside)
 
     def _misfit(self, places: Indices, residual: Floats, variance: Floats) -> tuple[float, str]:
-        """Compares the residuals of areas; the smallest chance is multiplied by their number (Bonferroni)."""
+        """Compares the residuals of areas (Bonferroni)."""
         import numpy as np
 
         if not len(places):
@@ -320,7 +310,7 @@ def _chances(parameters: Floats) -> Floats:
 
 
 class Fit(NamedTuple):
-    """Parameters of questions (slope, level, variances as in `BankItem.spread`), abilities of models, and the shift."""
+    """Parameters of questions (slope, level, spread), abilities of models, and the shift."""
 
     parameters: Floats
     abilities: Floats
@@ -358,7 +348,6 @@ def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) ->
 def _newton(
     earned: Floats, given: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
 ) -> Floats:
-    """A step towards the likeliest parameters, with their variances there."""
     import numpy as np
 
     chance = 1 / (1 + np.exp(-(ability * parameters[:, 0] + parameters[:, 1])))
@@ -387,7 +376,7 @@ def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS) -
 
 
 def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], shares: Floats) -> ItemBank:
-    """Bank of questions, whose parameters do not matter yet, and of models' shares of their points (`fit_items`)."""
+    """Fits a bank to models' shares of the points."""
     import numpy as np
 
     if len(models) < FEWEST_MODELS:
@@ -418,7 +407,7 @@ def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], share
 
 
 def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTrial, float]:
-    """Tries exams on the models, each left out of the fit; returns also the error beyond that of the fits."""
+    """Tries exams on models left out of the fit; returns also the error beyond that of the curves."""
     import numpy as np
 
     folds: Indices = np.arange(len(shares)) % min(FOLDS, len(shares))
