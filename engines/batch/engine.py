@@ -37,16 +37,16 @@ from livek12.engines.thinking import Thinking
 
 FIRST_POLL, GROWTH = 5.0, 1.6
 LOOKS = 3
-"""So often results that lack lines are fetched again before those count as lost."""
+"""So often results that lack lines are fetched again before those count as lost, and a batch is called for that is gone."""
 PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
-_TAKEN = 3
+_ANSWERED, _TAKEN = 2, 3
 _log = logging.getLogger(__name__)
 
 
 def _rank(result: Result) -> int:
-    return 1 if result.body is None else 2
+    return 1 if result.body is None else _ANSWERED
 
 
 class BatchEngine:
@@ -104,6 +104,8 @@ class BatchEngine:
         read_prices(price, "the batch engine's price")
         self.model, self.images, self.address = model, images, public(address) if address else ""
         self._kind = provider
+        self._is_own = bool(state)
+        """The ledger is of one run, which has stored what it does not ask; others may want such answers in the cache's."""
         self._root = Path(state) if state else cache_folder() / BATCHES
         if isinstance(self._provider, Files):
             wait = wait or 0.0
@@ -150,7 +152,8 @@ class BatchEngine:
             return
         for token in self._read:
             batch = self._ledger.batches[token]
-            if batch.state == "fetched" and not any(id in self._wanted for id in self._ledger.ids(batch)):
+            ids = self._ledger.ids(batch) if batch.state == "fetched" else []
+            if ids and not any(id in self._wanted for id in ids) and (self._is_own or self._taken.issuperset(ids)):
                 self._ledger.put(batch, state="done")
         self._ledger.close()
         self._ledger = None
@@ -171,7 +174,7 @@ class BatchEngine:
             """Batches that the provider surely does not have."""
             self._absent: dict[str, float] = {}
             """Since when its list has lacked one."""
-            self._looks, self._read = Counter[str](), set[str]()
+            self._looks, self._read, self._taken = Counter[str](), set[str](), set[bytes]()
             for batch in self._ledger.batches.values():
                 if batch.is_open:
                     self._places.update(dict.fromkeys(self._ledger.ids(batch), batch.token))
@@ -243,7 +246,9 @@ class BatchEngine:
         except Refused as error:
             if batch.state != "waiting" or error.status not in _GONE:
                 raise UserError(f"{self.address} does not serve {self.model} by batches: {error}") from error
-            return self._books.put(batch, how="gone", reason=str(error), state="fetched")
+            self._looks[batch.token] += 1
+            if self._looks[batch.token] >= LOOKS:
+                return self._books.put(batch, how="gone", reason=str(error), state="fetched")
         return batch
 
     def _sent(self, batch: Batch) -> Batch:
@@ -254,6 +259,7 @@ class BatchEngine:
             try:
                 id = self._provider.find(batch, others)
             except Undecided:
+                self._absent.pop(token, None)
                 return batch
             if id is not None:
                 return self._waiting(batch, id)
@@ -315,7 +321,8 @@ class BatchEngine:
                     continue
                 result = self._provider.read(value) if isinstance(value, dict) else None
                 token, _, number = result.id.rpartition("-") if result else ("", "", "")
-                if result and token == batch.token and number.isdecimal() and int(number) < batch.requests:
+                whole = token == batch.token and number.isdecimal() and len(number) < 10
+                if result and whole and int(number) < batch.requests:
                     yield int(number), result
 
     # --- outcomes ---------------------------------------------------------------------------------------------------
@@ -333,6 +340,7 @@ class BatchEngine:
                 continue
             yield self._outcome(self._wanted[id], result)
             del self._wanted[id]  # now that it was taken
+            self._taken.add(id)
         self._write_again(batch, again)
         self._unread.discard(batch.token)
         self._read.add(batch.token)
@@ -342,11 +350,13 @@ class BatchEngine:
         best = bytearray(batch.requests)
         for number, result in self._results(batch):
             best[number] = max(best[number], _rank(result))
+        answers = best.count(_ANSWERED)
         for number, result in self._results(batch):
             if best[number] == _rank(result):
                 best[number] = _TAKEN
                 yield number, result
-        missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired"))
+        lost = batch.answered > answers  # the provider may have been paid for them
+        missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired") and not lost)
         yield from ((number, missing) for number, rank in enumerate(best) if not rank)
 
     def _outcome(self, wanted: tuple[str, str, int, bytes], result: Result) -> Outcome:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from livek12.core.errors import UserError
 from livek12.core.records import Message, Request
@@ -109,6 +110,7 @@ class Provider:
         """The lines of the results, as far as there are any."""
         for file in progress.files:
             yield from self.http.lines(file)
+            yield b"\n"  # its last line may lack one
 
     def cancel(self, batch: Batch) -> None:
         """Asks the provider to stop."""
@@ -144,7 +146,8 @@ class Provider:
             following = _text(entries[-1], "id") if reply.get("has_more") and entries else reply.get("nextPageToken")
             if not following:
                 return
-            page = f"{self.first_page}&{self.cursor}={following}"
+            page = f"{self.first_page}&{self.cursor}={quote(str(following), safe='')}"
+        raise Lost("the list of batches has no end")
 
     def _merged(self, body: Json) -> Json:
         """The body with `extra_body`, one level deep, and without `omit` and what is not set."""
@@ -207,7 +210,8 @@ class Anthropic(Provider):
             id, counts = _text(entry, "id"), _object(entry, "request_counts")
             if id == batch.before:
                 break
-            if id in others or sum(_count(counts, name) for name in counts) != batch.requests:
+            total = sum(_count(counts, name) for name in counts)
+            if id in others or total not in (0, batch.requests):  # it may count later
                 continue
             if entry.get("processing_status") != "ended":
                 undecided = True
@@ -485,8 +489,8 @@ def _text(value: Any, name: str) -> str:
 
 def _count(counts: Json, name: str) -> int:
     """A count; Gemini's are texts."""
-    value = counts.get(name)
-    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+    value = str(counts.get(name))
+    return int(value) if value.isdecimal() and len(value) < 10 else 0
 
 
 def _message(error: Any) -> str:

@@ -16,6 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.core.run.access import BATCHES
 from livek12.engines import Outcome, make_engine
+from livek12.engines.batch.engine import LOOKS
 from livek12.engines.batch.http import Http
 from livek12.engines.batch.ledger import Batch, Ledger, read_batches
 from livek12.engines.batch.providers import cancel
@@ -64,6 +65,7 @@ FAULTS = {
     "too many": (("create", 0, "429"), ("create", 1, "429")),
     "the list fails": (("create", 0, "cut"), ("list", 0, "500"), ("list", 1, "429"), ("list", 2, "refuse")),
     "looks fail": (("poll", 0, "500"), ("poll", 1, "429"), ("poll", 2, "cut")),
+    "unknown at first": (("poll", 0, "404"), ("poll", 1, "404")),
     "results fail": (("results", 0, "500"), ("results", 1, "429"), ("results", 2, "refuse")),
     "results torn": (("results", 0, "torn"), ("results", 1, "partial"), ("results", 2, "double")),
     "results out of order": (("results", 0, "shuffle"), ("results", 1, "shuffle"), ("results", 2, "shuffle")),
@@ -86,6 +88,51 @@ def test_each_request_is_answered_and_paid_once(kind: str, faults: str, tmp_path
     }
     left = {file.name for file in tmp_path.rglob("*") if file.is_file()} - {".lock"}
     assert left == {"batches-0.jsonl"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_that_a_provider_counts_and_never_gives_are_not_bought_again_unasked(kind: str, tmp_path: Path) -> None:
+    facts = Facts(lambda step, count: "partial" if step == "results" and count < 2 * LOOKS else "")
+    with providing(facts) as address:
+        found = outcomes(built(kind, address, tmp_path), questions())
+    assert Counter(type(outcome) for outcome in found.values()) == {Response: 5, Failure: 5}
+    assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
+
+
+def test_a_batch_that_was_seen_is_not_missed_at_once(tmp_path: Path) -> None:
+    """The list lacks it first, then has it, and then its results cannot be read for a moment."""
+    facts = Facts(once(("create", 0, "cut"), ("list", 1, "stale"), ("results", 0, "404")), looks=12)
+    with providing(facts) as address:
+        outcomes(built("anthropic", address, tmp_path, poll=0.05, settle=0.4), questions(3))
+    assert len(facts.batches) == 1
+
+
+def test_a_list_without_an_end_does_not_tell_that_a_batch_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("livek12.engines.batch.providers._MOST_PAGES", 1)
+    facts = Facts(once(("create", 0, "cut")))
+    with providing(facts) as address:
+        engine = built("gemini", address, tmp_path, most_requests=1)
+        with pytest.raises(UserError, match="does not answer"):
+            list(engine.generate(questions(4)))
+        engine.close()
+    assert len(facts.batches) == 4
+
+
+def test_a_ledger_of_several_runs_keeps_the_answers_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges without a run's folder share one; two runs may ask the same."""
+    monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path))
+    facts = Facts(looks=2)
+    with providing(facts) as address:
+        args = {"base_url": f"{address}/v1", **QUICK}
+        engine = make_engine("batch", "m", {**args, "wait": 0})
+        with pytest.raises(UserError, match="wait in 1 batch"):
+            list(engine.generate(questions(4)))
+        engine.close()
+        for asked in (questions(1), questions(4)[1:], questions(4)):
+            outcomes(make_engine("batch", "m", args), asked)
+    assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
