@@ -29,7 +29,7 @@ from livek12.core.text import public
 from livek12.engines.base import Outcome
 from livek12.engines.batch.http import Busy, Lost, Refused
 from livek12.engines.batch.ledger import ANSWERS, ID_BYTES, INPUT, Batch, Ledger, Outbox
-from livek12.engines.batch.providers import Files, Result, Undecided, open_provider, vllm_command
+from livek12.engines.batch.providers import Files, Result, open_provider, vllm_command
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import BadCompletion, RequestForm, completion_of, response_of
@@ -37,7 +37,7 @@ from livek12.engines.thinking import Thinking
 
 FIRST_POLL, GROWTH = 5.0, 1.6
 LOOKS = 3
-"""So often results that lack lines are fetched again before those count as lost, and a batch is called for that is gone."""
+"""So often results that lack lines are fetched again, and a missing batch is looked at, before they count as lost."""
 PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
@@ -105,7 +105,7 @@ class BatchEngine:
         self.model, self.images, self.address = model, images, public(address) if address else ""
         self._kind = provider
         self._is_own = bool(state)
-        """The ledger is of one run, which has stored what it does not ask; others may want such answers in the cache's."""
+        """Of one run, which has stored what it does not ask; in the cache others may want such answers."""
         self._root = Path(state) if state else cache_folder() / BATCHES
         if isinstance(self._provider, Files):
             wait = wait or 0.0
@@ -134,7 +134,9 @@ class BatchEngine:
         while self._wanted:
             self._replied, self._pause = False, 0.0
             for token in [token for token in self._books.batches if token in self._unread]:
-                yield from self._advanced(self._books.batches[token])
+                batch = self._stepped(self._books.batches[token])
+                if batch.state == "fetched":
+                    yield from self._outcomes(batch)
             if not self._unread:
                 self._send_file()  # what is asked again goes together, once nothing else waits
             silent = 0 if self._replied else silent + 1
@@ -178,8 +180,6 @@ class BatchEngine:
             for batch in self._ledger.batches.values():
                 if batch.is_open:
                     self._places.update(dict.fromkeys(self._ledger.ids(batch), batch.token))
-                    if batch.before is None:
-                        self._unsent.add(batch.token)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -221,23 +221,17 @@ class BatchEngine:
         batch = self._outbox.end()
         if batch is not None:
             self._places.update(dict.fromkeys(self._books.ids(batch), batch.token))
-            self._unsent.add(batch.token)
             self._unread.add(batch.token)
-            self._stepped(batch, looks=False)
+            self._stepped(batch)
 
     # --- one batch --------------------------------------------------------------------------------------------------
 
-    def _advanced(self, batch: Batch) -> Iterator[Outcome]:
-        """Does the next steps of a batch; yields outcomes once it has ended."""
-        batch = self._stepped(batch)
-        if batch.state == "fetched":
-            yield from self._outcomes(batch)
-
-    def _stepped(self, batch: Batch, looks: bool = True) -> Batch:
+    def _stepped(self, batch: Batch) -> Batch:
+        """Does the next step of a batch."""
         try:
             if batch.state == "sending":
                 batch = self._sent(batch)
-            if batch.state == "waiting" and looks:
+            elif batch.state == "waiting":
                 batch = self._fetched(batch)
             self._replied = True
         except (Busy, Lost) as error:
@@ -254,15 +248,13 @@ class BatchEngine:
     def _sent(self, batch: Batch) -> Batch:
         """Submits the batch, unless the provider has it."""
         token, file = batch.token, self._books.file(batch, INPUT)
-        if token not in self._unsent:
+        if batch.before is not None and token not in self._unsent:
             others = {other.id for other in self._books.batches.values() if other.id}
-            try:
-                id = self._provider.find(batch, others)
-            except Undecided:
+            if id := self._provider.find(batch, others):
+                return self._waiting(batch, id)
+            if id is not None:
                 self._absent.pop(token, None)
                 return batch
-            if id is not None:
-                return self._waiting(batch, id)
             if time.monotonic() - self._absent.setdefault(token, time.monotonic()) < self._settle:
                 return batch
             self._unsent.add(token)

@@ -27,7 +27,8 @@ Fault = Callable[[str, int], str]
 
 Steps: a status ("429", "500"), or "cut" (the act is done, and the connection closed before a reply) or "refuse" (closed
 before the act). Lines of results: "shuffle", "double", "partial" (the file of this look lacks lines), "torn" (the file
-ends early). Lists: "stale" (lacks the newest batch). Ends of a batch (step "end"): "expired" (half of it), "late" (expired, its answers at the second look),
+ends early). Lists: "stale" (lacks the newest batch).
+Ends of a batch (step "end"): "expired" (half of it), "late" (expired, its answers at the second look),
 "cancelled", "failed". Lines (step "line"): "500" (an error, once), "400" (an error for good).
 """
 
