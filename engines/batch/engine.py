@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
 _ANSWERED, _TAKEN = 2, 3
+_NEVER_SENT = -math.inf
 _log = logging.getLogger(__name__)
 
 
@@ -111,10 +114,9 @@ class BatchEngine:
             wait = wait or 0.0
         self._deadline = None if wait is None else time.monotonic() + wait
         self._poll, self._settle, self._max_retries = poll, settle, max_retries
-        limits = self._provider.most_requests, self._provider.most_bytes
-        self._most_requests = min(limits[0], limits[0] if most_requests is None else most_requests)
-        self._most_bytes = min(limits[1], limits[1] if most_bytes is None else most_bytes)
-        if self._most_requests < 1 or self._most_bytes < 1:
+        own = (self._provider.most_requests, most_requests), (self._provider.most_bytes, most_bytes)
+        self._limits = [most if less is None else min(most, less) for most, less in own]
+        if min(self._limits) < 1:
             raise UserError("most_requests and most_bytes of the batch engine are numbers from 1")
         self._thinking, self._pictures = Thinking(think_start, think_end), Pictures()
         self._ledger: Ledger | None = None
@@ -124,6 +126,7 @@ class BatchEngine:
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Submits all requests, then yields outcomes as batches end."""
         self._open()
+        self._outbox = Outbox(self._books, *self._limits)
         self._wanted, self._tries, self._unread = {}, Counter[bytes](), set[str]()
         self._replied, self._pause = False, 0.0
         for request in requests:
@@ -169,13 +172,10 @@ class BatchEngine:
     def _open(self) -> None:
         if self._ledger is None:
             self._ledger = Ledger(self._root, self._kind, self.address, self.model)
-            self._outbox = Outbox(self._ledger, self._most_requests, self._most_bytes)
             self._places: dict[bytes, str] = {}
             """The batch that holds each request."""
-            self._unsent: set[str] = set()
-            """Batches that the provider surely does not have."""
             self._absent: dict[str, float] = {}
-            """Since when its list has lacked one."""
+            """Since when the provider lacks a batch."""
             self._looks, self._read, self._taken = Counter[str](), set[str](), set[bytes]()
             for batch in self._ledger.batches.values():
                 if batch.is_open:
@@ -248,7 +248,7 @@ class BatchEngine:
     def _sent(self, batch: Batch) -> Batch:
         """Submits the batch, unless the provider has it."""
         token, file = batch.token, self._books.file(batch, INPUT)
-        if batch.before is not None and token not in self._unsent:
+        if batch.before is not None and self._absent.get(token) != _NEVER_SENT:
             others = {other.id for other in self._books.batches.values() if other.id}
             if id := self._provider.find(batch, others):
                 return self._waiting(batch, id)
@@ -257,22 +257,19 @@ class BatchEngine:
                 return batch
             if time.monotonic() - self._absent.setdefault(token, time.monotonic()) < self._settle:
                 return batch
-            self._unsent.add(token)
-        ids = self._books.ids(batch)
-        if not all(id in self._wanted for id in ids):  # an earlier command wanted more
-            self._write_again(batch, {n for n, id in enumerate(ids) if id in self._wanted})
+        if not all(id in self._wanted for id in self._books.ids(batch)):  # an earlier command wanted more
+            self._write_again(batch, self._wanted)
             self._unread.discard(token)
             return self._books.put(batch, state="void")
         if not batch.file:
             batch = self._books.put(batch, file=self._provider.upload(file, token))
         if batch.before is None:
             batch = self._books.put(batch, before=self._provider.newest())
-        self._unsent.discard(token)
         self._absent.pop(token, None)
         try:
             id = self._provider.create(file, batch)
         except Busy:
-            self._unsent.add(token)
+            self._absent[token] = _NEVER_SENT
             raise
         except Refused:
             self._books.put(batch, state="void")
@@ -293,42 +290,45 @@ class BatchEngine:
             say(f"{self.model}: {over:,} of {batch.requests:,} requests of {batch.id} are over")
         if not progress.ended:
             return batch
-        write_atomically(self._books.file(batch, ANSWERS), self._provider.results(batch, progress))
+        lines = chain(self._lines(batch), self._provider.results(batch, progress))
+        write_atomically(self._books.file(batch, ANSWERS), lines)
         there = len({number for number, _ in self._results(batch)})
         self._looks[batch.token] += 1
         if there < batch.requests and progress.ended != "failed" and self._looks[batch.token] < LOOKS:
             return batch
         return self._books.put(batch, state="fetched", how=progress.ended, reason=progress.reason)
 
+    def _lines(self, batch: Batch) -> Iterator[bytes]:
+        file = self._books.file(batch, ANSWERS)
+        if file.exists():
+            with file.open("rb") as lines:
+                yield from lines
+
     def _results(self, batch: Batch) -> Iterator[tuple[int, Result]]:
         """Results that belong to the batch, with the number of their request, as often as they came."""
-        file = self._books.file(batch, ANSWERS)
-        if not file.exists():
-            return
-        with file.open("rb") as lines:
-            for line in lines:
-                try:
-                    value = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                result = self._provider.read(value) if isinstance(value, dict) else None
-                token, _, number = result.id.rpartition("-") if result else ("", "", "")
-                whole = token == batch.token and number.isdecimal() and len(number) < 10
-                if result and whole and int(number) < batch.requests:
-                    yield int(number), result
+        for line in self._lines(batch):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            result = self._provider.read(value) if isinstance(value, dict) else None
+            token, _, number = result.id.rpartition("-") if result else ("", "", "")
+            whole = token == batch.token and number.isdecimal() and len(number) < 10
+            if result and whole and int(number) < batch.requests:
+                yield int(number), result
 
     # --- outcomes ---------------------------------------------------------------------------------------------------
 
     def _outcomes(self, batch: Batch) -> Iterator[Outcome]:
         """Outcomes of the batch's requests that are wanted; writes those that are asked again."""
-        ids, again = self._books.ids(batch), set[int]()
+        ids, again = self._books.ids(batch), set[bytes]()
         for number, result in self._each_once(batch):
             id = ids[number]
             if id not in self._wanted:
                 continue
             if result.again and batch.how != "cancelled" and self._tries[id] < self._max_retries:
                 self._tries[id] += 1
-                again.add(number)
+                again.add(id)
                 continue
             yield self._outcome(self._wanted[id], result)
             del self._wanted[id]  # now that it was taken
@@ -368,14 +368,11 @@ class BatchEngine:
             return f"the results of {batch.id} are gone; the same command asks again, and pays again"
         return batch.reason or f"{batch.id} has no line for this request (it is {batch.how})"
 
-    def _write_again(self, batch: Batch, numbers: set[int]) -> None:
-        if not numbers:
-            return
-        ids = self._books.ids(batch)
+    def _write_again(self, batch: Batch, chosen: Container[bytes]) -> None:
         with self._books.file(batch, INPUT).open("rb") as lines:
-            for number, line in enumerate(lines):
-                if number in numbers:
-                    self._write(ids[number], json.loads(line))
+            for id, line in zip(self._books.ids(batch), lines, strict=False):
+                if id in chosen:
+                    self._write(id, json.loads(line))
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 

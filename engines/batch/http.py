@@ -78,7 +78,7 @@ class Http:
         return value
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a file; longer ones than `LONGEST_LINE` are cut."""
+        """The lines of a file; longer ones than `LONGEST_LINE` come in pieces."""
         with self.open("GET", path) as reply:
             size, length = 0, reply.headers.get("Content-Length")
             while line := reply.readline(LONGEST_LINE):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -74,7 +75,7 @@ class Ledger:
         name = hashlib.sha256(canonical_json([provider, address, model]).encode()).hexdigest()[:12]
         root.mkdir(parents=True, exist_ok=True)
         self.folder = make_subfolder(root, name)
-        self._named: dict[str, Any] = {"provider": provider, "address": address, "model": model}
+        self.named: dict[str, Any] = {"provider": provider, "address": address, "model": model}
         self._held = ExitStack()
         self._held.enter_context(only_writer(self.folder))
         check_tree(self.folder)
@@ -91,10 +92,6 @@ class Ledger:
         if not batch.is_open:
             remove_files(self.folder, [batch.token + ending for ending in (INPUT, IDS, ANSWERS)])
         return batch
-
-    def begin(self, token: str, requests: int, size: int) -> Batch:
-        """Notes a batch whose files are written."""
-        return self.put(Batch(token=token, requests=requests, bytes=size, **self._named))
 
     def file(self, batch: Batch, ending: str) -> Path:
         """A file of a batch."""
@@ -115,9 +112,11 @@ class Ledger:
         self._held.close()
 
     def _remove_remains(self) -> None:
-        """Removes files whose batch was never noted, or is over."""
+        """Removes files whose batch was never noted, or is over, and those that a kill left half written."""
         kept = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
-        remove_files(self.folder, [file.name for file in self.folder.iterdir() if not file.name.startswith(kept)])
+        names = [file.name for file in self.folder.iterdir()]
+        remains = [name for name in names if not name.startswith(kept) or re.match(r"\.[0-9a-f]{32}\.", name)]
+        remove_files(self.folder, remains)
 
 
 class Outbox:
@@ -155,9 +154,9 @@ class Outbox:
             lines.flush()
             os.fsync(lines.fileno())
         write_atomically(self._ledger.folder / (self._token + IDS), self._ids)
-        batch = self._ledger.begin(self._token, len(self._ids), self._size)
+        batch = Batch(token=self._token, requests=len(self._ids), bytes=self._size, **self._ledger.named)
         self._begin()
-        return batch
+        return self._ledger.put(batch)
 
 
 def read_batches(run: Path) -> Iterator[Batch]:

@@ -523,7 +523,7 @@ def cost_of(model: KnownModel | None, tokens: Mapping[str, int]) -> float | None
     """Cost of tokens; None without prices or token counts."""
     if model is None or model.prices is None:
         return None
-    return model.prices.cost(*(tokens.get(name) for name in ("prompt", "cached", "completion")))
+    return model.prices.cost(tokens.get("prompt"), tokens.get("cached"), tokens.get("completion"))
 
 
 TOGETHER = 10

@@ -26,10 +26,10 @@ Fault = Callable[[str, int], str]
 """Of a step (upload, create, list, poll, results, cancel) and its count so far: what goes wrong, "" for nothing.
 
 Steps: a status ("429", "500"), or "cut" (the act is done, and the connection closed before a reply) or "refuse" (closed
-before the act). Lines of results: "shuffle", "double", "partial" (the file of this look lacks lines), "torn" (the file
-ends early). Lists: "stale" (lacks the newest batch).
-Ends of a batch (step "end"): "expired" (half of it), "late" (expired, its answers at the second look),
-"cancelled", "failed". Lines (step "line"): "500" (an error, once), "400" (an error for good).
+before the act). Lines of results: "shuffle", "double", "partial" (the file of this look lacks lines), "empty", "torn"
+(the file ends early). Lists: "stale" (lacks the newest batch). Ends of a batch (step "end"): "expired" (half of it),
+"late" (expired, its answers at the second look), "cancelled", "failed". Lines (step "line"): "500" (an error, once),
+"400" (an error for good).
 """
 
 
@@ -263,8 +263,8 @@ class Handler(BaseHTTPRequestHandler):
         newest = [made for made in reversed(self.facts.batches.values()) if made.kind == kind][stale:]
         if kind == "gemini":
             start = int(query.get("pageToken", "0+/=").removesuffix("+/="))
-            page = {"operations": [self._shown(made) for made in newest[start : start + 2]]}
-            return page | ({"nextPageToken": f"{start + 2}+/="} if start + 2 < len(newest) else {})
+            more = {"nextPageToken": f"{start + 2}+/="} if start + 2 < len(newest) else {}
+            return {"operations": [self._shown(made) for made in newest[start : start + 2]], **more}
         after = query.get("after") or query.get("after_id")
         start = [made.id for made in newest].index(after) + 1 if after else 0
         limit = min(2, int(query["limit"]))
@@ -316,6 +316,8 @@ class Handler(BaseHTTPRequestHandler):
             lines += [re.sub(r'-\d+"', f'-{"9" * 5000}"', line, count=1) for line in lines[:1]]
         if fault == "double":
             lines = [line for line in lines for _ in range(2)]
+        if fault == "empty":
+            lines = []
         if fault == "partial":
             lines = lines[::2]
         data = "\n".join(lines).encode()

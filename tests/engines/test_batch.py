@@ -16,7 +16,6 @@ from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.core.run.access import BATCHES
 from livek12.engines import Outcome, make_engine
-from livek12.engines.batch.engine import LOOKS
 from livek12.engines.batch.http import Http
 from livek12.engines.batch.ledger import Batch, Ledger, read_batches
 from livek12.engines.batch.providers import cancel
@@ -92,7 +91,9 @@ def test_each_request_is_answered_and_paid_once(kind: str, faults: str, tmp_path
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_that_a_provider_counts_and_never_gives_are_not_bought_again_unasked(kind: str, tmp_path: Path) -> None:
-    facts = Facts(lambda step, count: "partial" if step == "results" and count < 2 * LOOKS else "")
+    """A file that had some lines may be empty at the next look."""
+    first = 2 if kind == "openai" else 1
+    facts = Facts(lambda step, count: ("partial" if count < first else "empty") if step == "results" else "")
     with providing(facts) as address:
         found = outcomes(built(kind, address, tmp_path), questions())
     assert Counter(type(outcome) for outcome in found.values()) == {Response: 5, Failure: 5}
@@ -150,7 +151,7 @@ def test_counts_thinking_and_errors_are_read(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_requests_carry_everything(kind: str, tmp_path: Path) -> None:
-    sampling = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
+    sampling: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
     request = ask("q", "what?", (picture("red"),), system="Be brief.", trial=2, schema=VERDICT, **sampling)
     facts = Facts()
     with providing(facts) as address:
@@ -260,7 +261,9 @@ def test_a_command_may_end_before_the_answers_and_fetch_them_later(tmp_path: Pat
             with pytest.raises(UserError, match=r"10 requests wait in 1 batch,.*run the same command again"):
                 list(engine.generate(questions()))
             engine.close()
+            (half := next(tmp_path.iterdir()) / f".{'a' * 32}.answers.jsonl.{'b' * 32}").write_text("{")  # by a kill
         found = outcomes(built("openai", address, tmp_path, wait=0), questions())
+    assert not half.exists()
     assert len(found) == 10 and len(facts.batches) == 1
 
 
