@@ -15,7 +15,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from livek12.core.text import public
 from livek12.engines.base import Outcome
 from livek12.engines.batch.http import Busy, Lost, Refused
 from livek12.engines.batch.ledger import ANSWERS, ID_BYTES, INPUT, Batch, Ledger, Outbox
-from livek12.engines.batch.providers import Files, Result, open_provider, vllm_command
+from livek12.engines.batch.providers import Files, Result, lines_of, open_provider, vllm_command
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import BadCompletion, RequestForm, completion_of, response_of
@@ -290,23 +290,17 @@ class BatchEngine:
             say(f"{self.model}: {over:,} of {batch.requests:,} requests of {batch.id} are over")
         if not progress.ended:
             return batch
-        lines = chain(self._lines(batch), self._provider.results(batch, progress))
-        write_atomically(self._books.file(batch, ANSWERS), lines)
+        file = self._books.file(batch, ANSWERS)
+        write_atomically(file, chain(lines_of(file), self._provider.results(batch, progress)))
         there = len({number for number, _ in self._results(batch)})
         self._looks[batch.token] += 1
         if there < batch.requests and progress.ended != "failed" and self._looks[batch.token] < LOOKS:
             return batch
         return self._books.put(batch, state="fetched", how=progress.ended, reason=progress.reason)
 
-    def _lines(self, batch: Batch) -> Iterator[bytes]:
-        file = self._books.file(batch, ANSWERS)
-        if file.exists():
-            with file.open("rb") as lines:
-                yield from lines
-
     def _results(self, batch: Batch) -> Iterator[tuple[int, Result]]:
         """Results that belong to the batch, with the number of their request, as often as they came."""
-        for line in self._lines(batch):
+        for line in lines_of(self._books.file(batch, ANSWERS)):
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
@@ -342,12 +336,11 @@ class BatchEngine:
         best = bytearray(batch.requests)
         for number, result in self._results(batch):
             best[number] = max(best[number], _rank(result))
-        answers = best.count(_ANSWERED)
+        lost = batch.answered > best.count(_ANSWERED)  # the provider may have been paid for them
         for number, result in self._results(batch):
             if best[number] == _rank(result):
                 best[number] = _TAKEN
                 yield number, result
-        lost = batch.answered > answers  # the provider may have been paid for them
         missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired") and not lost)
         yield from ((number, missing) for number, rank in enumerate(best) if not rank)
 
@@ -368,11 +361,11 @@ class BatchEngine:
             return f"the results of {batch.id} are gone; the same command asks again, and pays again"
         return batch.reason or f"{batch.id} has no line for this request (it is {batch.how})"
 
-    def _write_again(self, batch: Batch, chosen: Container[bytes]) -> None:
-        with self._books.file(batch, INPUT).open("rb") as lines:
-            for id, line in zip(self._books.ids(batch), lines, strict=False):
-                if id in chosen:
-                    self._write(id, json.loads(line))
+    def _write_again(self, batch: Batch, chosen: Collection[bytes]) -> None:
+        lines = lines_of(self._books.file(batch, INPUT)) if chosen else ()
+        for id, line in zip(self._books.ids(batch), lines, strict=False):
+            if id in chosen:
+                self._write(id, json.loads(line))
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 

@@ -174,12 +174,9 @@ class Anthropic(Provider):
         system, turns = _turns(request, picture)
         params: Json = {
             "model": self.form.model,
-            "max_tokens": sampling.max_tokens,
             "system": system or None,
             "messages": [{"role": role, "content": parts} for role, parts in turns],
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
+            **{name: getattr(sampling, name) for name in ("max_tokens", "temperature", "top_p", "top_k")},
             "stop_sequences": sampling.stop or None,
             "thinking": {"type": "enabled", "budget_tokens": budget} if budget else None,
         }
@@ -337,15 +334,12 @@ class Files(Provider):
 
     def progress(self, batch: Batch) -> BatchProgress:
         """Counts the whole lines; vLLM writes all of them at its end."""
-        lines = sum(line.endswith(b"\n") for line in self.results(batch, BatchProgress()))
+        lines = sum(line.endswith(b"\n") for line in lines_of(_results_of(batch)))
         return BatchProgress(lines, 0, "completed" if lines >= batch.requests else "")
 
     def results(self, batch: Batch, progress: BatchProgress) -> Iterator[bytes]:
         """The lines that are there."""
-        file = _results_of(batch)
-        if file.exists():
-            with file.open("rb") as lines:
-                yield from lines
+        return lines_of(_results_of(batch))
 
     def cancel(self, batch: Batch) -> None:
         """Nothing is submitted."""
@@ -388,6 +382,13 @@ def cancel(batches: Iterable[Batch], key_file: str | None) -> int:
         except (Busy, Lost, Refused) as error:
             raise UserError(f"{batch.id} at {batch.address} cannot be cancelled: {error}; try again") from error
     return len(waiting)
+
+
+def lines_of(file: Path) -> Iterator[bytes]:
+    """The lines of a file, if there is one."""
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from lines
 
 
 def _results_of(batch: Batch) -> Path:

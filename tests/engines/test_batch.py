@@ -151,7 +151,7 @@ def test_counts_thinking_and_errors_are_read(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_requests_carry_everything(kind: str, tmp_path: Path) -> None:
-    sampling: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
+    sampling: Any = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
     request = ask("q", "what?", (picture("red"),), system="Be brief.", trial=2, schema=VERDICT, **sampling)
     facts = Facts()
     with providing(facts) as address:
