@@ -107,8 +107,6 @@ class BatchEngine:
         read_prices(price, "the batch engine's price")
         self.model, self.images, self.address = model, images, public(address) if address else ""
         self._kind = provider
-        self._is_own = bool(state)
-        """Of one run, which has stored what it does not ask; in the cache others may want such answers."""
         self._root = Path(state) if state else cache_folder() / BATCHES
         if isinstance(self._provider, Files):
             wait = wait or 0.0
@@ -155,10 +153,10 @@ class BatchEngine:
         """Notes the batches of which every outcome was taken, and leaves the ledger."""
         if self._ledger is None:
             return
-        for token in self._read:
-            batch = self._ledger.batches[token]
+        of_a_run = (self._root.parent / "run.json").exists()  # it has stored what it did not ask; others may not
+        for batch in [self._ledger.batches[token] for token in self._read]:
             ids = self._ledger.ids(batch) if batch.state == "fetched" else []
-            if ids and not any(id in self._wanted for id in ids) and (self._is_own or self._taken.issuperset(ids)):
+            if ids and self._wanted.keys().isdisjoint(ids) and (of_a_run or self._taken.issuperset(ids)):
                 self._ledger.put(batch, state="done")
         self._ledger.close()
         self._ledger = None

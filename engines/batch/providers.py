@@ -280,9 +280,8 @@ class Gemini(Provider):
         start = {"Protocol": "resumable", "Command": "start"}
         start |= {"Header_Content_Length": size, "Header_Content_Type": kind}
         own = {f"X_Goog_Upload_{name}": value for name, value in start.items()}
-        with self.http.open(
-            "POST", f"/upload{self.http.path}/files", {"file": {"display_name": token}}, **own
-        ) as reply:
+        entry = {"file": {"display_name": token}}
+        with self.http.open("POST", f"/upload{self.http.path}/files", entry, **own) as reply:
             url = reply.headers.get("X-Goog-Upload-URL") or ""
         if not url.startswith(f"{self.http.origin}/"):
             raise Refused(f"the upload leads to another host ({one_line(url, 100)})")

@@ -369,6 +369,7 @@ def at_random(seed: int) -> Fault:
         "results": ("500", "429", "torn", "shuffle", "double", "partial"),
         "end": ("expired", "late"),
         "line": ("500",),
+        "list": ("500", "429", "cut", "refuse", "stale"),
     }
 
     def fault(step: str, count: int) -> str:

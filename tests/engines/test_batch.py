@@ -121,6 +121,17 @@ def test_a_list_without_an_end_does_not_tell_that_a_batch_is_missing(
     assert len(facts.batches) == 4
 
 
+def test_a_resumed_run_leaves_no_files_of_what_it_stored_before(tmp_path: Path) -> None:
+    (tmp_path / "run.json").touch()
+    with providing(Facts(looks=2)) as address:
+        engine = built("openai", address, tmp_path / BATCHES, wait=0)
+        with pytest.raises(UserError, match="wait in 1 batch"):
+            list(engine.generate(questions(4)))
+        engine.close()
+        outcomes(built("openai", address, tmp_path / BATCHES), questions(1))
+    assert [batch.state for batch in read_batches(tmp_path)] == ["done"]
+
+
 def test_a_ledger_of_several_runs_keeps_the_answers_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judges without a run's folder share one; two runs may ask the same."""
     monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path))
