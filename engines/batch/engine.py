@@ -150,14 +150,15 @@ class BatchEngine:
         return versions_of()
 
     def close(self) -> None:
-        """Notes the batches of which every outcome was taken, and leaves the ledger."""
+        """Notes the outcomes that were taken, and leaves the ledger."""
         if self._ledger is None:
             return
         of_a_run = (self._root.parent / "run.json").exists()  # it has stored what it did not ask; others may not
         for batch in [self._ledger.batches[token] for token in self._read]:
-            ids = self._ledger.ids(batch) if batch.state == "fetched" else []
-            if ids and self._wanted.keys().isdisjoint(ids) and (of_a_run or self._taken.issuperset(ids)):
-                self._ledger.put(batch, state="done")
+            if batch.state == "fetched":
+                ids = self._ledger.ids(batch)
+                over = of_a_run and self._wanted.keys().isdisjoint(ids)
+                self._ledger.note_taken(batch, {*ids} if over else self._taken)
         self._ledger.close()
         self._ledger = None
         self._pictures.close()

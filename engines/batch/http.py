@@ -107,7 +107,7 @@ class Http:
         except URLError as error:
             never_there = isinstance(error.reason, ConnectionRefusedError | socket.gaierror)
             raise (Busy if never_there else Lost)(f"no connection: {one_line(error.reason, 120)}") from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise Lost(f"the connection broke: {one_line(error, 120)}") from None
 
 

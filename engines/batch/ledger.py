@@ -6,7 +6,8 @@
     TOKEN.answers.jsonl its results, as they came
 
 Contract: a line is on the disk before the act that it announces: without `before` nothing was submitted, and with it
-the provider's list decides. Requests and results are removed once every outcome has been taken and the engine closed.
+the provider's list decides. Requests and results are removed once every outcome has been taken and the engine closed;
+until then zeros replace the hash of one that was.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +32,7 @@ from livek12.core.run.journal import JournalWriter, read_journal
 
 STEM = "batches"
 ID_BYTES = 16
+_FORGOTTEN = bytes(ID_BYTES)
 INPUT, IDS, ANSWERS = ".jsonl", ".ids", ".answers.jsonl"
 
 
@@ -106,6 +108,14 @@ class Ledger:
         if len(data) != ID_BYTES * batch.requests:
             raise UserError(f"{self.file(batch, IDS)}: has another length than it was written with; put it back")
         return [data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES)]
+
+    def note_taken(self, batch: Batch, taken: Collection[bytes]) -> None:
+        """Forgets these hashes; a batch without others is done."""
+        ids = [_FORGOTTEN if id in taken else id for id in self.ids(batch)]
+        if {*ids} == {_FORGOTTEN}:
+            self.put(batch, state="done")
+        else:
+            write_atomically(self.file(batch, IDS), ids)
 
     def close(self) -> None:
         """Leaves the folder to others; idempotent."""

@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.core.run.access import BATCHES
 from livek12.engines import Outcome, make_engine
-from livek12.engines.batch.http import Http
+from livek12.engines.batch.http import Http, Lost
 from livek12.engines.batch.ledger import Batch, Ledger, read_batches
 from livek12.engines.batch.providers import cancel
 from tests.engines.batch_provider import Facts, Fault, providing, text_for
@@ -142,9 +142,22 @@ def test_a_ledger_of_several_runs_keeps_the_answers_of_others(tmp_path: Path, mo
         with pytest.raises(UserError, match="wait in 1 batch"):
             list(engine.generate(questions(4)))
         engine.close()
-        for asked in (questions(1), questions(4)[1:], questions(4)):
+        for asked in (questions(1), questions(4)[1:]):
             outcomes(make_engine("batch", "m", args), asked)
     assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
+    assert [path.name for path in tmp_path.rglob("*.ids")] == []
+
+
+def test_a_failure_that_was_taken_is_asked_again_also_beside_what_others_want(tmp_path: Path) -> None:
+    facts = Facts(looks=2)
+    with providing(facts) as address:
+        engine = built("openai", address, tmp_path, wait=0)
+        with pytest.raises(UserError):
+            list(engine.generate(questions(4)))
+        engine.close()
+        facts.batches.clear()
+        first, second = (outcomes(built("openai", address, tmp_path), questions(1))["q0"] for _ in range(2))
+    assert isinstance(first, Failure) and isinstance(second, Response)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,6 +330,11 @@ def test_two_commands_do_not_share_a_ledger(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="another command writes it"):
             list(built("openai", address, tmp_path).generate(questions(1)))
         first.close()
+
+
+def test_a_name_that_no_address_may_have_is_no_traceback() -> None:
+    with providing(Facts()) as address, pytest.raises(Lost, match="broke"):
+        Http(address, {}).call("GET", "v1/batches/\u00e9\u4e00")
 
 
 def test_files_for_vllm(tmp_path: Path) -> None:
