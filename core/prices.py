@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
 
 from livek12.core.errors import UserError
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
 class Prices:
     """Prices per million tokens; `cached` defaults to `prompt`."""
 
-    prompt: float
-    completion: float
-    cached: float | None = None
+    prompt: Amount
+    completion: Amount
+    cached: Amount | None = None
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     def cost(self, prompt: int | None, cached: int | None, completion: int | None, share: float = 1.0) -> float | None:
         """The cost of one request at a share of the prices, if all counts are known."""
         if prompt is None or completion is None:
             return None
-        cached_tokens = min(cached or 0, prompt) if self.cached is not None else 0
-        return (
-            (
-                (prompt - cached_tokens) * self.prompt
-                + cached_tokens * (self.cached or 0.0)
-                + completion * self.completion
-            )
-            / 1e6
-            * share
-        )
+        reused = min(cached or 0, prompt)
+        read = (prompt - reused) * self.prompt + reused * (self.prompt if self.cached is None else self.cached)
+        return (read + completion * self.completion) / 1e6 * share
 
 
 _FIELDS = ("prompt", "completion", "cached")

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from livek12.core.text import public
 from livek12.engines.base import Outcome
 from livek12.engines.batch.http import Busy, Lost, Refused
 from livek12.engines.batch.ledger import ANSWERS, ID_BYTES, INPUT, Batch, Ledger, Outbox
-from livek12.engines.batch.providers import Files, Result, Undecided, open_provider, vllm_command
+from livek12.engines.batch.providers import Files, Result, lines_of, open_provider, vllm_command
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import BadCompletion, RequestForm, completion_of, response_of
@@ -37,16 +39,17 @@ from livek12.engines.thinking import Thinking
 
 FIRST_POLL, GROWTH = 5.0, 1.6
 LOOKS = 3
-"""So often results that lack lines are fetched again before those count as lost."""
+"""So often results that lack lines are fetched again, and a missing batch is looked at, before they count as lost."""
 PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
-_TAKEN = 3
+_ANSWERED, _TAKEN = 2, 3
+_NEVER_SENT = -math.inf
 _log = logging.getLogger(__name__)
 
 
 def _rank(result: Result) -> int:
-    return 1 if result.body is None else 2
+    return 1 if result.body is None else _ANSWERED
 
 
 class BatchEngine:
@@ -109,10 +112,9 @@ class BatchEngine:
             wait = wait or 0.0
         self._deadline = None if wait is None else time.monotonic() + wait
         self._poll, self._settle, self._max_retries = poll, settle, max_retries
-        limits = self._provider.most_requests, self._provider.most_bytes
-        self._most_requests = min(limits[0], limits[0] if most_requests is None else most_requests)
-        self._most_bytes = min(limits[1], limits[1] if most_bytes is None else most_bytes)
-        if self._most_requests < 1 or self._most_bytes < 1:
+        own = (self._provider.most_requests, most_requests), (self._provider.most_bytes, most_bytes)
+        self._limits = [most if less is None else min(most, less) for most, less in own]
+        if min(self._limits) < 1:
             raise UserError("most_requests and most_bytes of the batch engine are numbers from 1")
         self._thinking, self._pictures = Thinking(think_start, think_end), Pictures()
         self._ledger: Ledger | None = None
@@ -122,6 +124,7 @@ class BatchEngine:
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
         """Submits all requests, then yields outcomes as batches end."""
         self._open()
+        self._outbox = Outbox(self._books, *self._limits)
         self._wanted, self._tries, self._unread = {}, Counter[bytes](), set[str]()
         self._replied, self._pause = False, 0.0
         for request in requests:
@@ -132,7 +135,9 @@ class BatchEngine:
         while self._wanted:
             self._replied, self._pause = False, 0.0
             for token in [token for token in self._books.batches if token in self._unread]:
-                yield from self._advanced(self._books.batches[token])
+                batch = self._stepped(self._books.batches[token])
+                if batch.state == "fetched":
+                    yield from self._outcomes(batch)
             if not self._unread:
                 self._send_file()  # what is asked again goes together, once nothing else waits
             silent = 0 if self._replied else silent + 1
@@ -145,13 +150,15 @@ class BatchEngine:
         return versions_of()
 
     def close(self) -> None:
-        """Notes the batches of which every outcome was taken, and leaves the ledger."""
+        """Notes the outcomes that were taken, and leaves the ledger."""
         if self._ledger is None:
             return
-        for token in self._read:
-            batch = self._ledger.batches[token]
-            if batch.state == "fetched" and not any(id in self._wanted for id in self._ledger.ids(batch)):
-                self._ledger.put(batch, state="done")
+        of_a_run = (self._root.parent / "run.json").exists()  # it has stored what it did not ask; others may not
+        for batch in [self._ledger.batches[token] for token in self._read]:
+            if batch.state == "fetched":
+                ids = self._ledger.ids(batch)
+                over = of_a_run and self._wanted.keys().isdisjoint(ids)
+                self._ledger.note_taken(batch, {*ids} if over else self._taken)
         self._ledger.close()
         self._ledger = None
         self._pictures.close()
@@ -164,19 +171,14 @@ class BatchEngine:
     def _open(self) -> None:
         if self._ledger is None:
             self._ledger = Ledger(self._root, self._kind, self.address, self.model)
-            self._outbox = Outbox(self._ledger, self._most_requests, self._most_bytes)
             self._places: dict[bytes, str] = {}
             """The batch that holds each request."""
-            self._unsent: set[str] = set()
-            """Batches that the provider surely does not have."""
             self._absent: dict[str, float] = {}
-            """Since when its list has lacked one."""
-            self._looks, self._read = Counter[str](), set[str]()
+            """Since when the provider lacks a batch."""
+            self._looks, self._read, self._taken = Counter[str](), set[str](), set[bytes]()
             for batch in self._ledger.batches.values():
                 if batch.is_open:
                     self._places.update(dict.fromkeys(self._ledger.ids(batch), batch.token))
-                    if batch.before is None:
-                        self._unsent.add(batch.token)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
@@ -218,23 +220,17 @@ class BatchEngine:
         batch = self._outbox.end()
         if batch is not None:
             self._places.update(dict.fromkeys(self._books.ids(batch), batch.token))
-            self._unsent.add(batch.token)
             self._unread.add(batch.token)
-            self._stepped(batch, looks=False)
+            self._stepped(batch)
 
     # --- one batch --------------------------------------------------------------------------------------------------
 
-    def _advanced(self, batch: Batch) -> Iterator[Outcome]:
-        """Does the next steps of a batch; yields outcomes once it has ended."""
-        batch = self._stepped(batch)
-        if batch.state == "fetched":
-            yield from self._outcomes(batch)
-
-    def _stepped(self, batch: Batch, looks: bool = True) -> Batch:
+    def _stepped(self, batch: Batch) -> Batch:
+        """Does the next step of a batch."""
         try:
             if batch.state == "sending":
                 batch = self._sent(batch)
-            if batch.state == "waiting" and looks:
+            elif batch.state == "waiting":
                 batch = self._fetched(batch)
             self._replied = True
         except (Busy, Lost) as error:
@@ -243,38 +239,36 @@ class BatchEngine:
         except Refused as error:
             if batch.state != "waiting" or error.status not in _GONE:
                 raise UserError(f"{self.address} does not serve {self.model} by batches: {error}") from error
-            return self._books.put(batch, how="gone", reason=str(error), state="fetched")
+            self._looks[batch.token] += 1
+            if self._looks[batch.token] >= LOOKS:
+                return self._books.put(batch, how="gone", reason=str(error), state="fetched")
         return batch
 
     def _sent(self, batch: Batch) -> Batch:
         """Submits the batch, unless the provider has it."""
         token, file = batch.token, self._books.file(batch, INPUT)
-        if token not in self._unsent:
+        if batch.before is not None and self._absent.get(token) != _NEVER_SENT:
             others = {other.id for other in self._books.batches.values() if other.id}
-            try:
-                id = self._provider.find(batch, others)
-            except Undecided:
-                return batch
-            if id is not None:
+            if id := self._provider.find(batch, others):
                 return self._waiting(batch, id)
+            if id is not None:
+                self._absent.pop(token, None)
+                return batch
             if time.monotonic() - self._absent.setdefault(token, time.monotonic()) < self._settle:
                 return batch
-            self._unsent.add(token)
-        ids = self._books.ids(batch)
-        if not all(id in self._wanted for id in ids):  # an earlier command wanted more
-            self._write_again(batch, {n for n, id in enumerate(ids) if id in self._wanted})
+        if not all(id in self._wanted for id in self._books.ids(batch)):  # an earlier command wanted more
+            self._write_again(batch, self._wanted)
             self._unread.discard(token)
             return self._books.put(batch, state="void")
         if not batch.file:
             batch = self._books.put(batch, file=self._provider.upload(file, token))
         if batch.before is None:
             batch = self._books.put(batch, before=self._provider.newest())
-        self._unsent.discard(token)
         self._absent.pop(token, None)
         try:
             id = self._provider.create(file, batch)
         except Busy:
-            self._unsent.add(token)
+            self._absent[token] = _NEVER_SENT
             raise
         except Refused:
             self._books.put(batch, state="void")
@@ -295,7 +289,8 @@ class BatchEngine:
             say(f"{self.model}: {over:,} of {batch.requests:,} requests of {batch.id} are over")
         if not progress.ended:
             return batch
-        write_atomically(self._books.file(batch, ANSWERS), self._provider.results(batch, progress))
+        file = self._books.file(batch, ANSWERS)
+        write_atomically(file, chain(lines_of(file), self._provider.results(batch, progress)))
         there = len({number for number, _ in self._results(batch)})
         self._looks[batch.token] += 1
         if there < batch.requests and progress.ended != "failed" and self._looks[batch.token] < LOOKS:
@@ -304,35 +299,33 @@ class BatchEngine:
 
     def _results(self, batch: Batch) -> Iterator[tuple[int, Result]]:
         """Results that belong to the batch, with the number of their request, as often as they came."""
-        file = self._books.file(batch, ANSWERS)
-        if not file.exists():
-            return
-        with file.open("rb") as lines:
-            for line in lines:
-                try:
-                    value = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                result = self._provider.read(value) if isinstance(value, dict) else None
-                token, _, number = result.id.rpartition("-") if result else ("", "", "")
-                if result and token == batch.token and number.isdecimal() and int(number) < batch.requests:
-                    yield int(number), result
+        for line in lines_of(self._books.file(batch, ANSWERS)):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            result = self._provider.read(value) if isinstance(value, dict) else None
+            token, _, number = result.id.rpartition("-") if result else ("", "", "")
+            whole = token == batch.token and number.isdecimal() and len(number) < 10
+            if result and whole and int(number) < batch.requests:
+                yield int(number), result
 
     # --- outcomes ---------------------------------------------------------------------------------------------------
 
     def _outcomes(self, batch: Batch) -> Iterator[Outcome]:
         """Outcomes of the batch's requests that are wanted; writes those that are asked again."""
-        ids, again = self._books.ids(batch), set[int]()
+        ids, again = self._books.ids(batch), set[bytes]()
         for number, result in self._each_once(batch):
             id = ids[number]
             if id not in self._wanted:
                 continue
             if result.again and batch.how != "cancelled" and self._tries[id] < self._max_retries:
                 self._tries[id] += 1
-                again.add(number)
+                again.add(id)
                 continue
             yield self._outcome(self._wanted[id], result)
             del self._wanted[id]  # now that it was taken
+            self._taken.add(id)
         self._write_again(batch, again)
         self._unread.discard(batch.token)
         self._read.add(batch.token)
@@ -342,11 +335,12 @@ class BatchEngine:
         best = bytearray(batch.requests)
         for number, result in self._results(batch):
             best[number] = max(best[number], _rank(result))
+        lost = batch.answered > best.count(_ANSWERED)  # the provider may have been paid for them
         for number, result in self._results(batch):
             if best[number] == _rank(result):
                 best[number] = _TAKEN
                 yield number, result
-        missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired"))
+        missing = Result("", None, self._why_missing(batch), batch.how in ("completed", "expired") and not lost)
         yield from ((number, missing) for number, rank in enumerate(best) if not rank)
 
     def _outcome(self, wanted: tuple[str, str, int, bytes], result: Result) -> Outcome:
@@ -366,14 +360,11 @@ class BatchEngine:
             return f"the results of {batch.id} are gone; the same command asks again, and pays again"
         return batch.reason or f"{batch.id} has no line for this request (it is {batch.how})"
 
-    def _write_again(self, batch: Batch, numbers: set[int]) -> None:
-        if not numbers:
-            return
-        ids = self._books.ids(batch)
-        with self._books.file(batch, INPUT).open("rb") as lines:
-            for number, line in enumerate(lines):
-                if number in numbers:
-                    self._write(ids[number], json.loads(line))
+    def _write_again(self, batch: Batch, chosen: Collection[bytes]) -> None:
+        lines = lines_of(self._books.file(batch, INPUT)) if chosen else ()
+        for id, line in zip(self._books.ids(batch), lines, strict=False):
+            if id in chosen:
+                self._write(id, json.loads(line))
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class Http:
         return value
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a file; longer ones than `LONGEST_LINE` are cut."""
+        """The lines of a file; longer ones than `LONGEST_LINE` come in pieces."""
         with self.open("GET", path) as reply:
             size, length = 0, reply.headers.get("Content-Length")
             while line := reply.readline(LONGEST_LINE):
@@ -107,7 +107,7 @@ class Http:
         except URLError as error:
             never_there = isinstance(error.reason, ConnectionRefusedError | socket.gaierror)
             raise (Busy if never_there else Lost)(f"no connection: {one_line(error.reason, 120)}") from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise Lost(f"the connection broke: {one_line(error, 120)}") from None
 
 

@@ -6,16 +6,18 @@
     TOKEN.answers.jsonl its results, as they came
 
 Contract: a line is on the disk before the act that it announces: without `before` nothing was submitted, and with it
-the provider's list decides. Requests and results are removed once every outcome has been taken and the engine closed.
+the provider's list decides. Requests and results are removed once every outcome has been taken and the engine closed;
+until then zeros replace the hash of one that was.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +32,7 @@ from livek12.core.run.journal import JournalWriter, read_journal
 
 STEM = "batches"
 ID_BYTES = 16
+_FORGOTTEN = bytes(ID_BYTES)
 INPUT, IDS, ANSWERS = ".jsonl", ".ids", ".answers.jsonl"
 
 
@@ -74,7 +77,7 @@ class Ledger:
         name = hashlib.sha256(canonical_json([provider, address, model]).encode()).hexdigest()[:12]
         root.mkdir(parents=True, exist_ok=True)
         self.folder = make_subfolder(root, name)
-        self._named: dict[str, Any] = {"provider": provider, "address": address, "model": model}
+        self.named: dict[str, Any] = {"provider": provider, "address": address, "model": model}
         self._held = ExitStack()
         self._held.enter_context(only_writer(self.folder))
         check_tree(self.folder)
@@ -92,10 +95,6 @@ class Ledger:
             remove_files(self.folder, [batch.token + ending for ending in (INPUT, IDS, ANSWERS)])
         return batch
 
-    def begin(self, token: str, requests: int, size: int) -> Batch:
-        """Notes a batch whose files are written."""
-        return self.put(Batch(token=token, requests=requests, bytes=size, **self._named))
-
     def file(self, batch: Batch, ending: str) -> Path:
         """A file of a batch."""
         return self.folder / (batch.token + ending)
@@ -110,14 +109,24 @@ class Ledger:
             raise UserError(f"{self.file(batch, IDS)}: has another length than it was written with; put it back")
         return [data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES)]
 
+    def note_taken(self, batch: Batch, taken: Collection[bytes]) -> None:
+        """Forgets these hashes; a batch without others is done."""
+        ids = [_FORGOTTEN if id in taken else id for id in self.ids(batch)]
+        if {*ids} == {_FORGOTTEN}:
+            self.put(batch, state="done")
+        else:
+            write_atomically(self.file(batch, IDS), ids)
+
     def close(self) -> None:
         """Leaves the folder to others; idempotent."""
         self._held.close()
 
     def _remove_remains(self) -> None:
-        """Removes files whose batch was never noted, or is over."""
+        """Removes files whose batch was never noted, or is over, and those that a kill left half written."""
         kept = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
-        remove_files(self.folder, [file.name for file in self.folder.iterdir() if not file.name.startswith(kept)])
+        names = [file.name for file in self.folder.iterdir()]
+        remains = [name for name in names if not name.startswith(kept) or re.match(r"\.[0-9a-f]{32}\.", name)]
+        remove_files(self.folder, remains)
 
 
 class Outbox:
@@ -155,9 +164,9 @@ class Outbox:
             lines.flush()
             os.fsync(lines.fileno())
         write_atomically(self._ledger.folder / (self._token + IDS), self._ids)
-        batch = self._ledger.begin(self._token, len(self._ids), self._size)
+        batch = Batch(token=self._token, requests=len(self._ids), bytes=self._size, **self._ledger.named)
         self._begin()
-        return batch
+        return self._ledger.put(batch)
 
 
 def read_batches(run: Path) -> Iterator[Batch]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from livek12.core.errors import UserError
 from livek12.core.records import Message, Request
@@ -24,15 +25,11 @@ from livek12.engines.images import mime_of
 from livek12.engines.openai.format import RequestForm, data_url
 
 _AGAIN = (408, 409, 425, 429)
-_ENDS = {"succeeded": "completed", "completed": "completed", "expired": "expired", "failed": "failed"} | {
-    "cancelled": "cancelled"
-}
+_ENDS = {"succeeded": "completed"} | {state: state for state in ("completed", "expired", "failed", "cancelled")}
 _BLOCK = 1 << 20
 _MOST_PAGES = 1000
-
-
-class Undecided(Exception):
-    """A batch that may be ours has not ended."""
+_Reply = tuple[Json | None, str, bool]
+"""A chat completion or a reason, and if a retry may help."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,8 @@ class Provider:
     key_variable, headers = "OPENAI_API_KEY", {"Authorization": "Bearer {key}"}
     example = "https://api.openai.com/v1"
     most_requests, most_bytes = 50_000, 200_000_000
-    id_field, place, first_page, cursor, stop = "custom_id", "batches", "limit=100", "after", "/cancel"
+    id_field, name_field, token_field = "custom_id", "id", "livek12"
+    place, first_page, cursor, stop = "batches", "limit=100", "after", "/cancel"
 
     def __init__(self, http: Http, form: RequestForm) -> None:
         self.http, self.form = http, form
@@ -82,23 +80,20 @@ class Provider:
         return _text(self.http.call("POST", "files", body, Content_Type=kind, Content_Length=size), "id")
 
     def newest(self) -> str:
-        """The newest batch of the list, for providers whose list has no token."""
+        """The newest batch of the list, where the list has no token; "" else."""
         return ""
 
     def create(self, file: Path, batch: Batch) -> str:
         """Submits the batch; returns its name there. After `Lost`, `find` looks for it."""
         body = {"input_file_id": batch.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
-        return _text(self.http.call("POST", "batches", {**body, "metadata": {"livek12": batch.token}}), "id")
+        return self._id(self.http.call("POST", self.place, {**body, "metadata": {self.token_field: batch.token}}))
 
     def find(self, batch: Batch, others: Collection[str]) -> str | None:
-        """The batch in the provider's list; None if it is not there.
-
-        Raises:
-            Undecided: this cannot be told yet.
-        """
+        """The batch in the provider's list; None if it is not there, "" if this cannot be told yet."""
         for entry in self._listed():
-            if _object(entry, "metadata").get("livek12") == batch.token or entry.get("input_file_id") == batch.file:
-                return _text(entry, "id")
+            token = _object(entry, "metadata").get(self.token_field)
+            if token == batch.token or entry.get("input_file_id") == batch.file:
+                return self._id(entry)
         return None
 
     def progress(self, batch: Batch) -> BatchProgress:
@@ -109,6 +104,7 @@ class Provider:
         """The lines of the results, as far as there are any."""
         for file in progress.files:
             yield from self.http.lines(file)
+            yield b"\n"  # its last line may lack one
 
     def cancel(self, batch: Batch) -> None:
         """Asks the provider to stop."""
@@ -116,14 +112,19 @@ class Provider:
 
     def read(self, line: Json) -> Result:
         """One line of the results."""
+        return Result(str(line.get(self.id_field)), *self._read(line))
+
+    def _read(self, line: Json) -> _Reply:
         reply, error = _object(line, "response"), line.get("error")
         body, status = _object(reply, "body"), _count(reply, "status_code")
         if body and status == 200 and not error:
-            return Result(str(line.get("custom_id")), body)
+            return body, "", False
         error = error or body.get("error") or body
         unasked = isinstance(error, dict) and error.get("code") in ("batch_expired", "batch_cancelled")
-        again = unasked or status in _AGAIN or status >= 500
-        return Result(str(line.get("custom_id")), None, _message(error) or f"status {status}", again)
+        return None, _message(error) or f"status {status}", unasked or status in _AGAIN or status >= 500
+
+    def _id(self, entry: Json) -> str:
+        return _text(entry, self.name_field).removeprefix("batches/")
 
     def _progress(self, entry: Json) -> BatchProgress:
         counts, state = _object(entry, "request_counts"), str(entry.get("status"))
@@ -141,10 +142,11 @@ class Provider:
             reply = self.http.call("GET", f"{self.place}?{page}")
             entries = _objects(reply.get("data") or reply.get("operations"))
             yield from entries
-            following = _text(entries[-1], "id") if reply.get("has_more") and entries else reply.get("nextPageToken")
+            following = self._id(entries[-1]) if reply.get("has_more") and entries else reply.get("nextPageToken")
             if not following:
                 return
-            page = f"{self.first_page}&{self.cursor}={following}"
+            page = f"{self.first_page}&{self.cursor}={quote(str(following), safe='')}"
+        raise Lost("the list of batches has no end")
 
     def _merged(self, body: Json) -> Json:
         """The body with `extra_body`, one level deep, and without `omit` and what is not set."""
@@ -172,12 +174,9 @@ class Anthropic(Provider):
         system, turns = _turns(request, picture)
         params: Json = {
             "model": self.form.model,
-            "max_tokens": sampling.max_tokens,
             "system": system or None,
             "messages": [{"role": role, "content": parts} for role, parts in turns],
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
+            **{name: getattr(sampling, name) for name in ("max_tokens", "temperature", "top_p", "top_k")},
             "stop_sequences": sampling.stop or None,
             "thinking": {"type": "enabled", "budget_tokens": budget} if budget else None,
         }
@@ -190,32 +189,29 @@ class Anthropic(Provider):
     def newest(self) -> str:
         """The newest batch: those after it may be ours."""
         entries = _objects(self.http.call("GET", f"{self.place}?limit=1").get("data"))
-        return _text(entries[0], "id") if entries else ""
+        return self._id(entries[0]) if entries else ""
 
     def create(self, file: Path, batch: Batch) -> str:
         """Submits the requests."""
-        head, tail = b'{"requests":[', b"]}"
-        size = str(
-            len(head) + file.stat().st_size + batch.requests - 1 + len(tail)
-        )  # a comma before each but the first
-        return _text(self.http.call("POST", self.place, _joined(head, file, tail, b","), Content_Length=size), "id")
+        body = _joined(b'{"requests":[', file, b"]}", b",")
+        size = file.stat().st_size + len('{"requests":[]}') + batch.requests - 1
+        return self._id(self.http.call("POST", self.place, body, Content_Length=str(size)))
 
     def find(self, batch: Batch, others: Collection[str]) -> str | None:
         """Searches the batches that are newer than the list was before the submission, by their first result."""
-        undecided = False
+        missing = None
         for entry in self._listed():
-            id, counts = _text(entry, "id"), _object(entry, "request_counts")
+            id, counts = self._id(entry), _object(entry, "request_counts")
             if id == batch.before:
                 break
-            if id in others or sum(_count(counts, name) for name in counts) != batch.requests:
+            total = sum(_count(counts, name) for name in counts)
+            if id in others or total not in (0, batch.requests):  # it may count later
                 continue
             if entry.get("processing_status") != "ended":
-                undecided = True
+                missing = ""
             elif self._is_ours(id, batch.token):
                 return id
-        if undecided:
-            raise Undecided
-        return None
+        return missing
 
     def _is_ours(self, id: str, token: str) -> bool:
         try:
@@ -230,15 +226,14 @@ class Anthropic(Provider):
         how = "cancelled" if _count(counts, "canceled") else "completed"
         return BatchProgress(_count(counts, "succeeded"), failed, how if ended else "", files)
 
-    def read(self, line: Json) -> Result:
-        """One line of the results."""
-        id, result = str(line.get("custom_id")), _object(line, "result")
+    def _read(self, line: Json) -> _Reply:
+        result = _object(line, "result")
         kind, message, error = result.get("type"), _object(result, "message"), _object(result, "error")
         if kind == "succeeded" and message:
-            return Result(id, _from_anthropic(message))
+            return _from_anthropic(message), "", False
         error = _object(error, "error") or error
         final = error.get("type") in ("invalid_request_error", "not_found_error", "request_too_large")
-        return Result(id, None, _message(error) or str(kind), not final)
+        return None, _message(error) or str(kind), not final
 
 
 class Gemini(Provider):
@@ -247,7 +242,8 @@ class Gemini(Provider):
     key_variable, headers = "GEMINI_API_KEY", {"x-goog-api-key": "{key}"}
     example = "https://generativelanguage.googleapis.com/v1beta"
     most_bytes = 2_000_000_000
-    id_field, first_page, cursor, stop = "key", "pageSize=100", "pageToken", ":cancel"
+    id_field, name_field, token_field = "key", "name", "displayName"
+    first_page, cursor, stop = "pageSize=100", "pageToken", ":cancel"
 
     def line(self, id: str, request: Request) -> Json:
         """The request as a line of the input."""
@@ -284,9 +280,8 @@ class Gemini(Provider):
         start = {"Protocol": "resumable", "Command": "start"}
         start |= {"Header_Content_Length": size, "Header_Content_Type": kind}
         own = {f"X_Goog_Upload_{name}": value for name, value in start.items()}
-        with self.http.open(
-            "POST", f"/upload{self.http.path}/files", {"file": {"display_name": token}}, **own
-        ) as reply:
+        entry = {"file": {"display_name": token}}
+        with self.http.open("POST", f"/upload{self.http.path}/files", entry, **own) as reply:
             url = reply.headers.get("X-Goog-Upload-URL") or ""
         if not url.startswith(f"{self.http.origin}/"):
             raise Refused(f"the upload leads to another host ({one_line(url, 100)})")
@@ -298,15 +293,7 @@ class Gemini(Provider):
     def create(self, file: Path, batch: Batch) -> str:
         """Submits the batch."""
         body = {"batch": {"display_name": batch.token, "input_config": {"file_name": batch.file}}}
-        entry = self.http.call("POST", f"models/{self.form.model}:batchGenerateContent", body)
-        return _text(entry, "name").removeprefix("batches/")
-
-    def find(self, batch: Batch, others: Collection[str]) -> str | None:
-        """Searches the list for the display name."""
-        for entry in self._listed():
-            if _object(entry, "metadata").get("displayName") == batch.token:
-                return _text(entry, "name").removeprefix("batches/")
-        return None
+        return self._id(self.http.call("POST", f"models/{self.form.model}:batchGenerateContent", body))
 
     def _progress(self, entry: Json) -> BatchProgress:
         metadata = _object(entry, "metadata")
@@ -316,15 +303,14 @@ class Gemini(Provider):
         done = _count(counts, "successfulRequestCount"), _count(counts, "failedRequestCount"), _ENDS.get(state, "")
         return BatchProgress(*done, files, _message(entry.get("error")))
 
-    def read(self, line: Json) -> Result:
-        """One line of the results."""
-        id, response, error = str(line.get("key")), _object(line, "response"), _object(line, "error")
+    def _read(self, line: Json) -> _Reply:
+        response, error = _object(line, "response"), _object(line, "error")
         if candidates := _objects(response.get("candidates")):
-            return Result(id, _from_gemini(response, candidates[0]))
+            return _from_gemini(response, candidates[0]), "", False
         if blocked := _object(response, "promptFeedback").get("blockReason"):
-            return Result(id, None, f"blocked: {one_line(blocked, 60)}")
+            return None, f"blocked: {one_line(blocked, 60)}", False
         final = error.get("code") in (3, 5, 7, 400, 403, 404)  # numbers of gRPC or HTTP
-        return Result(id, None, _message(error) or "no candidate", not final)
+        return None, _message(error) or "no candidate", not final
 
 
 class Files(Provider):
@@ -347,15 +333,12 @@ class Files(Provider):
 
     def progress(self, batch: Batch) -> BatchProgress:
         """Counts the whole lines; vLLM writes all of them at its end."""
-        lines = sum(line.endswith(b"\n") for line in self.results(batch, BatchProgress()))
+        lines = sum(line.endswith(b"\n") for line in lines_of(_results_of(batch)))
         return BatchProgress(lines, 0, "completed" if lines >= batch.requests else "")
 
     def results(self, batch: Batch, progress: BatchProgress) -> Iterator[bytes]:
         """The lines that are there."""
-        file = _results_of(batch)
-        if file.exists():
-            with file.open("rb") as lines:
-                yield from lines
+        return lines_of(_results_of(batch))
 
     def cancel(self, batch: Batch) -> None:
         """Nothing is submitted."""
@@ -400,6 +383,13 @@ def cancel(batches: Iterable[Batch], key_file: str | None) -> int:
     return len(waiting)
 
 
+def lines_of(file: Path) -> Iterator[bytes]:
+    """The lines of a file, if there is one."""
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from lines
+
+
 def _results_of(batch: Batch) -> Path:
     return Path(batch.file).with_suffix(".results.jsonl")
 
@@ -413,10 +403,9 @@ def _from_anthropic(message: Json) -> Json:
     reasons = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter"}
     usage = _object(message, "usage")
     read = [_count(usage, f"{kind}input_tokens") for kind in ("", "cache_creation_", "cache_read_")]
-    counts: Json = {"prompt_tokens": sum(read) if usage else None, "completion_tokens": usage.get("output_tokens")}
-    counts["prompt_tokens_details"] = {"cached_tokens": usage.get("cache_read_input_tokens")}
     ended = reasons.get(str(message.get("stop_reason")), "stop")
-    return _chat(message.get("model"), message.get("content") or [], ended, counts)
+    counts = sum(read) if usage else None, usage.get("cache_read_input_tokens"), usage.get("output_tokens"), None
+    return _chat(message.get("model"), message.get("content") or [], ended, *counts)
 
 
 def _from_gemini(response: Json, candidate: Json) -> Json:
@@ -425,20 +414,16 @@ def _from_gemini(response: Json, candidate: Json) -> Json:
     for part in _objects(_object(candidate, "content").get("parts")):
         kind = "thinking" if part.get("thought") else "text"
         content.append({"type": kind, kind: part.get("text")})
-    written = [_count(usage, f"{kind}TokenCount") for kind in ("candidates", "thoughts")]
-    counts: Json = {
-        "prompt_tokens": usage.get("promptTokenCount"),
-        "completion_tokens": sum(written) if usage else None,
-    }
-    counts["prompt_tokens_details"] = {"cached_tokens": usage.get("cachedContentTokenCount")}
-    counts["completion_tokens_details"] = {"reasoning_tokens": usage.get("thoughtsTokenCount")}
+    written = _count(usage, "candidatesTokenCount") + _count(usage, "thoughtsTokenCount") if usage else None
+    read, cached, thought = (usage.get(f"{kind}TokenCount") for kind in ("prompt", "cachedContent", "thoughts"))
     ended = reasons.get(str(candidate.get("finishReason")), "content_filter")
-    return _chat(response.get("modelVersion"), content, ended, counts)
+    return _chat(response.get("modelVersion"), content, ended, read, cached, written, thought)
 
 
-def _chat(model: Any, content: Any, finish_reason: str, usage: Json) -> Json:
-    choice = {"message": {"content": content}, "finish_reason": finish_reason}
-    return {"model": model, "choices": [choice], "usage": usage}
+def _chat(model: Any, content: Any, ended: str, read: Any, cached: Any, written: Any, thought: Any) -> Json:
+    usage: Json = {"prompt_tokens": read, "prompt_tokens_details": {"cached_tokens": cached}}
+    usage |= {"completion_tokens": written, "completion_tokens_details": {"reasoning_tokens": thought}}
+    return {"model": model, "choices": [{"message": {"content": content}, "finish_reason": ended}], "usage": usage}
 
 
 def _turns(request: Request, picture: Callable[[str, str], Json]) -> tuple[str, list[tuple[str, list[Json]]]]:
@@ -485,8 +470,8 @@ def _text(value: Any, name: str) -> str:
 
 def _count(counts: Json, name: str) -> int:
     """A count; Gemini's are texts."""
-    value = counts.get(name)
-    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+    value = str(counts.get(name))
+    return int(value) if value.isdecimal() and len(value) < 10 else 0
 
 
 def _message(error: Any) -> str:

@@ -19,11 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
+from livek12.core.prices import Amount, Prices
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
@@ -432,19 +433,8 @@ def send(site: Path, space: str, title: str) -> str:
 MAX_BYTES = 1 << 20
 DATES_FROM = datetime(2022, 3, 2, 23, 29, 4, tzinfo=UTC)
 """The Hub's date for all repositories older than its records: it says nothing of a model."""
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Text = Annotated[str, BeforeValidator(lambda value: str(value) if not isinstance(value, str) else value)]
 """Dates and years that YAML parses become texts again."""
-
-
-class ModelPrices(BaseModel):
-    """Prices for a million tokens; cached ones default to `prompt`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    prompt: Amount
-    cached: Amount | None = None
-    completion: Amount
 
 
 class KnownModel(BaseModel):
@@ -456,7 +446,7 @@ class KnownModel(BaseModel):
     released: Text | None = None
     parameters: Amount | None = None
     licence: Text | None = None
-    prices: ModelPrices | None = None
+    prices: Prices | None = None
     currency: Text = "USD"
     source: str = "models.yaml"
 
@@ -531,12 +521,9 @@ def facts_of(model: KnownModel | None) -> dict[str, Any]:
 
 def cost_of(model: KnownModel | None, tokens: Mapping[str, int]) -> float | None:
     """Cost of tokens; None without prices or token counts."""
-    if model is None or model.prices is None or "completion" not in tokens or "prompt" not in tokens:
+    if model is None or model.prices is None:
         return None
-    prices, cached = model.prices, tokens.get("cached", 0)
-    read = (tokens["prompt"] - cached) * prices.prompt
-    read += cached * (prices.prompt if prices.cached is None else prices.cached)
-    return (read + tokens["completion"] * prices.completion) / 1e6
+    return model.prices.cost(tokens.get("prompt"), tokens.get("cached"), tokens.get("completion"))
 
 
 TOGETHER = 10

@@ -26,9 +26,10 @@ Fault = Callable[[str, int], str]
 """Of a step (upload, create, list, poll, results, cancel) and its count so far: what goes wrong, "" for nothing.
 
 Steps: a status ("429", "500"), or "cut" (the act is done, and the connection closed before a reply) or "refuse" (closed
-before the act). Lines of results: "shuffle", "double", "partial" (the file of this look lacks lines), "torn" (the file
-ends early). Ends of a batch (step "end"): "expired" (half of it), "late" (expired, its answers at the second look),
-"cancelled", "failed". Lines (step "line"): "500" (an error, once), "400" (an error for good).
+before the act). Lines of results: "shuffle", "double", "partial" (the file of this look lacks lines), "empty", "torn"
+(the file ends early). Lists: "stale" (lacks the newest batch). Ends of a batch (step "end"): "expired" (half of it),
+"late" (expired, its answers at the second look), "cancelled", "failed". Lines (step "line"): "500" (an error, once),
+"400" (an error for good).
 """
 
 
@@ -196,10 +197,10 @@ class Handler(BaseHTTPRequestHandler):
                 self._send(facts.as_json())
             elif match := re.search(r"/(?:files|batches)/(\w+)(?:/content|/results|:download)$", url.path):
                 name = match[1]
-                made = facts.batches.get(name) or facts.batches.get(name.replace("_", "/", 1))
-                self._act("results", lambda: None, lambda fault: self._results(made, fault))
+                made = facts.batches.get(name.removesuffix("e")) or facts.batches.get(name.replace("_", "/", 1))
+                self._act("results", lambda: None, lambda fault: self._results(made, fault, name.endswith("e")))
             elif url.path in ("/v1/batches", "/v1/messages/batches", "/v1beta/batches"):
-                self._act("list", lambda: self._list(url.path, query))
+                self._act("list", lambda: None, lambda fault: self._send(self._list(url.path, query, fault == "stale")))
             else:
                 own = re.sub(r"^/v1beta/|^/v1/(messages/)?batches/", "", url.path)
                 self._act("poll", lambda: self._poll(facts.batches.get(own)))
@@ -255,15 +256,15 @@ class Handler(BaseHTTPRequestHandler):
             self.facts.finish(made, "cancelled")
         return self._shown(made)
 
-    def _list(self, path: str, query: Json) -> Json:
+    def _list(self, path: str, query: Json, stale: bool) -> Json:
         kind = {"/v1/batches": "openai", "/v1beta/batches": "gemini"}.get(path, "anthropic")
         for made in self.facts.batches.values():
             self.facts.look(made)
-        newest = [made for made in reversed(self.facts.batches.values()) if made.kind == kind]
+        newest = [made for made in reversed(self.facts.batches.values()) if made.kind == kind][stale:]
         if kind == "gemini":
-            start = int(query.get("pageToken", 0))
-            page = {"operations": [self._shown(made) for made in newest[start : start + 2]]}
-            return page | ({"nextPageToken": str(start + 2)} if start + 2 < len(newest) else {})
+            start = int(query.get("pageToken", "0+/=").removesuffix("+/="))
+            more = {"nextPageToken": f"{start + 2}+/="} if start + 2 < len(newest) else {}
+            return {"operations": [self._shown(made) for made in newest[start : start + 2]], **more}
         after = query.get("after") or query.get("after_id")
         start = [made.id for made in newest].index(after) + 1 if after else 0
         limit = min(2, int(query["limit"]))
@@ -281,7 +282,7 @@ class Handler(BaseHTTPRequestHandler):
         if made.kind == "anthropic":
             done = sum(line["result"]["type"] == "succeeded" for line in made.results)
             counts = {"succeeded": done, "canceled" if made.end == "cancelled" else "errored": len(made.results) - done}
-            counts["processing"] = len(made.lines) - len(made.results)
+            counts["processing"] = len(made.lines) - len(made.results) if made.looks > 2 else 0  # counted late
             status = "ended" if made.end else "in_progress"
             return {"id": made.id, "processing_status": status, "request_counts": counts}
         file = made.id.replace("/", "_")
@@ -291,7 +292,8 @@ class Handler(BaseHTTPRequestHandler):
             metadata = {"state": f"BATCH_STATE_{state}", "displayName": made.token, "batchStats": stats}
             response = {"response": {"responsesFile": f"files/{file}"}} if made.end and made.end != "failed" else {}
             return {"name": made.id, "metadata": metadata, "done": bool(made.end), **response}
-        files = {"output_file_id": made.id} if made.end and made.end != "failed" and made.looks else {}
+        files = {"output_file_id": made.id, "error_file_id": f"{made.id}e"}
+        files = files if made.end and made.end != "failed" and made.looks else {}
         errors = {"errors": {"data": [{"code": "bad", "message": "bad input"}]}} if made.end == "failed" else {}
         counts = {"total": len(made.lines), "completed": done, "failed": len(made.results) - done}
         return {
@@ -303,18 +305,22 @@ class Handler(BaseHTTPRequestHandler):
             **errors,
         }
 
-    def _results(self, made: Made | None, fault: str) -> None:
+    def _results(self, made: Made | None, fault: str, errors: bool) -> None:
         if made is None:
             self._send({"error": {"message": "gone"}}, 404)
             return
-        lines = [json.dumps(line) for line in made.results]
+        whole = [made.kind != "openai" or (line["response"] or {}).get("status_code") == 200 for line in made.results]
+        lines = [json.dumps(line) for line, good in zip(made.results, whole, strict=True) if good is not errors]
         if fault == "shuffle":
             random.Random(1).shuffle(lines)
+            lines += [re.sub(r'-\d+"', f'-{"9" * 5000}"', line, count=1) for line in lines[:1]]
         if fault == "double":
             lines = [line for line in lines for _ in range(2)]
+        if fault == "empty":
+            lines = []
         if fault == "partial":
             lines = lines[::2]
-        data = "".join(line + "\n" for line in lines).encode()
+        data = "\n".join(lines).encode()
         self._send_bytes(data[: len(data) // 2] if fault == "torn" else data, 200, {}, len(data))
 
     def _send(self, value: Json, status: int = 200, headers: dict[str, str] | None = None) -> None:
@@ -363,6 +369,7 @@ def at_random(seed: int) -> Fault:
         "results": ("500", "429", "torn", "shuffle", "double", "partial"),
         "end": ("expired", "late"),
         "line": ("500",),
+        "list": ("500", "429", "cut", "refuse", "stale"),
     }
 
     def fault(step: str, count: int) -> str:

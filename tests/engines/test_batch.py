@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.core.run.access import BATCHES
 from livek12.engines import Outcome, make_engine
-from livek12.engines.batch.http import Http
+from livek12.engines.batch.http import Http, Lost
 from livek12.engines.batch.ledger import Batch, Ledger, read_batches
 from livek12.engines.batch.providers import cancel
 from tests.engines.batch_provider import Facts, Fault, providing, text_for
@@ -64,6 +64,7 @@ FAULTS = {
     "too many": (("create", 0, "429"), ("create", 1, "429")),
     "the list fails": (("create", 0, "cut"), ("list", 0, "500"), ("list", 1, "429"), ("list", 2, "refuse")),
     "looks fail": (("poll", 0, "500"), ("poll", 1, "429"), ("poll", 2, "cut")),
+    "unknown at first": (("poll", 0, "404"), ("poll", 1, "404")),
     "results fail": (("results", 0, "500"), ("results", 1, "429"), ("results", 2, "refuse")),
     "results torn": (("results", 0, "torn"), ("results", 1, "partial"), ("results", 2, "double")),
     "results out of order": (("results", 0, "shuffle"), ("results", 1, "shuffle"), ("results", 2, "shuffle")),
@@ -89,6 +90,77 @@ def test_each_request_is_answered_and_paid_once(kind: str, faults: str, tmp_path
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_answers_that_a_provider_counts_and_never_gives_are_not_bought_again_unasked(kind: str, tmp_path: Path) -> None:
+    """A file that had some lines may be empty at the next look."""
+    first = 2 if kind == "openai" else 1
+    facts = Facts(lambda step, count: ("partial" if count < first else "empty") if step == "results" else "")
+    with providing(facts) as address:
+        found = outcomes(built(kind, address, tmp_path), questions())
+    assert Counter(type(outcome) for outcome in found.values()) == {Response: 5, Failure: 5}
+    assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
+
+
+def test_a_batch_that_was_seen_is_not_missed_at_once(tmp_path: Path) -> None:
+    """The list lacks it first, then has it, and then its results cannot be read for a moment."""
+    facts = Facts(once(("create", 0, "cut"), ("list", 1, "stale"), ("results", 0, "404")), looks=12)
+    with providing(facts) as address:
+        outcomes(built("anthropic", address, tmp_path, poll=0.05, settle=0.4), questions(3))
+    assert len(facts.batches) == 1
+
+
+def test_a_list_without_an_end_does_not_tell_that_a_batch_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("livek12.engines.batch.providers._MOST_PAGES", 1)
+    facts = Facts(once(("create", 0, "cut")))
+    with providing(facts) as address:
+        engine = built("gemini", address, tmp_path, most_requests=1)
+        with pytest.raises(UserError, match="does not answer"):
+            list(engine.generate(questions(4)))
+        engine.close()
+    assert len(facts.batches) == 4
+
+
+def test_a_resumed_run_leaves_no_files_of_what_it_stored_before(tmp_path: Path) -> None:
+    (tmp_path / "run.json").touch()
+    with providing(Facts(looks=2)) as address:
+        engine = built("openai", address, tmp_path / BATCHES, wait=0)
+        with pytest.raises(UserError, match="wait in 1 batch"):
+            list(engine.generate(questions(4)))
+        engine.close()
+        outcomes(built("openai", address, tmp_path / BATCHES), questions(1))
+    assert [batch.state for batch in read_batches(tmp_path)] == ["done"]
+
+
+def test_a_ledger_of_several_runs_keeps_the_answers_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges without a run's folder share one; two runs may ask the same."""
+    monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path))
+    facts = Facts(looks=2)
+    with providing(facts) as address:
+        args = {"base_url": f"{address}/v1", **QUICK}
+        engine = make_engine("batch", "m", {**args, "wait": 0})
+        with pytest.raises(UserError, match="wait in 1 batch"):
+            list(engine.generate(questions(4)))
+        engine.close()
+        for asked in (questions(1), questions(4)[1:]):
+            outcomes(make_engine("batch", "m", args), asked)
+    assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
+    assert [path.name for path in tmp_path.rglob("*.ids")] == []
+
+
+def test_a_failure_that_was_taken_is_asked_again_also_beside_what_others_want(tmp_path: Path) -> None:
+    facts = Facts(looks=2)
+    with providing(facts) as address:
+        engine = built("openai", address, tmp_path, wait=0)
+        with pytest.raises(UserError):
+            list(engine.generate(questions(4)))
+        engine.close()
+        facts.batches.clear()
+        first, second = (outcomes(built("openai", address, tmp_path), questions(1))["q0"] for _ in range(2))
+    assert isinstance(first, Failure) and isinstance(second, Response)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_counts_thinking_and_errors_are_read(kind: str, tmp_path: Path) -> None:
     facts = Facts(once(("line", 0, "400")))
     with providing(facts) as address:
@@ -103,7 +175,7 @@ def test_counts_thinking_and_errors_are_read(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_requests_carry_everything(kind: str, tmp_path: Path) -> None:
-    sampling = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
+    sampling: Any = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 40, "stop": ["#"], "thinking_budget": 6}
     request = ask("q", "what?", (picture("red"),), system="Be brief.", trial=2, schema=VERDICT, **sampling)
     facts = Facts()
     with providing(facts) as address:
@@ -213,7 +285,9 @@ def test_a_command_may_end_before_the_answers_and_fetch_them_later(tmp_path: Pat
             with pytest.raises(UserError, match=r"10 requests wait in 1 batch,.*run the same command again"):
                 list(engine.generate(questions()))
             engine.close()
+            (half := next(tmp_path.iterdir()) / f".{'a' * 32}.answers.jsonl.{'b' * 32}").write_text("{")  # by a kill
         found = outcomes(built("openai", address, tmp_path, wait=0), questions())
+    assert not half.exists()
     assert len(found) == 10 and len(facts.batches) == 1
 
 
@@ -256,6 +330,11 @@ def test_two_commands_do_not_share_a_ledger(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="another command writes it"):
             list(built("openai", address, tmp_path).generate(questions(1)))
         first.close()
+
+
+def test_a_name_that_no_address_may_have_is_no_traceback() -> None:
+    with providing(Facts()) as address, pytest.raises(Lost, match="broke"):
+        Http(address, {}).call("GET", "v1/batches/\u00e9\u4e00")
 
 
 def test_files_for_vllm(tmp_path: Path) -> None:
