@@ -181,6 +181,10 @@ SUSPECT = 0.3
 """Least chance of a listed key; docs/studies.md has recall and precision on planted wrong keys."""
 
 
+FIRST = 20
+"""Suspect keys that the sentences name."""
+
+
 class Answered(NamedTuple):
     """An answer in an item study; `right` None: undecided or missing; `said` the parts' answers."""
 
@@ -398,12 +402,14 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
             f"{len(sure)} keys look wrong from what the models answered (chance {percent(SUSPECT)} or more, with"
             f" {percent(result['prior'])} before any answer was seen). A person should look at each."
         )
-    for key in sure:
+    for key in sure[:FIRST]:
         yield (
             f"{key['task']}/{key['question_id']}: the key is {key['key'] or '(empty)'}; {key['agreed_runs']}"
             f" of {key['of_runs']} runs say {key['agreed']}. Chance {percent(key['chance'])}, discrimination"
             f" {number(key['discrimination'])}."
         )
+    if len(sure) > FIRST:
+        yield f"{len(sure) - FIRST:,} more are in the table."
 
 
 ABILITIES = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
