@@ -299,7 +299,8 @@ def _across(
             "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
-    named = {question.exam for questions in exams.tasks.values() for question in questions.values() if question.exam}
+    shown = (item for questions in exams.tasks.values() for item in questions.items() if item[0] not in off)
+    named = {question.exam for _, question in shown if question.exam}
     named = named or {task.removeprefix(PREFIX) for task in exams.tasks}
     title = title or (named.pop() if len(named) == 1 else "")
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
