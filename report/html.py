@@ -62,7 +62,7 @@ def write_html(
     order = {task: rank for rank, task in enumerate(shown.tasks)}
     ordered = sorted(score["tasks"].items(), key=lambda task: order.get(task[0], len(order)))
     named = run_name(path.parent)
-    views = {name: task_view(name, task, named) for name, task in ordered}
+    views = {name: task_view(name, task, named, run.get("engine", "")) for name, task in ordered}
     common = {
         **_head(list(views), shown.exams, run),
         "method": marks.sentence(marks.method_sentence(score)),

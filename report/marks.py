@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
+from livek12.core.engine_kinds import kind_of as engine_kind_of
 from livek12.core.records import NO_KEY, PartVerdict
 from livek12.core.rows import lacks_key
 from livek12.core.run.markings import PERSON, in_words
@@ -20,7 +21,7 @@ STATE_WORDS = {
     "graded": "graded",
     "no_answer": "no answer",
     "ungraded": "ungraded",
-    "failed": "failed",
+    "failed": "no response",
     "unsupported": "not asked",
 }
 DECISIONS: dict[Kind, str] = {"full": "Right", "part": "Partly right", "wrong": "Wrong", "open": "Not decided"}
@@ -159,34 +160,37 @@ def undecided(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[state]} {STATE_WORDS[state]}" for state in UNDECIDED if counts[state])
 
 
-def basis(counts: Mapping[str, int]) -> str:
+def basis(counts: Mapping[str, int], engine: str = "") -> str:
     """The basis of a mark: "11 of 21 questions were asked: this model reads no pictures; 9 are marked, 2 open"."""
     answers, marked = counts["answers"], counts["graded"] + counts["no_answer"]
     questions = answers - counts["unsupported"]
     trials = f", in {counts['trials']} trials of {counts['questions']:,}" if counts["trials"] > 1 else ""
     number = f"{answers:,}" if questions == answers else f"{questions:,} of {answers:,}"
     ends = [f"{marked:,} {'is' if marked == 1 else 'are'} marked" if marked else "none is marked"]
-    words = {"ungraded": "open", "failed": "failed"}
+    words = {"ungraded": "open", "failed": "not recorded" if engine_kind_of(engine).is_recorded else "failed"}
     ends += [f"{counts[state]:,} {word}" for state, word in words.items() if counts[state]]
     why = ": this model reads no pictures" if questions < answers else ""
     ended = "all are marked" if marked == questions > 1 else ", ".join(ends)
     return f"{number} {'question was' if answers == 1 else 'questions were'} asked{trials}{why}; {ended}"
 
 
-def counts_notes(task: Mapping[str, Any], run: str = "RUN") -> list[tuple[str, str]]:
+def counts_notes(task: Mapping[str, Any], run: str = "RUN", engine: str = "") -> list[tuple[str, str]]:
     """Explanations of `basis`, each with the command that settles it ("" without one).
 
     Tasks of older report.json files lack the judge of open answers. `run` names the run folder in commands.
     """
     counts, judge = task["counts"], f"livek12 judge {run}"
     left = task.get("ungraded", {"nobody": 0, "rules": 0, "models": 0})
+    failed = "failed: no response came; the command that made the run asks again"
+    if engine_kind_of(engine).is_recorded:
+        failed = "not recorded: what was imported has no answer there; counted as anything from 0 to full marks"
     notes = [
         (counts["no_answer"], "marked as 0: the response holds no answer", ""),
         (left["nobody"], "open: not judged yet; this does it:", judge),
         (left["rules"], "open: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
         (left["models"], "open: the judge models could not tell; a person may:", f"livek12 review {run}"),
         (left.get("keyless", 0), f"{NO_KEY}; this brings it:", f"livek12 keys add DATA {run} --from KEY"),
-        (counts["failed"], "failed: no response came; the command that made the run asks again", ""),
+        (counts["failed"], failed, ""),
         (counts["unsupported"], "not asked: the question has pictures, and the model reads none", ""),
     ]
     return [(f"{number:,} {meaning}", command) for number, meaning, command in notes if number]

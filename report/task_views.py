@@ -20,14 +20,14 @@ MOST_GROUPS = 200
 """Groups of an axis on the page; report.json has all."""
 
 
-def task_view(name: str, task: Mapping[str, Any], run: str) -> dict[str, Any]:
+def task_view(name: str, task: Mapping[str, Any], run: str, engine: str) -> dict[str, Any]:
     """A task; `run` names the run folder in commands."""
     mark = marks.shown("mark", task["metrics"]["mark"])
     return {
         "name": name,
         "questions": task["counts"]["questions"],
-        "basis": marks.basis(task["counts"]),
-        "notes": marks.counts_notes(task, run),
+        "basis": marks.basis(task["counts"], engine),
+        "notes": marks.counts_notes(task, run, engine),
         "still": sum(task["counts"][state] for state in ("ungraded", "failed")),
         "mark": mark,
         "sentence": marks.mark_sentence(task),

@@ -55,8 +55,8 @@ def print_summary(
         out.print()
         title = clean(f"{name}  {made.get('model', '')}".strip())
         out.print(title, style="bold", markup=False, highlight=False)
-        _print_mark(out, task)
-        _print_counts(out, task, run_name)
+        _print_mark(out, task, made.get("engine", ""))
+        _print_counts(out, task, run_name, made.get("engine", ""))
         out.print(_metric_table(task["metrics"]))
         for axis, groups in axes(task):
             out.print()
@@ -159,23 +159,23 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
         out.print(clean(remark), style="dim", markup=False, highlight=False)
 
 
-def _print_mark(out: Console, task: Mapping[str, Any]) -> None:
+def _print_mark(out: Console, task: Mapping[str, Any], engine: str) -> None:
     from rich.text import Text
 
     mark = shown("mark", task["metrics"]["mark"])
     out.print(
         Text.assemble(("mark ", ""), (f"{mark.text}", "bold red"), (" out of 100" if mark.low is not None else ""))
     )
-    out.print(f"{basis(task['counts'])}.", markup=False, highlight=False)
+    out.print(f"{basis(task['counts'], engine)}.", markup=False, highlight=False)
     if sentence := mark_sentence(task):
         out.print(sentence, style="dim", markup=False, highlight=False)
 
 
-def _print_counts(out: Console, task: Mapping[str, Any], run: str) -> None:
+def _print_counts(out: Console, task: Mapping[str, Any], run: str, engine: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    for note, command in counts_notes(task, run):
+    for note, command in counts_notes(task, run, engine):
         out.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
         if command:  # in one piece, to be copied
             out.print(f"    {command}", markup=False, highlight=False, soft_wrap=True)

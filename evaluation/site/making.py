@@ -53,6 +53,7 @@ from livek12.evaluation.studies.items import same_by_rules
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import Places, page_places, question_fragments, write_front
 from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_half_made
+from livek12.tasks.registry import PREFIX
 
 
 def front_of(
@@ -299,7 +300,9 @@ def _across(
             "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
-    named = {question.exam for questions in exams.tasks.values() for question in questions.values() if question.exam}
+    shown = (item for questions in exams.tasks.values() for item in questions.items() if item[0] not in off)
+    named = {question.exam for _, question in shown if question.exam}
+    named = named or {task.removeprefix(PREFIX) for task in exams.tasks}
     title = title or (named.pop() if len(named) == 1 else "")
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
     write_tables(store, front, exams, off, hidden, statistics)

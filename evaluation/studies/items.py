@@ -8,6 +8,7 @@ P(right) = 1 / (1 + e^(-a(θ - b))).
 `suspicion` compares the chance of all answers if the key is right with that if another answer is. Under each, a run is
 right with 1/(1 + e^-(s(θ - b))), θ the logit of its right share on the other questions, s a common slope, b an unknown
 difficulty (normal prior, summed over a grid); other runs agree as an attractive distractor makes them (a Pólya urn).
+Before any answer, each other option is as likely the right one, whether a run gave it or not.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ def suspicion(
     if not kinds:
         return Suspicion(0.0, (), 0)
     logs = _fits(len(kinds), answers, groups, abilities)
-    others = {kind: logs[kind] + log(prior / len(kinds)) for kind in range(len(kinds))}
+    possible = max(len(kinds), len(question.options) - 1 if question.options else KINDS)
+    others = {kind: logs[kind] + log(prior / possible) for kind in range(len(kinds))}
     best = max(others, key=lambda kind: others[kind])
     key = logs[_KEY] + log(1 - prior)
     chance = 1 - exp(key - _log_sum([key, *others.values()]))
@@ -177,8 +179,8 @@ def _log_sum(logs: Sequence[float]) -> float:
 
 FEWEST_RUNS = 3
 """Fewer runs give no useful correlation."""
-SUSPECT = 0.3
-"""Least chance of a listed key; docs/studies.md has recall and precision on planted wrong keys."""
+SUSPECT, FIRST = 0.3, 20
+"""Chance from which a key is listed, and the number of likeliest keys that are listed if their chance has doubled."""
 
 
 class Answered(NamedTuple):
@@ -266,10 +268,10 @@ def items_study(
         doubt = suspicion(item.question, item.said(), rest.abilities(own), same, prior)
         step()
         rows.append(seen)
-        negative = seen["discrimination"] is not None and seen["discrimination"] < 0
-        if doubt.chance >= SUSPECT or negative:
+        if doubt.chance >= min(SUSPECT, 2 * prior) or (seen["discrimination"] or 0.0) < 0:
             suspects.append(_suspect(item, seen, doubt, len(runs)))
     suspects.sort(key=lambda suspect: (-suspect["chance"], suspect["discrimination"] or 0.0))
+    suspects[FIRST:] = [s for s in suspects[FIRST:] if s["chance"] >= SUSPECT or (s["discrimination"] or 0.0) < 0]
     values = [row["discrimination"] for row in rows if row["discrimination"] is not None]
     return {
         "runs": runs,
@@ -398,12 +400,14 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
             f"{len(sure)} keys look wrong from what the models answered (chance {percent(SUSPECT)} or more, with"
             f" {percent(result['prior'])} before any answer was seen). A person should look at each."
         )
-    for key in sure:
+    for key in sure[:FIRST]:
         yield (
             f"{key['task']}/{key['question_id']}: the key is {key['key'] or '(empty)'}; {key['agreed_runs']}"
             f" of {key['of_runs']} runs say {key['agreed']}. Chance {percent(key['chance'])}, discrimination"
             f" {number(key['discrimination'])}."
         )
+    if len(sure) > FIRST:
+        yield f"{len(sure) - FIRST:,} more are in the table."
 
 
 ABILITIES = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
@@ -572,7 +576,7 @@ def _right(item: Mapping[str, Any]) -> float:
 def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     """Suspect keys, the representative choice, and all questions."""
     yield TableShown(
-        "Keys that look wrong",
+        "Keys to check",
         ["question", "key", "models say", "how many", "chance", "discrimination"],
         [
             [

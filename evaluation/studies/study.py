@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from livek12.core.statistics import holm, mean_interval, sign_flip_tests, wilson_interval
@@ -83,6 +83,8 @@ def points(shares: Sequence[float]) -> str:
 
 
 Found = Mapping[str, Any]
+MOST_ROWS = 100
+"""Of a table on a terminal."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ class Study:
             console.print(visible(sentence), soft_wrap=True)
         console.print()
         for table in self.tables(result) if self.tables else all_numbers(self.name, result):
-            _print(console, table)
+            _print(console, replace(table, rows=table.rows[:MOST_ROWS]))
+            if len(table.rows) > MOST_ROWS:
+                console.print(f"{len(table.rows) - MOST_ROWS:,} more rows; --format csv, --html FILE or --json has all")
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 `python scripts/bench/results.py DATA --out docs/results.md` builds the reviewed paper in DATA (`gaokao2026_math`),
 imports the recorded answers of each model, marks them with the rules and writes the tables that they have answers for.
-No model is asked.
+DATA/matrices has the letters of 29 models on MMLU-Pro. No model is asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,32 @@ def decided(runs: list[Path]) -> tuple[str, int, int, float]:
     return "\n".join(lines), questions, left, points
 
 
+def board(data: Path, folder: Path) -> dict[str, object]:
+    """The leaderboard of MMLU-Pro, and numbers of its site."""
+    file, site = data / "matrices" / "mmlu_pro_letters.csv.gz", folder / "site"
+    livek12("import-results", file, "--task", "mmlu_pro", "--licence", "Apache-2.0", "--out", folder / "mmlu")
+    livek12("site", *sorted((folder / "mmlu").iterdir()), "--out", site)
+    return read_board(site)
+
+
+def read_board(site: Path) -> dict[str, object]:
+    """The rows of a site's only exam by rank, and counts of its models, questions and suspect keys."""
+    import pyarrow.parquet as pq
+
+    from livek12.report.marks import number, span
+
+    rows = [row for row in json.loads((site / "table.json").read_text("utf-8")) if row["profile"] == "article"]
+    lines = ["| place | ranks | model | mark of 100 | 95 % interval |", "| --: | --: | :-- | --: | --: |"]
+    for row in sorted(rows, key=lambda row: (row["tied"]["mark"], -sum(row["metrics"]["mark"][:2]))):
+        low, high, least, most, _ = row["metrics"]["mark"]
+        mark = number(low) if number(low) == number(high) else span(low, high)
+        ranks = "–".join(map(str, dict.fromkeys(row["ranks"]["mark"])))
+        lines.append(f"| {row['tied']['mark']} | {ranks} | {row['model']} | {mark} | {span(least, most)} |")
+    chances = pq.read_table(site / "questions.parquet", columns=["chance_key_is_wrong"]).column(0).to_pylist()
+    suspect = sum(chance is not None for chance in chances)
+    return {"models": len(rows), "asked": f"{len(chances):,}", "suspect": suspect, "board": "\n".join(lines)}
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -64,8 +91,9 @@ def main() -> None:
         runs = list(runs_of(arguments.data / "gaokao2026_math", folder))
         tables = livek12("study", "tables", *runs, "--intervals")
         table, questions, left, points = decided(runs)
+        numbers = board(arguments.data, folder)
     values = {"questions": questions, "open": left, "points": f"{points:g}", "tables": tables.strip(), "table": table}
-    arguments.out.write_text(page_text("results").format(**values), encoding="utf-8")
+    arguments.out.write_text(page_text("results").format(**values, **numbers), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ def status(
     as_json: options.Json = False,
 ) -> None:
     """Say how far a run is, and which batches were submitted, wait or were fetched; connects only for --cancel."""
+    from livek12.core.engine_kinds import kind_of
     from livek12.core.errors import UserError
     from livek12.core.progress import tell
     from livek12.core.run.folder import RunFolder
@@ -45,7 +46,8 @@ def status(
     if as_json:
         typer.echo(json.dumps({**counts, "batches": [batch.model_dump() for batch in batches]}))
         return
-    tell(f"{run}: {counts['answered']:,} of {counts['asked']:,} answered, {counts['failed']:,} failed")
+    missing = "not recorded" if kind_of(folder.spec().engine).is_recorded else "failed"
+    tell(f"{run}: {counts['answered']:,} of {counts['asked']:,} answered, {counts['failed']:,} {missing}")
     for batch in batches:
         tell(_in_words(batch))
     if cancel:

@@ -87,6 +87,12 @@ def test_planted_wrong_keys_are_found_and_few_others_are_accused() -> None:
     assert precision > 0.75
 
 
+def test_the_first_twenty_hold_nine_in_ten_wrong_keys() -> None:
+    items, wrong = planted(1, abilities=(0.0, 3.0))
+    first = items_study(items, lambda question, one, other: one == other)["suspects"][:20]
+    assert len({suspect["question_id"] for suspect in first} & wrong) >= 0.9 * len(wrong)
+
+
 def test_no_model_is_accused_where_every_key_is_right() -> None:
     items, _ = planted(9, wrong=0)
     assert len(suspects(items)) <= 6, "2 % of 300"

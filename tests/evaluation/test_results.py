@@ -44,6 +44,9 @@ def test_letters_are_marked_and_a_missing_cell_stays_open(tmp_path: Path) -> Non
     tasks = score(runs["quiet"])["tasks"]["log.wide"]
     assert tasks["tokens"]["completion"]["missing"] == 2 and tasks["tokens"]["completion"]["mean"] is None
     assert tasks["groups"]["subject"].keys() == {"law", "math"}
+    told = livek12_here("report", runs["quiet"].path).out + livek12_here("status", runs["quiet"].path).out
+    assert "1 not recorded.\n" in told and "has no answer there" in told and "asks" not in told
+    assert "failed" not in told and told.endswith("2 of 3 answered, 1 not recorded\n")
 
 
 @pytest.mark.parametrize("name", ["strong", "weak", "quiet"])

@@ -104,7 +104,7 @@ def run_of(rows: Sequence[Row], **fields: Any) -> dict[str, Any]:
         {"name": task, "modality": "image_only" if task == IMAGE_TASK else "text_image", "data_sha256": "ab" * 32}
         for task in dict.fromkeys(row.task for row in rows)
     ]
-    return {"model": "a-model", "engine": "replay", "started_at": "2026-11-21T10:00:00+00:00", "tasks": tasks, **fields}
+    return {"model": "a-model", "engine": "vllm", "started_at": "2026-11-21T10:00:00+00:00", "tasks": tasks, **fields}
 
 
 def write(path: Path, rows: Sequence[Row], pages: dict[tuple[str, int], Image] | None = None, **options: Any) -> str:
@@ -164,7 +164,7 @@ def test_every_mark_is_the_verdicts(tmp_path: Path) -> None:
 def test_an_answer_that_never_came_may_be_worth_anything(tmp_path: Path, state: Any) -> None:
     html = write(tmp_path, [Row(TASK, question("q"), 0, state, None, None), row(question("r"))])
     assert in_class(html, "points") == ["0–5 / 5", "5 / 5"]
-    assert in_class(html, "word") == [{"unsupported": "not asked"}.get(state, state)]
+    assert in_class(html, "word") == [{"unsupported": "not asked", "failed": "no response"}[state]]
     assert in_class(html, "big-number") == ["50–100"]
     unread = "1 of 2 questions were asked: this model reads no pictures; 1 is marked."
     assert in_class(html, "basis") == [

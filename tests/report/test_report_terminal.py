@@ -113,7 +113,7 @@ def test_a_share_and_a_mark_out_of_100_are_one_number(questions: int) -> None:
 def test_the_brief_summary_is_one_table_with_a_line_a_task() -> None:
     head, _, *lines = printed([*exam(), row(question("k"), task="kmmmu")], 100, brief=True).splitlines()
     assert head.split("  ")[0] == "task"
-    assert re.fullmatch(rf"{TASK}\s+7\s+42.9–71.4\s+\S+\s+1 ungraded, 1 failed\s*", lines[0])
+    assert re.fullmatch(rf"{TASK}\s+7\s+42.9–71.4\s+\S+\s+1 ungraded, 1 no response\s*", lines[0])
     assert re.fullmatch(r"kmmmu\s+1\s+100\s*", lines[1])
     assert len(lines) == 2
 

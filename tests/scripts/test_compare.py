@@ -163,7 +163,7 @@ def test_a_run_has_one_row_and_its_full_name_whatever_the_width(
     for run in runs:
         assert re.search(rf"^ *\d+  {re.escape(run.name)}( |$)", out, re.MULTILINE), "in a row, or below the table"
     assert len({cell_len(line) for line in tables[0].splitlines()}) == 1, "columns stand under each other"
-    for heading in ("mark", "95 %", "tied with", "accuracy %", "ungraded", "failed"):
+    for heading in ("mark", "95 %", "tied with", "accuracy %", "ungraded", "no response"):
         assert heading in out
     pairs = re.findall(r"^ *(\d+) − (\d+) ", out, re.MULTILINE)
     expected = {(str(a), str(b)) for a in range(1, count + 1) for b in range(a + 1, count + 1)}
