@@ -15,7 +15,6 @@ from livek12.core.arguments import SPREADING, parse_engine_args
 from livek12.core.engine_kinds import engine_names, is_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import WaitProgress
-from livek12.core.run.access import BATCHES
 from livek12.core.text import one_line
 from livek12.engines.arguments import bound, check_installed, check_library_args, declared
 from livek12.engines.base import Engine, Outcome
@@ -68,15 +67,15 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
     if not kind_of(real).is_local:
         return alone()
     with WaitProgress(f"loading {model}"):
-        if (
-            placing
-        ):  # the pool rebuilds dead members; a replica that did so itself would fail requests that others can do
+        if placing:  # the pool rebuilds dead members; a replica that did so would fail requests that others can do
             return pooled(real, alone, placing, values)
         return Revived(alone) if real == "vllm" else alone()
 
 
 def in_folder(name: str, run: Path | None) -> dict[str, str]:
     """The engine arguments that keep the state of such an engine in a run folder."""
+    from livek12.core.run.access import BATCHES
+
     return {"state": str(run / BATCHES)} if run is not None and kind_of(name).gathers else {}
 
 

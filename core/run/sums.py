@@ -109,7 +109,7 @@ def write_summed(path: Path, content: Content, *, new: bool = False, before: Cal
         _store(path, [written()])
         before()
     except UserError:
-        with suppress(OSError):  # another command may have written the file and its sum meanwhile
+        with suppress(OSError, UserError):  # another command may have written the file and its sum meanwhile
             _store(path, [sum_of(path)])
         raise
 

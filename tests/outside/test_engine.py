@@ -92,4 +92,4 @@ def test_a_package_without_it_is_one_line(place: Path, data: Path, tmp_path: Pat
     assert (ended.code, ended.errors) == (2, ["error: engine parrot: parrot:KIND is no EngineKind of that name"])
     ended = livek12("run", "--engine", "parrot", *asked)
     assert ended.code == 2
-    assert "auto, vllm, transformers, openai, replay" in ended.err
+    assert "auto, vllm, transformers, openai, batch, replay" in ended.err

@@ -107,11 +107,11 @@ def compare_without_end(link: Link, seconds: float) -> None:
         yield from requests(link)
 
     pools.requests = asked
-    pools.compare_trees(link, seconds)
+    pools._compare_trees(link, seconds)
 
 
 def test_what_python_cannot_interrupt_is_ended_by_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "compare_trees", compare_without_end)
+    monkeypatch.setattr(pools, "_compare_trees", compare_without_end)
     pool = SymbolicPool(size=1, seconds=0.3)
     said = pool.compare(EASY)
     assert (said["decision"], said["limit"]) == ("undecided", True)
