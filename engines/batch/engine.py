@@ -135,7 +135,7 @@ class BatchEngine:
         while self._wanted:
             self._replied, self._pause = False, 0.0
             for token in [token for token in self._books.batches if token in self._unread]:
-                batch = self._stepped(self._books.batches[token])
+                batch = self._advance(self._books.batches[token])
                 if batch.state == "fetched":
                     yield from self._outcomes(batch)
             if not self._unread:
@@ -183,7 +183,7 @@ class BatchEngine:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _take(self, request: Request) -> Outcome | None:
-        """Finds the request in a batch, or writes it for the next; the outcome if it cannot be asked."""
+        """Files the request in a batch; the outcome if it cannot be asked."""
         if has_images(request) and not self.images:
             return cannot_see(request, self.model)
         try:
@@ -221,17 +221,16 @@ class BatchEngine:
         if batch is not None:
             self._places.update(dict.fromkeys(self._books.ids(batch), batch.token))
             self._unread.add(batch.token)
-            self._stepped(batch)
+            self._advance(batch)
 
     # --- one batch --------------------------------------------------------------------------------------------------
 
-    def _stepped(self, batch: Batch) -> Batch:
-        """Does the next step of a batch."""
+    def _advance(self, batch: Batch) -> Batch:
         try:
             if batch.state == "sending":
-                batch = self._sent(batch)
+                batch = self._submit_unless_there(batch)
             elif batch.state == "waiting":
-                batch = self._fetched(batch)
+                batch = self._poll_and_fetch(batch)
             self._replied = True
         except (Busy, Lost) as error:
             self._pause = max(self._pause, (isinstance(error, Busy) and error.wait) or 0.0)
@@ -244,8 +243,7 @@ class BatchEngine:
                 return self._books.put(batch, how="gone", reason=str(error), state="fetched")
         return batch
 
-    def _sent(self, batch: Batch) -> Batch:
-        """Submits the batch, unless the provider has it."""
+    def _submit_unless_there(self, batch: Batch) -> Batch:
         token, file = batch.token, self._books.file(batch, INPUT)
         if batch.before is not None and self._absent.get(token) != _NEVER_SENT:
             others = {other.id for other in self._books.batches.values() if other.id}
@@ -280,8 +278,7 @@ class BatchEngine:
         say(f"{self.model}: {batch.requests:,} requests in a batch: {where}")
         return self._books.put(batch, id=id, state="waiting")
 
-    def _fetched(self, batch: Batch) -> Batch:
-        """Looks at the batch, and stores its results if it has ended."""
+    def _poll_and_fetch(self, batch: Batch) -> Batch:
         progress = self._provider.progress(batch)
         if (progress.answered, progress.failed) != (batch.answered, batch.failed):
             batch = self._books.put(batch, answered=progress.answered, failed=progress.failed)
@@ -298,7 +295,7 @@ class BatchEngine:
         return self._books.put(batch, state="fetched", how=progress.ended, reason=progress.reason)
 
     def _results(self, batch: Batch) -> Iterator[tuple[int, Result]]:
-        """Results that belong to the batch, with the number of their request, as often as they came."""
+        """Results of the batch, repeated ones too, with the number of their request."""
         for line in lines_of(self._books.file(batch, ANSWERS)):
             try:
                 value = json.loads(line)
@@ -313,7 +310,7 @@ class BatchEngine:
     # --- outcomes ---------------------------------------------------------------------------------------------------
 
     def _outcomes(self, batch: Batch) -> Iterator[Outcome]:
-        """Outcomes of the batch's requests that are wanted; writes those that are asked again."""
+        """Wanted outcomes of the batch; writes requests that are asked again."""
         ids, again = self._books.ids(batch), set[bytes]()
         for number, result in self._each_once(batch):
             id = ids[number]
@@ -331,7 +328,7 @@ class BatchEngine:
         self._read.add(batch.token)
 
     def _each_once(self, batch: Batch) -> Iterator[tuple[int, Result]]:
-        """One result of each request: of its lines, an answer counts before an error."""
+        """One result of each request: an answer before an error."""
         best = bytearray(batch.requests)
         for number, result in self._results(batch):
             best[number] = max(best[number], _rank(result))
