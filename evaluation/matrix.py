@@ -3,8 +3,7 @@
 A table (CSV, TSV, JSON lines, Parquet; each also as .gz) has a row a cell (columns model, question, value), a row a
 question (a column for each model) or a row a model (a column for each question).
 
-Contract: nothing is evaluated. Cells are of one kind, decided over all of them; a table that is not understood, names
-a cell twice or is beyond the bounds is refused.
+Contract: all cells are of one kind; a table that is not understood or names a cell twice is refused.
 """
 
 from __future__ import annotations

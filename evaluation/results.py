@@ -1,8 +1,7 @@
 """Runs without responses, made of a result matrix (`evaluation.matrix`).
 
-Contract: a run folder for each model, all with the same questions. Letters and answers are marked by the rules, each
-different cell of a question once; 0/1, shares and points are taken as given. A cell that is missing is no answer, and
-its marks are open. Imported again, an unchanged matrix goes on where it stopped.
+Contract: a run folder for each model, with the same questions. Letters and answers are marked by the rules, other cells
+taken as given. The marks of a missing cell are open. Imported again, an unchanged matrix goes on where it stopped.
 """
 
 from __future__ import annotations

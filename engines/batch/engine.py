@@ -1,9 +1,8 @@
 """Batch engine: submits, polls and fetches batches, and resumes them after a kill at any step.
 
-A request is known by a hash of its key and content, so a resumed command finds it in a batch that was submitted before.
-A batch whose submission got no reply is submitted again only after the provider's list has lacked it for `settle`
-seconds. A request is asked again, in another batch, if it expired or failed for a while; one whose results are gone or
-that somebody cancelled is *failed*, and the same command asks it again.
+A hash of key and content finds a request in a batch that was submitted before. A batch whose submission got no reply is
+submitted again only after the provider's list has lacked it for `settle` seconds. A request that expired or failed for
+a while goes into another batch; one whose results are gone, or that was cancelled, is *failed*.
 """
 
 from __future__ import annotations

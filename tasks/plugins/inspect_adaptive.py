@@ -1,7 +1,6 @@
 """Adaptive exams in Inspect: samples in the order of their information, stopped early, with the predicted mark.
 
-Inspect schedules samples once and in order, so questions are ordered for a model of unknown ability and not chosen anew
-after each answer; samples that run when the end is reached are counted too.
+Inspect schedules samples once, so they are ordered for a model of unknown ability; those that run at the end count too.
 """
 
 from __future__ import annotations

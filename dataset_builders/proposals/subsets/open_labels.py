@@ -1,7 +1,7 @@
 """Open labels: a model names subject, task and visual form of questions; people audit a sample (KMMMU, appendix B.2).
 
-Contract: each label is asked for on its own and from no fixed list. The sheet is that of subsets, its rows named
-`label:FIELD`; the rows proposed for audit are stratified by label, the others are reserves.
+Contract: each label is asked for on its own, from no fixed list. The sheet is that of subsets, its rows named
+`label:FIELD`; rows to audit are stratified by label.
 """
 
 from __future__ import annotations
