@@ -1,6 +1,6 @@
-"""An environment for `verifiers` (v1): questions with reasoning flows, with the reached units as the reward.
+"""Environment for `verifiers` (v1): questions with reasoning flows, rewarded by the units reached.
 
-`vf-eval livek12.evaluation.verifiers_units --taskset.data data/mine`; what is left out is as in `verifiers_exam`.
+`vf-eval livek12.evaluation.verifiers_units --taskset.data data/mine`; else as `verifiers_exam`.
 """
 
 from __future__ import annotations
