@@ -7,10 +7,11 @@ answers within bounds and never runs it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from livek12.core.question_types import CHOICE_TYPES, QuestionType
-from livek12.core.records import Language, Option, PartVerdict
+if TYPE_CHECKING:  # a process for symbolic checks needs no records: they take a quarter of its start
+    from livek12.core.question_types import QuestionType
+    from livek12.core.records import Language, Option, PartVerdict
 
 PartialCredit = Literal["exact", "half", "proportional"]
 VariableType = Literal["numeric", "formula", "other"]
@@ -59,6 +60,8 @@ class AnswerComparison:
     @property
     def is_choice(self) -> bool:
         """The key is option labels, for the stage for choices alone."""
+        from livek12.core.question_types import CHOICE_TYPES
+
         return self.question_type in CHOICE_TYPES
 
 
@@ -92,6 +95,8 @@ class Decision:
 
     def verdict(self, name: str | None, gold: str, answer: str | None) -> PartVerdict:
         """The verdict of a part."""
+        from livek12.core.records import PartVerdict
+
         return PartVerdict(
             name=name,
             answer=answer,
