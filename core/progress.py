@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TypeVar
 
-import typer
-
 from livek12.core.ranks import this_rank
 from livek12.core.visible import visible
 
@@ -195,6 +193,8 @@ def say(line: str) -> None:
 
 def tell(line: str, err: bool = False) -> None:
     """Prints a line of a command's result, with hidden characters shown."""
+    import typer
+
     typer.echo(visible(line), err=err)
 
 

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -87,14 +88,7 @@ class LazyGroup(TyperGroup):
         name, subcommand, rest = super().resolve_command(ctx, args)
         if name is None or subcommand is None:
             return name, subcommand, rest
-        word = name.replace("-", "_")
-        command: Any = typer.main.get_command(
-            getattr(importlib.import_module(f"livek12.scripts.commands.{word}"), word)
-        )
-        command.name = name
-        for each in (command, *getattr(command, "commands", {}).values()):
-            each.params += _options_of_all()
-        return name, command, rest
+        return name, _command(name), rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the table with one column of names for all groups."""
@@ -141,6 +135,17 @@ Include = Annotated[
         help="Folder of a benchmark outside livek12, whose code is run; repeatable.",
     ),
 ]
+
+
+@cache
+def _command(name: str) -> Any:
+    word = name.replace("-", "_")
+    command: Any = typer.main.get_command(getattr(importlib.import_module(f"livek12.scripts.commands.{word}"), word))
+    command.name = name
+    shared = _options_of_all()
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.params += shared
+    return command
 
 
 def _options_of_all() -> list[Any]:

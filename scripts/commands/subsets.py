@@ -16,6 +16,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.subsets.criteria import Subset
     from livek12.dataset_builders.proposals.subsets.proposing import ProposalReport
+    from livek12.engines.base import Engine
 
 subsets = options.group()
 
@@ -128,8 +129,10 @@ def label(
         def begin(total: int) -> Callable[[], None]:
             return stack.enter_context(Progress("labelling", total)).step
 
-        made = stack.enter_context(closing(annotator.start()))
-        report = run(data, benchmark, fields, made, out, audit, max_tokens or MAX_TOKENS, seed, begin)
+        def start() -> Engine:
+            return stack.enter_context(closing(annotator.start()))
+
+        report = run(data, benchmark, fields, start, out, audit, max_tokens or MAX_TOKENS, seed, begin)
     for line in report.problems[:3]:
         tell(f"no label: {line}", err=True)
     tell(f"{len(report.rows)} labels, {len(report.problems)} missing: {out}")

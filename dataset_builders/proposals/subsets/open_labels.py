@@ -61,16 +61,20 @@ def label(
     data: Path,
     benchmark: BenchmarkName,
     fields: Sequence[str],
-    engine: Engine,
+    start: Callable[[], Engine],
     file: Path,
     audit: int,
     max_tokens: int,
     seed: int = 0,
     begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> LabelReport:
-    """Writes a label of each field and question to the sheet, keeping its reviews."""
+    """Writes a label of each field and question to the sheet, keeping its reviews.
+
+    The engine starts once the data and the sheet have been read.
+    """
     old = sheet.read(file) if file.exists() else []
     items = {question.id: candidate(question) for question in whole_set(data, benchmark)}
+    engine = start()
     report, step = LabelReport([], []), begin(len(items) * len(fields))
 
     def requests() -> Iterator[Request]:
