@@ -192,7 +192,7 @@ def say(line: str) -> None:
 
 
 def tell(line: str, err: bool = False) -> None:
-    """Prints a line of a command's result, with hidden characters shown."""
+    """Prints a line of a command's result."""
     import typer
 
     typer.echo(visible(line), err=err)

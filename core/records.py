@@ -10,7 +10,8 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -32,6 +33,20 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
+class SparseRecord(Record):
+    """Record that omits the fields of `sparse` where they have that value."""
+
+    sparse: ClassVar[Mapping[str, object]] = {}
+
+    @model_serializer(mode="wrap")
+    def _omit_unset(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = dumped(self)
+        for name, unset in self.sparse.items():
+            if fields.get(name) == unset:
+                fields.pop(name, None)
+        return fields
+
+
 class Image(Record):
     """One encoded picture, in the layout of `datasets.Image(decode=False)`."""
 
@@ -40,7 +55,7 @@ class Image(Record):
 
     @property
     def sha256(self) -> str:
-        """Stable id: the hash of its encoded bytes; ValueError without bytes."""
+        """Hash of its encoded bytes; ValueError without bytes."""
         if self.bytes is None:
             raise ValueError(f"image {self.path!r} has no bytes")
         return hashlib.sha256(self.bytes).hexdigest()
@@ -51,13 +66,15 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-class Sampling(Record):
+class Sampling(SparseRecord):
     """Sampling parameters; None leaves the model's own default (its generation config).
 
-    `max_tokens` counts thinking and answer together; after `thinking_budget` tokens the engine closes the thinking
-    (None: no limit but `max_tokens`), or with `thinking_optional`, where it cannot, says so and goes on.
+    `max_tokens` counts thinking and answer together; after `thinking_budget` tokens the engine closes the thinking or,
+    with `thinking_optional`, where it cannot, says so and goes on.
     `system_prompt` None: the chat template's own.
     """
+
+    sparse = {"system_prompt": None, "thinking_optional": False}
 
     temperature: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
     top_p: Annotated[float | None, Field(ge=0, le=1)] = None
@@ -68,15 +85,6 @@ class Sampling(Record):
     seed: int = 0
     stop: list[str] = Field(default_factory=list)
     system_prompt: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        if self.system_prompt is None:
-            fields.pop("system_prompt", None)
-        if not self.thinking_optional:
-            fields.pop("thinking_optional", None)
-        return fields
 
 
 class Part(Record):
@@ -141,12 +149,14 @@ class EarlierReply(Record):
     prompt_sha256: str | None = None
 
 
-class Response(Record):
+class Response(SparseRecord):
     """Reply of a model. Token counts are None where the engine does not tell; none is estimated.
 
     `finish_reason`: "length" where the token limit cut it off; None if unknown. `earlier`: the reply to the request
     before, in tasks that make two; not in the counts here. `run`: identity of the run that asked (`RunSpec.identity`).
     """
+
+    sparse = {"earlier": None, "run": None}
 
     key: Key
     text: str
@@ -164,14 +174,6 @@ class Response(Record):
     versions: dict[str, str] = Field(default_factory=dict)
     earlier: EarlierReply | None = None
     run: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        for name in ("earlier", "run"):
-            if fields.get(name) is None:
-                fields.pop(name, None)
-        return fields
 
     @property
     def sha256(self) -> str:
@@ -275,7 +277,7 @@ UNMARKED = "none"
 """The judge of a response that nobody has marked yet."""
 
 
-class Verdict(Record):
+class Verdict(SparseRecord):
     """Marking of one response.
 
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` of `max_points` is None with
@@ -284,6 +286,8 @@ class Verdict(Record):
     (`core.run.markings`), `repeat` earlier askings of the same judges, for their self-agreement: such a verdict makes
     no mark. `keys` is the version of the question's key (`core.key_versions`).
     """
+
+    sparse = {"marking": 0, "repeat": 0, "keys": 0}
 
     key: Key
     response_sha256: str | None = None
@@ -318,14 +322,6 @@ class Verdict(Record):
     def waits(self) -> bool:
         """True if it is open for a judge that could not be asked."""
         return self.is_open and any(call.waits for call in self.calls)
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        for name in ("marking", "repeat", "keys"):
-            if not fields.get(name):
-                fields.pop(name, None)
-        return fields
 
 
 RECORD_VERSION = 6
@@ -436,7 +432,7 @@ def _check_needs(criteria: list[SchemeCriterion], part_points: list[float]) -> N
         raise ValueError(f"scheme: criteria {', '.join(needs)} need each other")
 
 
-class Flags(Record):
+class Flags(SparseRecord):
     """Yes/no properties of a question; None if unknown.
 
     Attributes:
@@ -444,39 +440,27 @@ class Flags(Record):
         has_text_in_image: its pictures hold text that has to be read (KMMMU-Bench, table 10).
     """
 
+    sparse = {"has_text_in_image": None}
+
     is_korean_specific: bool | None = None
     has_text_in_image: bool | None = None
 
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        if self.has_text_in_image is None:
-            fields.pop("has_text_in_image", None)
-        return fields
 
-
-class Attributes(Record):
+class Attributes(SparseRecord):
     """Reporting axes that only some benchmarks have.
 
     Attributes:
-        macro_subject: group of subjects.
         visual_modality: super-category of its pictures (KMMMU-Bench, table 14).
-        topic: within the subject.
         visual_subcategory: sub-category of its pictures (tables 14 and 25, `diagram_circuit`).
     """
+
+    sparse = {"visual_subcategory": None}
 
     macro_subject: str | None = None
     task: str | None = None
     visual_modality: str | None = None
     topic: str | None = None
     visual_subcategory: str | None = None
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        if self.visual_subcategory is None:
-            fields.pop("visual_subcategory", None)
-        return fields
 
 
 class Review(Record):
@@ -534,13 +518,15 @@ class PageBox(Record):
         return self
 
 
-class Question(Record):
+class Question(SparseRecord):
     """One exam question with its key.
 
     `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD"). `part_units` is
     the unit printed after each blank, which an answer may leave out. Images are in the order of their marks: those of
     `question` first, then those of the options. `boxes` has one entry a column and page.
     """
+
+    sparse = {"variant": None, "boxes": [], "scheme": []}
 
     id: str
     benchmark: BenchmarkName
@@ -591,16 +577,6 @@ class Question(Record):
         if self.scheme:
             check_scheme(self.scheme, self.points, self.part_points)
         return self
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        if self.variant is None:
-            fields.pop("variant", None)
-        for name in ("boxes", "scheme"):
-            if not fields.get(name):
-                fields.pop(name, None)
-        return fields
 
 
 class Page(Record):

@@ -8,11 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import BaseModel, Field, field_validator
 
 from livek12.core.arguments import HIDDEN, as_text, masked
 from livek12.core.errors import UserError
-from livek12.core.records import RECORD_VERSION, Record, Sampling, canonical_json
+from livek12.core.records import RECORD_VERSION, Record, Sampling, SparseRecord, canonical_json
 from livek12.core.run.markings import in_words
 from livek12.core.version import __version__
 
@@ -89,11 +89,13 @@ class AdaptiveExam(Record):
     of: Count
 
 
-class RunSpec(Record):
+class RunSpec(SparseRecord):
     """Spec of a run. Commands with equal specs (apart from what `differences` ignores) share one run.
 
     Engine arguments carry no secret, not even when read from an earlier version's run.json.
     """
+
+    sparse = {"judged_by": {}, "marking": 0, "chosen": None, "adaptive": None}
 
     record_version: int = RECORD_VERSION
     package_version: str = __version__
@@ -156,15 +158,6 @@ class RunSpec(Record):
     def who(self, version: str) -> str:
         """Judge in words."""
         return self.judged_by.get(version) or in_words(version)
-
-    @model_serializer(mode="wrap")
-    def _set(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = dumped(self)
-        return {
-            name: value
-            for name, value in fields.items()
-            if value or name not in ("judged_by", "marking", "chosen", "adaptive")
-        }
 
 
 def check_size(questions: int, trials: int) -> None:

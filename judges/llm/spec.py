@@ -31,8 +31,6 @@ from livek12.judges.llm.prompts import GIVEN, AnyPrompt, GivenPrompt, load_promp
 SHIPPED = "panel:"
 """Prefix of shipped panels in `--judge`."""
 FOLDER = Path(__file__).parent / "panels"
-DEFAULT = "small"
-"""The panel proposed by default."""
 
 
 def shipped_panels() -> dict[str, dict[str, Any]]:

@@ -81,7 +81,7 @@ def test_the_small_model_alone_is_served_until_it_is_stopped(cache: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", [32, pytest.param(MAX_TOKENS, marks=pytest.mark.release)])
+@pytest.mark.parametrize("tokens", [12, pytest.param(MAX_TOKENS, marks=pytest.mark.release)])
 def test_the_demo_asks_what_it_can_see_and_ends_briefly(tokens: int, cache: Path, tmp_path: Path) -> None:
     args = ("--limit", 1, *(() if tokens == MAX_TOKENS else ("--max-tokens", tokens)))
     ended = livek12("demo", *args, cwd=tmp_path, XDG_CACHE_HOME=str(cache), PATH="/nowhere")

@@ -68,10 +68,7 @@ def label(
     seed: int = 0,
     begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> LabelReport:
-    """Writes a label of each field and question to the sheet, keeping its reviews.
-
-    The engine starts once the data and the sheet have been read.
-    """
+    """Writes a label of each field and question to the sheet, keeping its reviews."""
     old = sheet.read(file) if file.exists() else []
     items = {question.id: candidate(question) for question in whole_set(data, benchmark)}
     engine = start()
