@@ -437,7 +437,7 @@ class Flags(SparseRecord):
 
     Attributes:
         is_korean_specific: needs knowledge of Korea (KMMMU-Bench, section 3).
-        has_text_in_image: its pictures hold text that has to be read (KMMMU-Bench, table 10).
+        has_text_in_image: its pictures hold text to read (KMMMU-Bench, table 10).
     """
 
     sparse = {"has_text_in_image": None}
@@ -464,7 +464,7 @@ class Attributes(SparseRecord):
 
 
 class Review(Record):
-    """Reviewer and time (ISO 8601) of acceptance; `upstream`: published by its source, hence reviewed there."""
+    """Reviewer and time (ISO 8601) of acceptance; `upstream`: published by its source."""
 
     state: Literal["unreviewed", "accepted", "rejected", "upstream"] = "unreviewed"
     by: str | None = None
