@@ -82,7 +82,7 @@ fi
 
 check .venv-test
 
-step "pytest, four files at a time: on two cores some of them wait for an engine, a browser or a process"
+step "pytest, three files at a time: on two cores one of them waits for an engine, a browser or a process"
 # A core for each: models whose threads fight for the cores take three times as long.
-OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder \
+OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
     --max-worker-restart 0 "${timeout[@]}" -m "$which" "$@"
