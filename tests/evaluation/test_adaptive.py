@@ -215,6 +215,25 @@ def test_it_is_compared_with_full_runs_and_on_a_site(sat: Path, desk: Path) -> N
     assert rows["sat"]["ranks"]["mark"] == [2, 3] and rows["sat"]["tied"]["mark"] == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "--to", "eee", "--out", "{out}"),
+        ("export", "--to", "eval-results", "--out", "{out}", "--data-repo", "a/b"),
+        ("study", "stability", "{full}"),
+        ("study", "contamination", "{full}"),
+    ],
+)
+def test_means_over_chosen_questions_are_refused(
+    command: tuple[str, ...], sat: Path, desk: Path, tmp_path: Path
+) -> None:
+    words = [word.format(out=tmp_path / "out", full=desk / "full1") for word in command]
+    ended = livek12_here(*words, sat)
+    assert ended.code == 2 and len(ended.errors) == 1
+    assert "sat: is an adaptive run (14 of 36 questions, chosen for its model)" in ended.err
+    assert not (tmp_path / "out").exists()
+
+
 def killed(*args: object, **more: object) -> None:
     raise RuntimeError("killed")
 
