@@ -261,6 +261,9 @@ def test_a_killed_exam_goes_on_with_the_same_questions(
         patch.setattr(owner, name, until_then)
         with pytest.raises(RuntimeError, match="killed"):
             asked(desk, out, 0, "--adaptive", desk / "bank.json", *EXAM)
+    if moment == "before a batch is stored":
+        pushed = livek12_here("push", desk / out, (desk / "pushed").as_uri(), "--hold", "none")
+        assert pushed.code == 2 and "its adaptive exam is not over" in pushed.err, pushed
     assert asked(desk, out, 0, "--adaptive", desk / "bank.json", *EXAM).code == 0
     assert (desk / out / "questions.jsonl").read_bytes() == (sat / "questions.jsonl").read_bytes()
     responses = [json.loads(line)["key"] for file in (desk / out).glob("responses-*") for line in file.open()]
