@@ -116,9 +116,9 @@ def _check_finished(run: RunFolder) -> None:
     counts = {"missing": missing, "not marked": answers.unmarked}
     if left := [f"{count:,} answers are {what}" for what, count in counts.items() if count]:
         raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
-    if (exam := run.spec().adaptive) and (asked := len(answers.outcomes.asked())) < exam.of:
+    if (exam := run.spec().adaptive) and (posed := len(answers.outcomes.asked())) < exam.of:
         standing, _ = standing_of(run, answers.outcomes)
-        if not ExamEnd.parse(exam.until).reached(standing, asked):
+        if not ExamEnd.parse(exam.until).reached(standing, posed):
             raise UserError(
                 f"{run.path}: its adaptive exam is not over; run the same command again, or push it as it is with"
                 " --unfinished"
