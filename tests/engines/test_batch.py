@@ -267,7 +267,7 @@ def run_once(kind: str, address: str, folder: Path, dies_at: int | None) -> int:
 )
 def test_a_kill_at_any_step_loses_nothing_and_pays_nothing_twice(kind: str, every: int, tmp_path: Path) -> None:
     """At every step before a release, else at some."""
-    moment, code = every // 2 - every, 9
+    moment, code = every // 2 + 1 - every, 9
     while code == 9:
         moment += every
         folder = tmp_path / str(moment)
