@@ -201,13 +201,26 @@ def _is_folder(state: os.stat_result) -> bool:
 
 
 def _check(path: Path, state: os.stat_result) -> None:
-    if _is_folder(state) or (stat.S_ISREG(state.st_mode) and state.st_nlink <= 1):
+    if _is_folder(state) or (stat.S_ISREG(state.st_mode) and (state.st_nlink <= 1 or _is_half_placed(path, state))):
         return
     kinds = {stat.S_IFLNK: "a link", stat.S_IFREG: "one file with another (a hard link)"}
     kind = kinds.get(stat.S_IFMT(state.st_mode), "no file")
     raise UserError(f"{path}: is {kind}, and writing to it could reach outside the folder; use a copy (`cp -rL`)")
 
 
+def _is_half_placed(path: Path, state: os.stat_result) -> bool:
+    """True if its two names are those of `write_atomically`, killed between them; the temporary one is removed."""
+    name = _TEMPORARY.fullmatch(path.name)
+    for other in path.parent.iterdir() if state.st_nlink == 2 else ():
+        if (match := _TEMPORARY.fullmatch(other.name)) and match[1] == (name[1] if name else path.name):
+            with suppress(OSError):
+                if os.path.samestat(other.lstat(), state):
+                    other.unlink()
+                    return True
+    return False
+
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{32}")
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\s")
 _SIZE = re.compile(rb"^size (\d{1,18})\s*$", re.MULTILINE)
 _LONGEST = 1024

@@ -97,6 +97,16 @@ class Store:
                     self._db.close()
             self._db, self._opened = None, False
 
+    def remove(self) -> None:
+        """Closes the file and removes it."""
+        with self._lock:
+            self.close()
+            self._unlink()
+
+    def _unlink(self) -> None:
+        for file in (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))):
+            file.unlink(missing_ok=True)
+
     def __len__(self) -> int:
         with self._lock:
             self.flush()
@@ -163,8 +173,7 @@ class Store:
         try:
             if not isinstance(code, int) or code & 0xFF not in DAMAGED:
                 raise error
-            for file in (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))):
-                file.unlink(missing_ok=True)
+            self._unlink()
             self._db = _open(self.path)
             _log.warning("%s was damaged (%s) and is begun anew", self.path, error)
         except (sqlite3.Error, OSError) as trouble:

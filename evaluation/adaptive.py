@@ -6,7 +6,7 @@ killed goes on with the same questions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +34,16 @@ from livek12.evaluation.task_data import TaskData
 from livek12.tasks.base import Task
 
 BATCH = 5
+
+
+def check_full(runs: Iterable[RunFolder], what: str) -> None:
+    """Refuses adaptive runs, whose questions were chosen for one model."""
+    for run in runs:
+        if exam := run.spec().adaptive:
+            raise UserError(
+                f"{run.path}: is an adaptive run ({len(run.choices()):,} of {exam.of:,} questions, chosen for its"
+                f" model); {what} full runs; `livek12 report`, `compare`, `site` and `push` take adaptive ones too"
+            )
 
 
 def bank_of_runs(runs: Sequence[Path], area: str = "subject", task: str = "") -> ItemBank:

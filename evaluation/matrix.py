@@ -39,11 +39,12 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "question_type": ("question_type", "type"),
     "text": ("text", "question_text", "stem"),
     "tokens": ("tokens", "completion_tokens", "output_tokens"),
+    "cost": ("cost", "cost_usd"),
     "date": ("date",),
     **{name: (name,) for name in ("points", "language", "year", "release", "difficulty", "paper_id", "number")},
 }
 """Roles of columns, and the names that have them."""
-_OF_QUESTION: Final = frozenset(COLUMNS) - {"model", "question", "value", "tokens", "date"}
+_OF_QUESTION: Final = frozenset(COLUMNS) - {"model", "question", "value", "tokens", "cost", "date"}
 Item = dict[str, Any]
 """Facts of a question by role."""
 
@@ -55,7 +56,7 @@ class Matrix:
     Attributes:
         cells: by model and question; a missing one is no answer of that model.
         items: facts of each question.
-        tokens: by model and question, where stated.
+        tokens: by model and question, where stated; `costs` likewise.
         dates: the last date of each model.
         ignored: columns that were not understood.
     """
@@ -64,6 +65,7 @@ class Matrix:
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
     items: dict[str, Item] = field(default_factory=dict)
     tokens: dict[str, dict[str, int]] = field(default_factory=dict)
+    costs: dict[str, dict[str, float]] = field(default_factory=dict)
     dates: dict[str, str] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     _count: int = 0
@@ -181,7 +183,7 @@ def read_matrix(file: Path, named: Mapping[str, str]) -> Matrix:
             fill = _by_cell
         elif "model" in roles or "question" in roles:
             fill = _by_model if "model" in roles else _by_question
-            others += [roles[role] for role in ("value", "tokens", "date") if role in roles]
+            others += [roles[role] for role in ("value", "tokens", "cost", "date") if role in roles]
         else:
             raise UserError(
                 f"{file}: has no column of models or questions ({_shown(columns)}): name it by --column question=NAME"
@@ -197,12 +199,16 @@ def _by_cell(matrix: Matrix, line: int, row: Item, roles: Mapping[str, str], oth
     model, question = (_text(row.get(roles[role])) or "" for role in ("model", "question"))
     matrix.add(line, model, question, row.get(roles["value"]))
     matrix.take_facts(line, question, row, roles)
-    tokens, date = (row.get(roles.get(role, "")) for role in ("tokens", "date"))
+    tokens, cost, date = (row.get(roles.get(role, "")) for role in ("tokens", "cost", "date"))
     if tokens not in (None, ""):
         number = mark_in(_text(tokens) or "")
         if number is None or number != int(number):
             raise UserError(f"{matrix.file}: row {line}: tokens {one_line(tokens, 40)!r} are no whole number")
         matrix.tokens.setdefault(model, {})[question] = int(number)
+    if cost not in (None, ""):
+        if (amount := mark_in(_text(cost) or "")) is None:
+            raise UserError(f"{matrix.file}: row {line}: cost {one_line(cost, 40)!r} is no number from 0")
+        matrix.costs.setdefault(model, {})[question] = amount
     if date not in (None, ""):
         if not _DATE.fullmatch(str(date)):
             raise UserError(f"{matrix.file}: row {line}: date {one_line(date, 40)!r} is no date like 2026-05-31")

@@ -42,7 +42,8 @@ from livek12.core.run.remote import (
 )
 from livek12.core.run.spec import RunSpec, differences, public_json, read_spec
 from livek12.core.run.sums import summed_name, sums_line, sums_path
-from livek12.core.run_answers import read_answers
+from livek12.core.run_answers import read_answers, standing_of
+from livek12.core.scoring.bank import ExamEnd
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.exports import held_releases
 from livek12.evaluation.site.reading import HELD_BACK, Hidden, keys_from_elsewhere
@@ -115,6 +116,13 @@ def _check_finished(run: RunFolder) -> None:
     counts = {"missing": missing, "not marked": answers.unmarked}
     if left := [f"{count:,} answers are {what}" for what, count in counts.items() if count]:
         raise UserError(f"{run.path}: {' and '.join(left)}; finish the run, or push it as it is with --unfinished")
+    if (exam := run.spec().adaptive) and (posed := len(answers.outcomes.asked())) < exam.of:
+        standing, _ = standing_of(run, answers.outcomes)
+        if not ExamEnd.parse(exam.until).reached(standing, posed):
+            raise UserError(
+                f"{run.path}: its adaptive exam is not over; run the same command again, or push it as it is with"
+                " --unfinished"
+            )
 
 
 def _check_held(run: RunFolder, wishes: PushWishes) -> str:

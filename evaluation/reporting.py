@@ -162,7 +162,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         if origin.judge not in (None, UNMARKED):
             by[spec.who(origin.judge)] += answers
     marked_by = [{"who": who, "answers": answers} for who, answers in by.most_common()]
-    labelled = corrected_marks(run)
+    labelled = {} if spec.adaptive else corrected_marks(run)
     if labelled:
         scores = {**scores, "corrected": {**labelled, "lines": corrected_lines(labelled)}}
     if harness is not None:

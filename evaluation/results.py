@@ -226,6 +226,9 @@ class _Maker:
             json.dumps([cells, self._matrix.tokens.get(model)], sort_keys=True).encode()
         ).hexdigest()
         args = {**self._spec.engine_args, "sha256": digest[:16]}
+        costs = self._matrix.costs.get(model, {})
+        if costs and cells.keys() <= costs.keys():  # else the whole cost is unknown
+            args["cost"] = round(sum(costs.values()), 6)
         spec = self._spec.model_copy(update={"model": model, "engine_args": args})
         if date := self._matrix.dates.get(model):
             spec = spec.model_copy(update={"started_at": date})

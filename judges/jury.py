@@ -5,6 +5,8 @@ Leaving a `Jury` writes pending results and closes every engine.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -64,6 +66,8 @@ class Jury:
         self._threads: ThreadPoolExecutor | None = None
         self.panel = None
         self.schedule: Schedule | None = None
+        self._unfinished: Store | None = None
+        """Replies to judges by batches, without a cache, until the judging has ended."""
         self._models: list[JudgeModel] = []
         if options.panel is not None:
             from livek12.judges.llm.client import JudgeModel, Schedule
@@ -79,7 +83,10 @@ class Jury:
                 )
             self.schedule = Schedule() if in_turn and (len(local) > 1 or gathering) else None
             votes = Store(VOTES) if options.cache else None
-            if votes is None and self.schedule is not None:  # replies pass between turns only
+            if votes is None and gathering and sessions is not None:  # paid for: a killed judging finds them again
+                place = hashlib.sha256(os.fsencode(sessions.resolve())).hexdigest()[:16]
+                votes = self._unfinished = Store(f"{VOTES}-of-{place}")
+            elif votes is None and self.schedule is not None:  # replies pass between turns only
                 votes = Store(VOTES, Path(self._after.enter_context(TemporaryDirectory(prefix="livek12-"))))
                 self._after.callback(votes.close)
             self._models = [
@@ -149,3 +156,5 @@ class Jury:
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
         self._after.close()
+        if kind is None and self._unfinished is not None:
+            self._unfinished.remove()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import Counter
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,6 +150,12 @@ class RunSpec(SparseRecord):
     def cells(self) -> str:
         """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
         return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
+
+    @property
+    def stated_cost(self) -> float | None:
+        """Cost of all answers, as the table of a run without responses states it."""
+        cost = self.engine_args.get("cost") if self.cells else None
+        return cost if isinstance(cost, int | float) and 0 <= cost < inf else None
 
     @property
     def known_judges(self) -> tuple[str, ...]:

@@ -37,8 +37,9 @@ from livek12.engines.openai.format import BadCompletion, RequestForm, completion
 from livek12.engines.thinking import Thinking
 
 FIRST_POLL, GROWTH = 5.0, 1.6
-LOOKS = 3
-"""So often results that lack lines are fetched again, and a missing batch is looked at, before they count as lost."""
+LOOKS, LOOKS_IF_PAID = 3, 10
+"""So often results that lack lines are fetched, and a missing batch is looked at, before they count as lost; so often
+results that lack answers which the provider counts."""
 PATIENCE = 20
 """So many rounds without any reply end the command."""
 _GONE = (404, 410)
@@ -289,7 +290,8 @@ class BatchEngine:
         write_atomically(file, chain(lines_of(file), self._provider.results(batch, progress)))
         there = len({number for number, _ in self._results(batch)})
         self._looks[batch.token] += 1
-        if there < batch.requests and progress.ended != "failed" and self._looks[batch.token] < LOOKS:
+        looks = LOOKS_IF_PAID if there < batch.answered else LOOKS
+        if there < batch.requests and progress.ended != "failed" and self._looks[batch.token] < looks:
             return batch
         return self._books.put(batch, state="fetched", how=progress.ended, reason=progress.reason)
 

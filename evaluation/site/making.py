@@ -74,12 +74,13 @@ def front_of(
             "undecided": undecided / counts["answers"],
             "tokens": marks["tokens"],
             "untold": marks["untold"],
-            "cost": cost_of(model, marks["tokens"]),
+            "cost": record["facts"].get("cost", cost_of(model, marks["tokens"])),
             **own,
             **({"limit": limit} if (limit := record["facts"]["limits"].get(task)) else {}),
         }
-    facts = {name: value for name, value in record["facts"].items() if name != "limits"}
-    about = {**facts_of(model), "currency": model.currency if model and model.prices else None}
+    facts = {name: value for name, value in record["facts"].items() if name not in ("limits", "cost")}
+    has_cost = "cost" in record["facts"] or (model is not None and model.prices is not None)
+    about = {**facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
     exams = {"exams": record["exams"]} if record["exams"] else {}
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}

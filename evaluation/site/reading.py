@@ -321,6 +321,7 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
         "limits": {task.name: task.sampling.max_tokens for task in spec.tasks if not recorded},
         "judged": {visible(who): answers for who, answers in judged.items()},
         "judges": dict(spent),
+        **({} if spec.stated_cost is None else {"cost": spec.stated_cost}),
         **({"adaptive": {"asked": spec.tasks[0].questions, "of": spec.adaptive.of}} if spec.adaptive else {}),
     }
 

@@ -37,6 +37,7 @@ def export(
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
+    from livek12.evaluation.adaptive import check_full
     from livek12.evaluation.exports import FORMS, Export, held_releases, model_name, tell_withheld, which_named
     from livek12.evaluation.reporting import score
 
@@ -50,6 +51,7 @@ def export(
 
     def opened(run: Path) -> Export:
         folder = RunFolder.open(run, warn)
+        check_full([folder], "the forms of others have the marks of")
         spec = folder.spec()
         withheld = frozenset[str]() if which != "public" else releases - {"none"} if releases else held_releases(spec)
         about = model_name(model_id, spec), data_repo, organization, relationship, source_url

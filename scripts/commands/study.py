@@ -79,13 +79,17 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
     return added
 
 
-def folders(runs: list[Path]) -> dict[str, RunFolder]:
-    """Run folders by name."""
+def folders(runs: list[Path], *, full: bool = False) -> dict[str, RunFolder]:
+    """Run folders by name; `full`: adaptive ones are refused."""
     from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
+    from livek12.evaluation.adaptive import check_full
     from livek12.evaluation.comparing import run_names
 
-    return {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
+    opened = {name: RunFolder.open(path, warn) for name, path in run_names(runs).items()}
+    if full:
+        check_full(opened.values(), "this study takes means over")
+    return opened
 
 
 def choice(task: str, way: str) -> AnswerChoice:
@@ -202,7 +206,7 @@ def corrected(
 
     counted = one_of("--metric", metric, METRICS)
     own = chosen if chosen != ANY else None  # each task is corrected on its own
-    fitted, given, result = labelled(runs, labels, own), folders(runs), {}
+    fitted, given, result = labelled(runs, labels, own), folders(runs, full=True), {}
     rows = rows_of(given, own, together=False, judged=True)
     for name, folder in given.items():
         file = folder.path / LABEL_PLAN
@@ -273,7 +277,7 @@ def stability(
     """Measure whether the ranking of models holds on parts of the exam."""
     from livek12.evaluation.studies.stability import STUDY, stability
 
-    return STUDY, stability(outcomes_of(folders(runs)), *ranked_by(metric, profile), choice=chosen)
+    return STUDY, stability(outcomes_of(folders(runs, full=True)), *ranked_by(metric, profile), choice=chosen)
 
 
 @kind("livek12 study reliability runs/qwen3 runs/gemma3 --labels ann.jsonl --labels bob.jsonl")
@@ -351,7 +355,7 @@ def contamination(
     from livek12.evaluation.studies.contamination import STUDY, contamination, nearest
     from livek12.evaluation.studies.contamination import released as dates
 
-    metrics, run_folders = ranked_by(metric, profile), folders(runs)
+    metrics, run_folders = ranked_by(metric, profile), folders(runs, full=True)
     when = dates(released or [], list(run_folders))
     similar = nearest(near) if near else None
     return STUDY, contamination(outcomes_of(run_folders), *metrics, when, chosen, similar)

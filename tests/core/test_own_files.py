@@ -232,3 +232,14 @@ def test_an_ingested_folder_forgets_its_own_pages_alone(tmp_path: Path, victim: 
     (tmp_path / "third" / ".ingest" / "a.json").write_text(paper("a", 3).model_dump_json().replace(":3,", ":99999999,"))
     with pytest.raises(UserError, match="is damaged"):
         Folder(tmp_path / "third").papers()
+
+
+def test_a_write_that_was_killed_between_its_two_names_is_taken(tmp_path: Path) -> None:
+    target, temporary = tmp_path / "run.json", tmp_path / f".run.json.{'a' * 32}"
+    temporary.write_text("{}")
+    target.hardlink_to(temporary)
+    check_names(tmp_path, ["run.json", ".run.json.*"])
+    assert target.stat().st_nlink == 1 and not temporary.exists()
+    (tmp_path / "other").hardlink_to(target)
+    with pytest.raises(UserError, match="hard link"):
+        check_names(tmp_path, ["run.json"])

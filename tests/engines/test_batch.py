@@ -100,6 +100,14 @@ def test_answers_that_a_provider_counts_and_never_gives_are_not_bought_again_una
     assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
 
 
+def test_answers_that_a_provider_counts_and_gives_late_are_taken(tmp_path: Path) -> None:
+    facts = Facts(lambda step, count: "partial" if step == "results" and count < 8 else "")
+    with providing(facts) as address:
+        found = outcomes(built("gemini", address, tmp_path), questions())
+    assert Counter(type(outcome) for outcome in found.values()) == {Response: 10}
+    assert set(facts.paid.values()) == {1} and len(facts.batches) == 1
+
+
 def test_a_batch_that_was_seen_is_not_missed_at_once(tmp_path: Path) -> None:
     """The list lacks it first, then has it, and then its results cannot be read for a moment."""
     facts = Facts(once(("create", 0, "cut"), ("list", 1, "stale"), ("results", 0, "404")), looks=12)
@@ -259,7 +267,7 @@ def run_once(kind: str, address: str, folder: Path, dies_at: int | None) -> int:
 )
 def test_a_kill_at_any_step_loses_nothing_and_pays_nothing_twice(kind: str, every: int, tmp_path: Path) -> None:
     """At every step before a release, else at some."""
-    moment, code = every // 2 - every, 9
+    moment, code = every // 2 + 1 - every, 9
     while code == 9:
         moment += every
         folder = tmp_path / str(moment)

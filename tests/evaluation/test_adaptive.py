@@ -215,6 +215,25 @@ def test_it_is_compared_with_full_runs_and_on_a_site(sat: Path, desk: Path) -> N
     assert rows["sat"]["ranks"]["mark"] == [2, 3] and rows["sat"]["tied"]["mark"] == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "--to", "eee", "--out", "{out}"),
+        ("export", "--to", "eval-results", "--out", "{out}", "--data-repo", "a/b"),
+        ("study", "stability", "{full}"),
+        ("study", "contamination", "{full}"),
+    ],
+)
+def test_means_over_chosen_questions_are_refused(
+    command: tuple[str, ...], sat: Path, desk: Path, tmp_path: Path
+) -> None:
+    words = [word.format(out=tmp_path / "out", full=desk / "full1") for word in command]
+    ended = livek12_here(*words, sat)
+    assert ended.code == 2 and len(ended.errors) == 1
+    assert "sat: is an adaptive run (14 of 36 questions, chosen for its model)" in ended.err
+    assert not (tmp_path / "out").exists()
+
+
 def killed(*args: object, **more: object) -> None:
     raise RuntimeError("killed")
 
@@ -242,6 +261,9 @@ def test_a_killed_exam_goes_on_with_the_same_questions(
         patch.setattr(owner, name, until_then)
         with pytest.raises(RuntimeError, match="killed"):
             asked(desk, out, 0, "--adaptive", desk / "bank.json", *EXAM)
+    if moment == "before a batch is stored":
+        pushed = livek12_here("push", desk / out, (desk / "pushed").as_uri(), "--hold", "none")
+        assert pushed.code == 2 and "its adaptive exam is not over" in pushed.err, pushed
     assert asked(desk, out, 0, "--adaptive", desk / "bank.json", *EXAM).code == 0
     assert (desk / out / "questions.jsonl").read_bytes() == (sat / "questions.jsonl").read_bytes()
     responses = [json.loads(line)["key"] for file in (desk / out).glob("responses-*") for line in file.open()]

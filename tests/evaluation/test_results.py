@@ -14,6 +14,8 @@ import livek12.core.run_answers as run_answers
 from livek12.core.run.folder import RunFolder
 from livek12.evaluation.reporting import score
 from livek12.evaluation.results import folder_names
+from livek12.evaluation.task_data import load_task_data
+from livek12.tasks.registry import get_task
 from tests.scripts.command import livek12_here
 
 WIDE = """question_id,category,key,options,strong,weak,quiet
@@ -93,6 +95,38 @@ def test_forms_of_tables(tmp_path: Path) -> None:
     assert outcomes(answers["k"]) == {"q1": ("graded", True), "q2": ("graded", False)}
 
 
+def test_letters_of_a_data_set_are_marked_by_its_keys(data: Path, tmp_path: Path) -> None:
+    task = "livek12_text_only_en"
+    exam = load_task_data(str(data), [get_task(task)], None)
+    posed = {question.id: question for question in exam.questions[task]}
+    lettered = {id: q for id, q in posed.items() if q.options and all(key.isalpha() for key in q.answer)}
+    right = {id: "".join(question.answer) for id, question in lettered.items()}
+    wrong = {
+        id: next(option.label for option in question.options if option.label not in question.answer)
+        for id, question in lettered.items()
+    }
+    assert len(right) > 1
+    rows = "".join(f"{id},{key},{wrong[id]}\n" for id, key in right.items())
+    runs = imported(tmp_path, "letters.csv", "id,good,bad\n" + rows, "--data", str(data), "--task", task)
+    assert outcomes(runs["good"]) == dict.fromkeys(right, ("graded", True))
+    assert outcomes(runs["bad"]) == dict.fromkeys(right, ("graded", False))
+    (tmp_path / "other.csv").write_text("id,m\nnowhere,A\n")
+    where = ("--data", data, "--task", task, "--out", tmp_path / "other")
+    ended = livek12_here("import-results", tmp_path / "other.csv", *where)
+    assert ended.code == 2 and f"{task} has no question nowhere" in ended.err
+
+
+def test_dates_and_costs_are_taken(tmp_path: Path) -> None:
+    rows = ("m,q1,1,0.5,2026-05-01", "m,q2,0,1.25,2026-05-02", "n,q1,1,2,", "n,q2,1,,")
+    runs = imported(tmp_path, "long.csv", "\n".join(("model,question,score,cost,date", *rows, "")))
+    assert runs["m"].spec().started_at == "2026-05-02"
+    assert runs["m"].spec().stated_cost == 1.75 and runs["n"].spec().stated_cost is None, "of one answer it is unknown"
+    assert livek12_here("site", *(tmp_path / "runs").iterdir(), "--out", tmp_path / "site").code == 0
+    costs = {row["run"]: row for row in json.loads((tmp_path / "site" / "cost.json").read_text()) if row["task"]}
+    assert (costs["m"]["cost"], costs["m"]["currency"]) == (1.75, "USD")
+    assert (costs["n"]["cost"], costs["n"]["currency"]) == (None, None)
+
+
 BAD = {
     "mixed cells": (
         WIDE.replace("weak", "w").replace("q2,law,C,10,C,J", "q2,law,C,10,C,0.5"),
@@ -107,6 +141,7 @@ BAD = {
     "a long name": ("id,m\n" + "q" * 201 + ",1\n", "no name of 1 to 200"),
     "a broken row": ("id,m\nq,1,2\n", "row 2"),
     "tokens": (LONG.replace("120", "many"), "tokens 'many' are no whole number"),
+    "a cost": (LONG.replace("tokens", "cost").replace("120", "-1"), "cost '-1' is no number"),
     "another key": ("model,question,value,key\nm,q,A,A\nn,q,A,B\n", "has another key than before"),
 }
 

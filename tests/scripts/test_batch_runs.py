@@ -67,6 +67,34 @@ def test_a_run_and_its_judge_by_batches(data: Path, tmp_path: Path) -> None:
     assert len(facts.bodies) == 11 + judged and len(facts.batches) <= 3
 
 
+def test_a_killed_judging_without_a_cache_pays_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from livek12.judges.llm.client import Schedule
+
+    out, cache, plain = tmp_path / "run", tmp_path / "cache", Schedule.end_round
+    monkeypatch.setenv("LIVEK12_CACHE", str(cache))
+
+    def and_killed(schedule: Schedule) -> None:
+        plain(schedule)
+        raise RuntimeError("killed")
+
+    facts = Facts(say=judging)
+    with providing(facts) as address:
+        asked = ["--task", TASK, "--data", data, "--model", "m", "--engine", "batch", "--out", out]
+        assert livek12_here("generate", *asked, "--engine-args", args("openai", address)).code == 0
+        named = f"other@batch:{args('openai', address)}"
+        judge = ("judge", out, "--judge", named, "--judge-scope", "all", "--no-cache")
+        with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="killed"):
+            patch.setattr(Schedule, "end_round", and_killed)
+            livek12_here(*judge)
+        paid = len(facts.bodies)
+        assert paid > 11
+        assert livek12_here(*judge).code == 0
+        assert len(facts.bodies) == paid and set(facts.paid.values()) == {1}
+        assert not list(cache.glob("*-of-*")), "the next judging asks anew"
+
+
 def test_a_dry_run_tells_the_price_of_both_ways(data: Path, tmp_path: Path) -> None:
     price = 'price={"prompt": 2, "completion": 10}'
     line = ["--task", TASK, "--data", data, "--model", "m", "--engine", "batch", "--out", tmp_path / "x", "--dry-run"]
@@ -172,6 +200,7 @@ def test_random_kills(kind: str, data: Path, tmp_path: Path, monkeypatch: pytest
             assert len({str(answer.key) for answer in answers}) == len(answers) == 33, f"lost or doubled: {run}"
             assert sum(facts["paid"].values()) == 33, f"paid twice: {run}"
             assert set(facts["inputs"].values()) == {1}, f"submitted twice: {run}"
+            print(f"{kind}: {kills} kills of {run} runs, none lost, doubled, paid or submitted twice", flush=True)
         finally:
             provider.kill()
             provider.wait()
