@@ -16,6 +16,7 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
+from livek12.tasks.extraction.clauses import NEGATION, TURN
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 
@@ -127,7 +128,7 @@ def standing_value(text: str, stated: Found) -> Found:
     value = stated[0][0]
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
-    near = [*_CLAUSE.split(remarks.TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     near += [value] if value[0].isdigit() else []
     denial = denied_until(text, start + len(value), value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
@@ -147,13 +148,10 @@ _MISLABELLED = late(
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
-    r"不(?!等|同|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)|并非|没有"
-    r"|错|误(?!差)|舍|抱歉|难以|可能|也许|或许|是否|排除"
-    r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
-    r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
-    r"|\bdiffers?\sfrom\b|\bcontradicts\b|\bextraneous\b|不同于|接近|增根|다르|모르|무연근"
-    r"|지\s?[마말]|제외|보다|거짓|[(（]\s?no\b|\b(?:previous|told|doubt|may|used\sto|without|no\sway|says?)\b|\ban?\s(?:\w{2,12}\s)?(?:error|mistake|trap)\b(?!\s(?:in|of))|\b(?:out|disagree|claims?|except|opposite|inverse|reciprocal|half|twice|double|negative\sof)\b|倒数|相反数|오답|역수"
-    r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
+    rf"{NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
+    r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
+    r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
+    r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면",
     re.IGNORECASE,
 )
 
