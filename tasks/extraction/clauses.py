@@ -31,15 +31,14 @@ FAILS_EN = (
     r"|fails\b|contradicts\b|violates\b|is\s(?:an?\s)?extraneous\b)"
 )
 UNFIT_EN = (
-    r"(?:impossible|invalid|inconsistent|faulty|flawed|problematic|eliminated|ruled\sout|excluded|rejected|discarded|extraneous"
-    r"|(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:the|possible(?!\sto)|it|an?|what)\b"
+    r"(?:(?:impossible|invalid|inconsistent|faulty|flawed|problematic|eliminated|ruled\sout|excluded|rejected|discarded|extraneous)\b"
     r"|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy|contradiction)\b)"
 )
 IS_EN = (
     r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
     r"|\b(?:is|was|are|were|does)(?=n['’]t))"
 )
-WRONG_EN = rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN})|\s{FAILS_EN})"
+WRONG_EN = rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN}|(?:not|n['’]t)\s{MANNER}(?:the|possible(?!\sto)|it|an?|what)\b)|\s{FAILS_EN})"
 WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지|만족하지|조건에\s(?:맞지|어긋))"
 NOT = (
     r"\b(?:not|never|cannot|unable|none|neither|nor|whether|except|exclud\w*|doubt\w*|unlikely|myth|lie|misconception|den(?:y|ies|ied)|disagree|refute"

@@ -19,6 +19,7 @@ from livek12.tasks.extraction.clauses import (
     NEGATION,
     NOT,
     TURN,
+    UNFIT_EN,
     UNFIT_ZH,
     VERY_ZH,
     WRONG_EN,
@@ -380,35 +381,22 @@ _PRINTED = late(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
 _AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
 _NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
 _INSTEAD_OF = late(r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE)
-_FAULTY = (
-    r"(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{0,12}"
-    r"(?:漏洞|(?:有|存在)(?:些|点|明显)?问题|站不住|不成立|不可靠|不严谨|有错|出错|오류|성립하지|잘못|틀)"
-    r"|\b(?:answer|result|reasoning|conclusion|solution|calculation|derivation)\b[^.]{0,30}"
-    r"\b(?:fails?|faulty|flawed|problematic|inconsistent|(?:does|did|do)(?:\snot|n['’]t)\s(?:hold|work|fit|check|satisfy|match|make))\b"
-    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|forget\sthat)\b|并非如此|符号(?:弄|搞|写)?[反错]|성립하지\s?않"
-)
-_CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
 _REJECTION = late(
-    rf"{_FAULTY}|[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
-    r"|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改选|改答"
-    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
-    r"|\b(?:this|that|it|answer|option|choice|value|result)\b[^.\n]{0,40}\b(?:rejected|discarded|invalid)\b|\b(?:ignore|disregard)\s(?:that|this|it|the\sabove)"
-    r"|\btake\s(?:that|this|it)\sback|\btry\sagain|\bchanged?\smy\smind|\banswer\sis\sdifferent"
-    r"|\b(?:reject|discard|exclude)s?\s(?:it|this|that)\b|\b(?:solution|root|value|answer|it|this|that)\sis\s(?:an?\s)?extraneous\b"
-    r"|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
-    r"|n['’]t\s(?:look|seem|sound|be|feel)\s(?:right|correct)|\bcontradicts\b|\ba\scontradiction,?\sso\b"
-    r"|무시(?:해\s?주|하세요|하십시오|바랍)|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|정정|착각|실수|모순이|만족하지\s?않|될\s?수\s?없",
+    rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
+    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{FALSE_ZH}|{UNFIT_ZH}|[有出]错|오류|{WRONG_KO})"
+    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN})|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
+    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
+    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
+    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없",
     re.IGNORECASE,
 )
 _CALLED_WRONG = late(
-    r"错了|不对|不正确|不成立|有误|\b(?:(?:the|a)\s(?:trap|distractor|decoy)|wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
+    rf"错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않",
     re.IGNORECASE,
 )
 _DISCARDED = late(
-    rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|被?淘汰"
-    rf"|与[^，。]{{1,12}}相悖|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
-    r"|\b(?:discard(?:ed)?|reject(?:ed)?|contradict(?:s|ion|ed)?|ruled\sout|invalid|fails?|violates?|flawed|disregard|ignore)\b"
-    r"|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
+    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
     re.IGNORECASE,
 )
 _THE_REST = late(
