@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
+from livek12.tasks.extraction.clauses import NEGATION
 from livek12.tasks.extraction.remarks import RETRACTION
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -55,10 +56,7 @@ _HEDGE = (
     r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
     r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
 )
-_DENIED = (
-    r"(?i:\b(?:not|no|never|cannot|wrong|incorrect|false|fails?|except|neither|but|exclud\w*|ruled\sout|eliminated|rejected"
-    r"|violates?|contradicts?)\b|\btoo\s(?!$)[a-z])|n['’]t\b|不|错|误|非|排除|但|않|틀|아니|아닙|아닌|못"
-)
+_DENIED = rf"(?i:{NEGATION}|\b(?:but|no|violates?|contradicts?|ruled)\b|\btoo\s(?!$)[a-z])|但"
 _UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
 """Behind a label: its sentence does not deny it, as far as it speaks of it."""
 _BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"

@@ -19,6 +19,7 @@ from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import choice_forms, remarks
+from livek12.tasks.extraction.clauses import FAILS_EN, FALSE_EN, FALSE_ZH, MANNER, UNFIT_EN, UNFIT_ZH
 from livek12.tasks.extraction.regions import (
     TextRegion,
     answer_tags,
@@ -127,31 +128,18 @@ _IS_EN = (
 )
 _PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
 _CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
-_MANNER = r"(?:\w{2,12}\s)?"
 
-_WRONG_ZH = r"(?:不正确|不对|错误|有误|错|不成立)(?!率)|[×✗✘❌]"
 _MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
 _NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_TRUE_EN = rf"{_MANNER}(?:true|valid|accurate|correct|right)\b{_NO_NOUN}"
-_WRONG_EN = (
-    rf"(?:wrong|incorrect){_NO_NOUN}\b|false\b|invalid|untrue|mistaken|inaccurate"
-    rf"|not\s{_TRUE_EN}"
-)
-_WRONG_KO = r"틀[리렸린림립]|틀|잘못|옳지\s?않|맞지\s?않|거짓"
 _REFUSED_ZH = (
-    r"不符合?|不满足|不合题意|不合适|不恰当|不可能|不能(?:选|成立|作为|是)|不(?:应该|应当|可以|应|可|该|再)?选"
-    r"|(?:应该?|要|可以?)?被?排除|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖)|不行|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+    rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
 )
-_REFUSED_EN = (
-    r"(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
-    rf"|not\s(?:(?:the|an?|our|my)\s)?{_MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
-    r"|impossible|inconsistent|eliminated|ruled\sout|excluded|rejected|out\b"
+_REFUSED_EN = rf"{UNFIT_EN}|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)|out\b"
+_FAILS = (
+    rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
+    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
 )
-_FAILS_EN = (
-    rf"[)\]]?\s(?:(?:does(?:n['’]t|\snot)|do(?:n['’]t|\snot))\s{_MANNER}(?:fit|satisfy|work|match|hold|meet|apply|answer|agree|follow)"
-    rf"|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{_MANNER}(?:answer|option|choice|it\b)"
-    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b|fails\b|contradicts\b|violates\b)"
-)
+_FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
 _REFUSED_KO = (
     r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
     r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
@@ -163,13 +151,13 @@ _LEFT_OUT = (
 )
 _RIGHT_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
 _VERDICTS = late(
-    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})|(?P<wrong_zh>{_WRONG_ZH})"
-    rf"|(?P<right_zh>{_RIGHT_ZH}))"
-    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{_WRONG_EN})|(?P<wrong_option_en>{_REFUSED_EN}))"
-    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)n['’]t\s{_TRUE_EN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
-    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s(?:{_WRONG_EN})){_CLAUSE_END})"
-    rf"|(?P<wrong_option_fails>{_FAILS_EN}|\s?번?\s?[을를]\s?(?:제외|배제))"
-    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_WRONG_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
+    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
+    rf"|(?P<wrong_zh>(?:{FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_RIGHT_ZH}))"
+    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
+    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
+    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
+    rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
+    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
 )
 _EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
 

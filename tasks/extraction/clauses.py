@@ -31,7 +31,7 @@ FAILS_EN = (
     r"|fails\b|contradicts\b|violates\b|is\s(?:an?\s)?extraneous\b)"
 )
 UNFIT_EN = (
-    r"(?:(?:impossible|invalid|inconsistent|faulty|flawed|problematic|eliminated|ruled\sout|excluded|rejected|discarded|extraneous)\b"
+    r"(?:(?:impossible|invalid|inconsistent|eliminated|ruled\sout|excluded|rejected|discarded|extraneous)\b"
     r"|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy|contradiction)\b)"
 )
 IS_EN = (
@@ -51,6 +51,12 @@ NEGATION = (
     r"|않|없(?!이)|못|아니|아닌|틀[리린렸]|탈락|오답|잘못|모순|제외"
 )
 """Words of denial and doubt anywhere in a clause."""
+HEDGED = (
+    r"[至最][少多]|如果|假设|可能|也许|或许|大概|[大小多少高低]于|超过|이상|이하|미만|초과|아마|또는|만약|라면|보다"
+    r"|\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|if|unless|maybe|perhaps|probably|possibly|might|may|could|suppose|assume"
+    r"|but|however)\b"
+)
+"""Words by which a value is a bound, supposed or one of several."""
 TURN = late(
     r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
     r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",

@@ -16,7 +16,7 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
-from livek12.tasks.extraction.clauses import NEGATION, TURN
+from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 
@@ -371,9 +371,8 @@ def _counted(text: str) -> str | None:
 
 
 _QUALIFIED = late(
-    r"[至最](?:少|多)|不(?:超过|小于|大于|少于|多于|低于|高于)|[大小多少高低]于|超过|以[上下]"
-    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b"
-    r"|可能|也许|或许|大概|아마",
+    rf"不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
+    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b",
     re.IGNORECASE,
 )
 
@@ -452,17 +451,16 @@ _SAYS = late(
     re.IGNORECASE,
 )
 _OTHER = late(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    rf"{NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
     r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
-    r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
-    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|or|but|not|no|never|if|when|unless|whether|where|while|because|since|as"
-    r"|although|however|maybe|perhaps|probably|possibly|may|might|could|would|should|can(?:not)?|says?|said|thinks?"
-    r"|claims?|guess|wrong|incorrect|false|errors?|mistakes?|trap|pitfall|distractor|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
+    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
+    r"|although|would|should|can(?:not)?|says?|said|thinks?"
+    r"|claims?|guess|errors?|mistakes?|trap|pitfall|distractor|let|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
     r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
-    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
-    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
-    r"|보다|약|이상|이하|미만|초과|아니|않|없|또는|그리고|만약|라면|배|절반|두|세|네|다섯|단계|경우|각각"
-    r"|첫|것 같|아마|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
+    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
+    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것 같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
     r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
@@ -562,9 +560,7 @@ _ASKED_KO = late(
     r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3})|구하(?:시오|여라|라))"
 )
 _DOUBTED = late(
-    r"\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|not|never|cannot|if|unless|maybe|perhaps|probably|possibly"
-    r"|might|could|may|wrong|incorrect|false|mistake|suppose|assume|instead|original(?:ly)?|initial(?:ly)?|however|but|range|correspond\w*|equivalent)\b|n['’]t\b"
-    r"|[不没非未若或超]|至[少多]|如果|假设|可能|大于|小于|错|误|另外|其中|이상|이하|미만|초과|아니|않|없|또는|만약|라면|보다|틀",
+    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|[不没未若或超]|另外|其中",
     re.IGNORECASE,
 )
 _WORKED = late(
