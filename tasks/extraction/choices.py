@@ -69,7 +69,7 @@ _LAST_LABEL = late(
 
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
-    back = remarks.taken_back(cleaned, claim.end, _named(claim, offer))
+    back = remarks.taken_back(cleaned, claim.end, _named(cleaned, claim, offer))
     if back is not None:
         return back
     verdicts = claims.label_verdicts(cleaned, claim.start)
@@ -86,10 +86,17 @@ def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
-def _named(claim: Claim, offer: Asked) -> remarks.Named:
+def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
+    printed = offer.texts.get(next(iter(claim.labels)), "") if this is not None else ""
+    if this is not None and _IN_WORDS.search(printed) and printed.lower() in cleaned[claim.end :].lower():
+        this = re.compile(rf"{this.pattern}|(?i:{re.escape(printed)})")
     return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
+
+
+_IN_WORDS = late(r"[^\W\d_a-zA-Z]{2}|[a-zA-Z]{4}")
+"""The text of an option that names it."""
 
 
 @cache

@@ -31,7 +31,8 @@ FAILS_EN = (
     r"|fails\b|contradicts\b|violates\b|is\s(?:an?\s)?extraneous\b)"
 )
 UNFIT_EN = (
-    r"(?:(?:impossible|invalid|inconsistent|eliminated|ruled\sout|excluded|rejected|discarded|extraneous)\b"
+    r"(?:(?:impossible|invalid|inconsistent|eliminated|(?:ruled|thrown|left|crossed)\sout|excluded|rejected|discarded|extraneous)\b"
+    r"|not\s(?:possible(?!\sto)|attainable|feasible|acceptable|admissible|consistent|plausible|viable|allowed)\b"
     r"|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy|contradiction)\b)"
 )
 IS_EN = (
@@ -39,7 +40,7 @@ IS_EN = (
     r"|\b(?:is|was|are|were|does)(?=n['’]t))"
 )
 WRONG_EN = rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN}|(?:not|n['’]t)\s{MANNER}(?:the|possible(?!\sto)|it|an?|what)\b)|\s{FAILS_EN})"
-WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지|만족하지|조건에\s(?:맞지|어긋))"
+WRONG_KO = r"(?:틀(?!린\s?\S{1,4}\s?없)|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지|만족하지|조건에\s(?:맞지|어긋))"
 NOT = (
     r"\b(?:not|never|cannot|unable|none|neither|nor|whether|except|exclud\w*|doubt\w*|unlikely|myth|lie|misconception|den(?:y|ies|ied)|disagree|refute"
     r"|told|no\s(?:way|longer))\b|n['’]t\b|无法|难以|是否|并非|(?<!错)误(?!差)|没有|避免|排除|[勿别]|否认|怀疑|假的|거짓|부정"

@@ -271,16 +271,16 @@ _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
     r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
     r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
-    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
+    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl|forgot|overlooked|missed)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
     r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"
     r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
     r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
     r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|不好意思|想了想|重新(?:计算|考虑|审视|思考|算|检查)"
-    r"|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
+    r"|[哦啊]不(?=[,，。!！])|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
     r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
     r"|(?:请\s?)?(?:忽略|无视|划掉|作废)\s?(?:上面|以上|上述|前面|之前|刚才|那个?|这个?)"
     r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
-    r"|정정|수정|실수|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+    r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
 _NONE_RIGHT = (
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
@@ -358,14 +358,18 @@ def _rejected(text: str, spans: list[Span], named: Named) -> int | None:
 
 
 def _binds(text: str, start: int, until: int, named: Named) -> bool:
-    """Checks for a denial in a clause on this answer, or in one that goes on from it and names no other."""
+    """Checks for a denial whose topic is this answer: the first that its clause names, else that of the clause before."""
     short = named.strict and until - start <= _SHORT_CHARS
     short = short and not (_PRINTED.match(text, start) or _AFFIRMED.search(text, start, until))
     bound = False
     for clause in clauses_of(text, start, until):
         words = named.without_this(clause)
-        bound = (bound or words != clause) and not _THE_REST.search(words) and not named.others.search(words)
-        if bound and (_DISCARDED.search(words) or (short and _NEGATED.search(words))):
+        other = _THE_REST.search(words) or named.others.search(words)
+        if words != clause:
+            bound = other is None or words[: other.start()] != clause[: other.start()]
+        elif other is not None:
+            bound = False
+        if bound and other is None and (_DISCARDED.search(words) or (short and _NEGATED.search(words))):
             return True
     return False
 
