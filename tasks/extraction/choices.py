@@ -48,9 +48,6 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
         verdicts = (verdict for verdict in claims.label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned))
-    last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
-    if last and last[1] not in best.labels:
-        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
     until = offer.printed_until(cleaned, best)
     if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
         return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
@@ -58,13 +55,6 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     if denial is None:
         return best
     return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : denial]))
-
-
-_LAST_LABEL = late(
-    r"\n\W{0,4}(?i:therefore|thus|hence|so|final(?:ly)?|所以|因此|故|따라서)[,:：]?\s*(?:we\s(?:choose|pick|take)\s|选)?"
-    r"[(（]?([A-J])[)）]?[.。]?\s*\Z"
-)
-"""A last line that comes to an option."""
 
 
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
@@ -87,16 +77,17 @@ _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
 def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
-    """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
+    """Patterns of the claimed option and of others."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
     printed = offer.texts.get(next(iter(claim.labels)), "") if this is not None else ""
-    if this is not None and _IN_WORDS.search(printed) and printed.lower() in cleaned[claim.end :].lower():
+    if this is not None and _names(printed) and printed.lower() in cleaned[claim.end :].lower():
         this = re.compile(rf"{this.pattern}|(?i:{re.escape(printed)})")
     return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
 
-_IN_WORDS = late(r"[^\W\d_a-zA-Z]{2}|[a-zA-Z]{4}")
-"""The text of an option that names it."""
+def _names(printed: str) -> bool:
+    """Checks for words."""
+    return any(map(str.isalpha, printed)) and len(printed) > (3 if printed.isascii() else 1)
 
 
 @cache

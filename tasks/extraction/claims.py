@@ -134,7 +134,10 @@ _NO_NOUN = r"(?!\s(?:answer|choice|option))"
 _REFUSED_ZH = (
     rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
 )
-_REFUSED_EN = rf"{UNFIT_EN}|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)|out\b"
+_REFUSED_EN = (
+    rf"{UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
+)
 _FAILS = (
     rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
     r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
@@ -179,7 +182,7 @@ NO_LABELS: Labels = frozenset()
 
 @dataclass(frozen=True)
 class Asked:
-    """The options and demand of a question.
+    """The options of a question.
 
     Attributes:
         known: valid labels; empty for all (Korean options in the question's text).
@@ -208,7 +211,7 @@ class Asked:
         return not self.known or any(label.isdigit() for label in self.known)
 
     def printed_until(self, cleaned: str, claim: Claim) -> int:
-        """The end of a claim with its option's text, which may contain "wrong"."""
+        """The end of a claim and its option's text."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
         begin = _BEFORE_TEXT.match(cleaned, claim.end)
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
@@ -271,7 +274,7 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
         return None
     if labels and offer.several:
         wording = _with_following_lines(cleaned, match.start("run"), wording)
-    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(wording)) or (labels and _begins_options(cleaned, match, wording)):
+    elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
         wording = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
@@ -293,7 +296,6 @@ QUOTED_BEHIND = 20
 _LABEL_BEFORE = late(
     r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
 )
-_ONLY_BLANKS = late(r"[A-J](?:[^\S\n][A-J])+")
 _WRONG_ONE = late(
     r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
@@ -382,19 +384,16 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
 _MAX_OPTIONS = 11
 
 
-_BEGINS_LIST = late(r"[:：\n]\s*\Z")
-
-
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
     start = match.start("run")
-    if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
+    if len(wording.strip()) > 1 or cleaned[:start].rstrip(" ")[-1:] not in tuple(":：\n"):
         return False
     letters = [line[1] for line in _option_lines(cleaned, start)]
     return len(letters) > 1 and letters == sorted(set(letters))
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
-    """Claims of a conclusion, of a judgement of every option, of label lines."""
+    """Claims of conclusions, judgements and label lines."""
     lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
     return [*_concluded(cleaned, lines, offer), *_judged(cleaned, offer), *_alone(cleaned, lines, offer)]
 

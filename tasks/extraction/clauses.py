@@ -1,8 +1,4 @@
-"""Clauses of a response: their borders, what they speak of, and the words that deny, doubt, retract, suppose or report.
-
-One lexicon in three languages for all readers. A denial binds to the topic of its clause: the answer named there (its
-label, its value, "this", "the result"), else the topic of the clause before it in the same sentence.
-"""
+"""Clauses of a response, and one lexicon of denial and doubt for all readers."""
 
 from __future__ import annotations
 
@@ -39,7 +35,10 @@ IS_EN = (
     r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
     r"|\b(?:is|was|are|were|does)(?=n['’]t))"
 )
-WRONG_EN = rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN}|(?:not|n['’]t)\s{MANNER}(?:the|possible(?!\sto)|it|an?|what)\b)|\s{FAILS_EN})"
+WRONG_EN = (
+    rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN}"
+    rf"|(?:not|n['’]t)\s{MANNER}(?:the|possible(?!\sto)|it|an?|what)\b)|\s{FAILS_EN})"
+)
 WRONG_KO = r"(?:틀(?!린\s?\S{1,4}\s?없)|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지|만족하지|조건에\s(?:맞지|어긋))"
 NOT = (
     r"\b(?:not|never|cannot|unable|none|neither|nor|whether|except|exclud\w*|doubt\w*|unlikely|myth|lie|misconception|den(?:y|ies|ied)|disagree|refute"
@@ -66,7 +65,6 @@ TURN = late(
 _BORDER = late(r"(?P<sentence>[。！!？?\n；;]|(?<!\.[eg])[.](?=\s)|．(?!\d))|[，,：:]")
 """The end of a clause, perhaps of a sentence."""
 CHARS = 300
-"""Of a longer clause only what is near the answer is read."""
 
 
 Span = tuple[int, int]
@@ -74,7 +72,7 @@ Span = tuple[int, int]
 
 @lru_cache(maxsize=8)
 def _starts(text: str) -> tuple[list[int], list[int]]:
-    """Where sentences and clauses begin."""
+    """Starts of sentences and of clauses."""
     borders = list(_BORDER.finditer(text))
     return [0, *(border.end() for border in borders if border["sentence"])], [0, *(border.end() for border in borders)]
 
@@ -94,7 +92,7 @@ def _before(text: str, end: int, starts: list[int]) -> str:
 
 
 def sentences_behind(text: str, end: int) -> list[Span]:
-    """Spans of what is left of the sentence at `end` and of the sentences behind it that are not empty."""
+    """Spans of the rest of a sentence and of all behind it."""
     starts = _starts(text)[0]
     places = [end, *starts[bisect_right(starts, end) :], len(text)]
     spans = ((start, min(until, start + CHARS)) for start, until in pairwise(places))

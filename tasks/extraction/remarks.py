@@ -1,7 +1,7 @@
-"""Remarks about answers: hypotheses, other people's mistakes, corrections, denials and retractions.
+"""Remarks about answers: hypotheses, others' mistakes, corrections, denials and retractions.
 
-A remark never replaces an earlier answer; a correction does. Denied ("不能误得 8", "③이 아니다"), supposed
-("如果答案是D， 那么…") or doubted ("也可能是B") values are no commitment. Linear in the text.
+A remark never replaces an earlier answer; a correction does. A denial binds to the answer that its clause is about: the
+first named there by label, printed text or value, else that of the clause before. Linear in the text.
 """
 
 from __future__ import annotations
@@ -237,7 +237,10 @@ def is_correction(between: str) -> bool:
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
 """Beginnings of a new thought."""
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
-_BUT = r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh|하지만|그러나|그런데|아)[,，]?\s?)?"
+_BUT = (
+    r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
+    r"|하지만|그러나|그런데|아)[,，]?\s?)?"
+)
 _NOUN_EN = r"(?:answer|value|choice|option|result|number|conclusion|calculation|solution|reasoning|derivation)"
 _SELF = (
     r"(?:(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
@@ -253,7 +256,6 @@ _IT = (
     rf"|(?:this|that|it|which)(?:\s(?:one|{_NOUN_EN}))?{WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
 )
-"""The same of "it", where nothing else was named meanwhile."""
 _NEXT = late(
     rf"{_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
     rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{VERY_ZH}(?:{WRONG_ZH}|误|舍)|틀|오답|×"
@@ -266,7 +268,7 @@ _NEXT = late(
 )
 """Words that call what was just said wrong or replace it, whatever signs stand between."""
 _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
-"""The same where they follow at once; later, they may speak of anything."""
+"""The same at once; later, they may speak of anything."""
 _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
     r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
@@ -358,9 +360,9 @@ def _rejected(text: str, spans: list[Span], named: Named) -> int | None:
 
 
 def _binds(text: str, start: int, until: int, named: Named) -> bool:
-    """Checks for a denial whose topic is this answer: the first that its clause names, else that of the clause before."""
+    """Checks for a denial with this answer as topic."""
     short = named.strict and until - start <= _SHORT_CHARS
-    short = short and not (_PRINTED.match(text, start) or _AFFIRMED.search(text, start, until))
+    short = short and not _AFFIRMED.search(text, start, until)
     bound = False
     for clause in clauses_of(text, start, until):
         words = named.without_this(clause)
@@ -377,14 +379,12 @@ def _binds(text: str, start: int, until: int, named: Named) -> bool:
 def _says_other(words: str, others: re.Pattern[str]) -> bool:
     matches = list(others.finditer(words))
     ends = matches[-1].end() >= len(words.rstrip(" .。!！)）")) and len(matches) == 1 and matches[-1][0].isalnum()
-    return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
+    return ends and not _NEGATED.search(words)
 
 
 _SHORT_CHARS = 40
-_PRINTED = late(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
 _AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
 _NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
-_INSTEAD_OF = late(r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE)
 _REJECTION = late(
     rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
     rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{FALSE_ZH}|{UNFIT_ZH}|[有出]错|오류|{WRONG_KO})"
@@ -411,17 +411,10 @@ _THE_REST = late(
 
 _VALUE_CHARS = 60
 _LOOKS = 50
-_BEFORE_CHARS = 40
 
 
 _ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
-_NOT_BEFORE = late(
-    r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
-    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|\d\$?\s?(?:,\snot|rather\sthan|instead\sof|[,，]?\s?(?:而不是|而非|并非))|(?:\A|[.!?\n]\s?)not)"
-    r"[\s$\\(]*\Z",
-    re.IGNORECASE,
-)
 _WRONG_AFTER = late(
     r"[\s$)）\]〙〗*}\\”\"']{0,6}(?:\\text\{)?(?:这个?|的)?(?:答案|值|结果|解|根|选项)?"
     rf"(?:{VERY_ZH}(?:{FALSE_ZH}|{UNFIT_ZH}|不是(?:正确|最终|本题)?的?(?:答案|解|结果))|{WRONG_EN}"
@@ -449,8 +442,7 @@ def value_denied(text: str, end: int, value: str) -> int | None:
             break
         wrong = _WRONG_AFTER.match(text, match.end())
         until = wrong.end() if wrong else match.end()
-        refused = wrong or _NOT_BEFORE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()])
-        if refused and not is_told(text, match.start(), until):
+        if (wrong or refused(text, match.start())) and not is_told(text, match.start(), until):
             return until
     return None
 

@@ -371,7 +371,7 @@ def _counted(text: str) -> str | None:
 
 
 _QUALIFIED = late(
-    rf"不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
+    r"不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
     r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b",
     re.IGNORECASE,
 )
@@ -460,7 +460,7 @@ _OTHER = late(
     r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
     r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
     r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
-    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것 같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것\s같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
     r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
@@ -486,11 +486,8 @@ def sentence_value(text: str) -> str | None:
 def _whole_numbers(sentence: str) -> list[re.Match[str]]:
     """All numbers, or none if digits are left."""
     numbers = list(_ANY_NUMBER.finditer(sentence))
-    read = sum(len(_RUN.findall(number["value"])) for number in numbers)
-    return numbers if read == len(_RUN.findall(sentence)) else []
-
-
-_RUN = late(r"\d+")
+    read = "".join(number["value"] for number in numbers)
+    return numbers if sum(map(str.isdigit, read)) == sum(map(str.isdigit, sentence)) else []
 
 
 def _is_joined(sentence: str, number: re.Match[str]) -> bool:
