@@ -97,7 +97,7 @@ def settled(text: str) -> str:
 
 
 def is_remark(text: str, start: int, end: int) -> bool:
-    """Checks for a hypothesis, a reported mistake, or an answer called wrong."""
+    """Checks for a hypothesis or a reported mistake."""
     return _aside(text, start, end, _ATTRIBUTED)
 
 
@@ -146,7 +146,7 @@ def refused(text: str, start: int) -> bool:
 
 
 def false_lead(text: str, start: int) -> bool:
-    """Checks whether preceding words call the answer wrong, another's, a multiple, or forbidden."""
+    """Checks whether preceding words call the answer wrong, another's or forbidden."""
     return _FALSE_LEAD.search(sentence_before(text, start)) is not None
 
 
