@@ -18,6 +18,7 @@ from livek12.judges.rules.text import normal_form
 from livek12.tasks.extraction import claims, remarks
 from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
 from livek12.tasks.extraction.claims import Asked, Claim, Labels
+from livek12.tasks.extraction.clauses import TURN, sentence_before
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
 from livek12.tasks.extraction.remarks import quoted
@@ -40,7 +41,7 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
             continue
         elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
             best = replace(new, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : new.end]))
-        elif new.strength >= best.strength or remarks.is_correction(cleaned[best.end : new.start]):
+        elif new.strength >= best.strength or remarks.CORRECTION.search(cleaned[best.end : new.start]):
             best = new
     if best is None or not best.labels:
         return best
@@ -80,14 +81,10 @@ def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
     printed = offer.texts.get(next(iter(claim.labels)), "") if this is not None else ""
-    if this is not None and _names(printed) and printed.lower() in cleaned[claim.end :].lower():
+    printed = printed if len(printed) > (3 if printed.isascii() else 1) else ""
+    if this is not None and any(map(str.isalpha, printed)) and printed.lower() in cleaned[claim.end :].lower():
         this = re.compile(rf"{this.pattern}|(?i:{re.escape(printed)})")
     return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
-
-
-def _names(printed: str) -> bool:
-    """Checks for words."""
-    return any(map(str.isalpha, printed)) and len(printed) > (3 if printed.isascii() else 1)
 
 
 @cache
@@ -115,14 +112,15 @@ def _denies(
 ) -> bool:
     if remarks.is_told(cleaned, verdict.start, verdict.end):
         return False
-    turn = remarks.turned(cleaned, verdict.start)
+    sentence = sentence_before(cleaned, verdict.start)
+    turn = TURN.search(sentence) is not None
     if verdict.right:
         return bool(offer.wrong) and not verdict.as_answer and turn
     if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
     if offer.wrong is None:
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or remarks.concludes(cleaned, verdict.start))
+        return turn or not (others_right or remarks.SO.search(sentence))
     return not offer.wrong
 
 

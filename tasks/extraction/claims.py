@@ -444,18 +444,12 @@ def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     if any(len(values) > 1 for values in judged.values()):
         return []
     chosen = _odd_ones(judged, offer)
-    text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in verdicts)
+    text = "；".join(cleaned[-_JUDGED_CHARS:][verdict.start : verdict.end] for verdict in verdicts)
+    strength, wording = (
+        (choice_forms.JUDGED, ", ".join(sorted(chosen))) if chosen else (choice_forms.UNSURE, quoted(text))
+    )
     end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
-    return [
-        Claim(
-            0,
-            end,
-            choice_forms.JUDGED if chosen else choice_forms.UNSURE,
-            text if chosen else quoted(text),
-            "conclusion",
-            chosen,
-        )
-    ]
+    return [Claim(0, end, strength, wording, "conclusion", chosen)]
 
 
 _TEN = frozenset("ABCDEFGHIJ")

@@ -12,7 +12,7 @@ from livek12.core.patterns import late
 FALSE_ZH = r"(?:错误?|有误|不对(?![称应])|不正确|不成立|有(?:些|点|明显)?问题)"
 UNFIT_ZH = (
     r"(?:不合(?!理数)|不符合?|不满足|不可能|不行|作废|应?该?舍[去弃]|(?:应该?|被|要|可以?)?被?排除|被?淘汰|干扰项"
-    r"|站不住|不可靠|不严谨|并非如此|漏洞|增根|自相矛盾|(?:发现|得到|得出|出现|[与是相有明显和])[^。，,\n]{0,12}(?:矛盾|相悖|不符))"
+    r"|站不住|不可靠|不严谨|并非如此|漏洞|增根|不是(?:正确|最终|本题)?的?(?:答案|解|结果|选项)|自相矛盾|(?:发现|得到|得出|出现|[与是相有明显和])[^。，,\n]{0,12}(?:矛盾|相悖|不符))"
 )
 VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
 WRONG_ZH = f"(?:{FALSE_ZH}|{UNFIT_ZH}|不是)"
@@ -28,6 +28,7 @@ FAILS_EN = (
 )
 UNFIT_EN = (
     r"(?:(?:impossible|invalid|inconsistent|eliminated|(?:ruled|thrown|left|crossed)\sout|excluded|rejected|discarded|extraneous)\b"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|solution)\b"
     r"|not\s(?:possible(?!\sto)|attainable|feasible|acceptable|admissible|consistent|plausible|viable|allowed)\b"
     r"|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy|contradiction)\b)"
 )

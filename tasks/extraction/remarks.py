@@ -14,7 +14,6 @@ from livek12.tasks.extraction.clauses import (
     CHARS,
     FAILS_EN,
     FALSE_EN,
-    FALSE_ZH,
     MANNER,
     NEGATION,
     NOT,
@@ -60,20 +59,12 @@ _QUOTED_KEY = (
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
 _HEADING = late(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
-_SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _HEADING_CHARS = 20
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
     r"|(?<=[.。…!！,，\s])no,|(?<=[.。…!！,，;；\s])(?:不对?|不是|错了|说错了|写错了)[，,。：:！!]|更正|订正|改正为|修正为|아니[,，]|정정)"
-)
-_CORRECTION = late(
-    rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
-    r"|i made (?:a|an) (?:mistake|error)|mistake|\bhold on\b|on reflection"
-    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)"
-    r"|\b(?:take|took)\s(?:that|this|it)\sback|\b(?:ignore|disregard)\b|收回|[看弄算搞写]错|还是选|想了想|사실|틀렸"
-    r"|再(?:检查|算|想|看)|检查(?:后|发现|一)|잠깐|다시|재검토",
-    re.IGNORECASE,
 )
 _NOT_BUT = (
     (("不是", "并非", "不应", "不为"), late(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
@@ -110,7 +101,7 @@ def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool
     before = text[max(0, start - CHARS) : start]
     sentence = sentence_before(text, start) + text[start:end]
     clause = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
-    if attributed.search(clause) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+    if attributed.search(clause) or _HYPOTHETICAL.search(SO.split(sentence)[-1]):
         return True
     lines = [line for line in before.split("\n")[:-1] if line.strip()]
     return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
@@ -219,21 +210,6 @@ _SUPPOSED_AT_ONCE = late(
 _SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
 
 
-def concludes(text: str, start: int) -> bool:
-    """Checks for a sentence that begins with "so"."""
-    return _SO.search(sentence_before(text, start)) is not None
-
-
-def turned(text: str, start: int) -> bool:
-    """Checks for a sentence that begins with "but"."""
-    return TURN.search(sentence_before(text, start)) is not None
-
-
-def is_correction(between: str) -> bool:
-    """Checks whether the text between two answers retracts the first."""
-    return bool(_CORRECTION.search(between))
-
-
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
 """Beginnings of a new thought."""
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
@@ -283,6 +259,13 @@ _RETRACTION = (
     r"|(?:请\s?)?(?:忽略|无视|划掉|作废)\s?(?:上面|以上|上述|前面|之前|刚才|那个?|这个?)"
     r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
     r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+)
+CORRECTION = late(
+    rf"{RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
+    r"|\b(?:ignore|disregard)\b"
+    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)|等等|等一下|重新|收回|[看弄算搞写]错|还是选|再(?:检查|算|想|看)|检查(?:后|发现|一)"
+    r"|사실|틀렸|잠깐|다시|재검토",
+    re.IGNORECASE,
 )
 _NONE_RIGHT = (
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
@@ -371,7 +354,12 @@ def _binds(text: str, start: int, until: int, named: Named) -> bool:
             bound = other is None or words[: other.start()] != clause[: other.start()]
         elif other is not None:
             bound = False
-        if bound and other is None and (_DISCARDED.search(words) or (short and _NEGATED.search(words))):
+        denials = (
+            _DISCARDED,
+            *((_CALLED_WRONG,) if named.strict and words != clause else ()),
+            *((_NEGATED,) if short else ()),
+        )
+        if bound and other is None and any(denial.search(words) for denial in denials):
             return True
     return False
 
@@ -387,7 +375,7 @@ _AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b
 _NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
 _REJECTION = late(
     rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
-    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{FALSE_ZH}|{UNFIT_ZH}|[有出]错|오류|{WRONG_KO})"
+    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
     rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
     r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
     r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
@@ -400,7 +388,7 @@ _CALLED_WRONG = late(
     re.IGNORECASE,
 )
 _DISCARDED = late(
-    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
+    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|될\s?수\s?없",
     re.IGNORECASE,
 )
 _THE_REST = late(
@@ -410,17 +398,10 @@ _THE_REST = late(
 
 
 _VALUE_CHARS = 60
-_LOOKS = 50
 
 
 _ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
-_WRONG_AFTER = late(
-    r"[\s$)）\]〙〗*}\\”\"']{0,6}(?:\\text\{)?(?:这个?|的)?(?:答案|值|结果|解|根|选项)?"
-    rf"(?:{VERY_ZH}(?:{FALSE_ZH}|{UNFIT_ZH}|不是(?:正确|最终|本题)?的?(?:答案|解|结果))|{WRONG_EN}"
-    rf"|\s?(?:은|는|이|가|도)?\s?(?:\S{{1,6}}\s)?{WRONG_KO})",
-    re.IGNORECASE,
-)
 
 
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
@@ -430,21 +411,6 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
         return None
     return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
-
-
-def value_denied(text: str, end: int, value: str) -> int | None:
-    """The end of the first later words that call this value wrong."""
-    named = written_value(text, end, value)
-    if named is None:
-        return None
-    for number, match in enumerate(named.finditer(text, end)):
-        if number == _LOOKS:
-            break
-        wrong = _WRONG_AFTER.match(text, match.end())
-        until = wrong.end() if wrong else match.end()
-        if (wrong or refused(text, match.start())) and not is_told(text, match.start(), until):
-            return until
-    return None
 
 
 _QUOTED_CHARS = 300

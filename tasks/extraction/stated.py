@@ -16,7 +16,7 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
-from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN
+from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN, sentence_before
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 
@@ -164,7 +164,7 @@ def denied_until(text: str, end: int, value: str) -> int | None:
         if other[1].rstrip(".,") not in value:
             return other.end()
     named = remarks.Named(remarks.written_value(text, end, value), _VALUES)
-    return remarks.taken_back(text, end, named) or remarks.value_denied(text, end, value)
+    return remarks.taken_back(text, end, named)
 
 
 _OTHER_CLAIM = late(
@@ -435,7 +435,6 @@ def _piece(text: str) -> str:
 # --- closing sentences -----------------------------------------------------------------------------------------------
 
 _CHARS = 120
-_ENDS = late(r"[。！!？?\n]|[.](?=\s)")
 _ANY_NUMBER = late(
     r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
     r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
@@ -500,8 +499,8 @@ def _last_sentence(text: str) -> str | None:
     ending = unbolded(tail(text, 4 * _CHARS)).strip()
     if ending.endswith(("?", "？", ":", "：")):
         return None
-    starts = [match.end() for match in _ENDS.finditer(ending[:-1])]
-    sentence = ending[starts[-1] if starts else 0 :].strip().rstrip(".。!！")
+    sentence = sentence_before(ending[:-1], len(ending) - 1) + ending[-1:]
+    sentence = sentence.strip().rstrip(".。!！")
     concluded = list(_CONCLUDED.finditer(sentence))
     return sentence[concluded[-1].end() :] if concluded else sentence
 
