@@ -307,6 +307,8 @@ class Named:
 
 def taken_back(text: str, end: int, named: Named) -> int | None:
     """The end of the retraction of the answer before `end`, or None."""
+    if not text[end:].strip(" \n$.。)）}*〗〙"):
+        return None
     spans = sentences_behind(text, end)
     near = dict.fromkeys(start for start, _ in (*spans[:2], spans[-1]))
     for pattern, place in ((_INSTEAD, end), *((_NEXT, start) for start in near)):
@@ -388,7 +390,7 @@ _CALLED_WRONG = late(
     re.IGNORECASE,
 )
 _DISCARDED = late(
-    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|될\s?수\s?없",
+    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없",
     re.IGNORECASE,
 )
 _THE_REST = late(
