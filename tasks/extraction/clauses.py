@@ -15,7 +15,7 @@ UNFIT_ZH = (
     r"|站不住|不可靠|不严谨|并非如此|漏洞|增根|不是(?:正确|最终|本题)?的?(?:答案|解|结果|选项)|自相矛盾|(?:发现|得到|得出|出现|[与是相有明显和])[^。，,\n]{0,12}(?:矛盾|相悖|不符))"
 )
 VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
-WRONG_ZH = f"(?:{FALSE_ZH}|{UNFIT_ZH}|不是)"
+WRONG_ZH = f"(?:{VERY_ZH}(?:{FALSE_ZH}|{UNFIT_ZH}|不是))"
 MANNER = r"(?:\w{2,12}\s)?"
 FALSE_EN = (
     r"(?:(?:wrong|incorrect|false|untrue|mistaken|inaccurate)\b"

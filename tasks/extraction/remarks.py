@@ -14,13 +14,11 @@ from livek12.tasks.extraction.clauses import (
     CHARS,
     FAILS_EN,
     FALSE_EN,
-    MANNER,
     NEGATION,
     NOT,
     TURN,
     UNFIT_EN,
     UNFIT_ZH,
-    VERY_ZH,
     WRONG_EN,
     WRONG_KO,
     WRONG_ZH,
@@ -220,21 +218,21 @@ _BUT = (
 _NOUN_EN = r"(?:answer|value|choice|option|result|number|conclusion|calculation|solution|reasoning|derivation)"
 _SELF = (
     r"(?:(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
-    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){VERY_ZH}{WRONG_ZH}"
+    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){WRONG_ZH}"
     r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)|答案(?:是错|错了|作废|有|不(?:对|正确|成立))"
     rf"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?{_NOUN_EN}(?:\s(?:above|given))?"
-    rf"(?:{WRONG_EN}|\s(?:has|contains)\san?\s{MANNER}(?:error|mistake))"
+    rf"(?:{WRONG_EN}|\s(?:has|contains)\san?\s(?:\w{{2,12}}\s)?(?:error|mistake))"
     rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
 )
 """The answer itself, called wrong."""
 _IT = (
-    rf"(?:(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:选项|结论|项|值|说法|解|数)?{VERY_ZH}{WRONG_ZH}"
+    rf"(?:(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:选项|结论|项|值|说法|解|数)?{WRONG_ZH}"
     rf"|(?:this|that|it|which)(?:\s(?:one|{_NOUN_EN}))?{WRONG_EN}"
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
 )
 _NEXT = late(
     rf"{_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
-    rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{VERY_ZH}(?:{WRONG_ZH}|误|舍)|틀|오답|×"
+    rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?(?:{WRONG_ZH}|误|舍)|틀|오답|×"
     rf"|(?:this|that|it|which)?(?:{WRONG_EN}|{FALSE_EN}|not\b))"
     r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)|(?:应改|改)(?:为|成|选)"
     r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b"
@@ -356,11 +354,7 @@ def _binds(text: str, start: int, until: int, named: Named) -> bool:
             bound = other is None or words[: other.start()] != clause[: other.start()]
         elif other is not None:
             bound = False
-        denials = (
-            _DISCARDED,
-            *((_CALLED_WRONG,) if named.strict and words != clause else ()),
-            *((_NEGATED,) if short else ()),
-        )
+        denials = [_DISCARDED] + [_CALLED_WRONG] * (named.strict and words != clause) + [_NEGATED] * short
         if bound and other is None and any(denial.search(words) for denial in denials):
             return True
     return False
@@ -400,8 +394,6 @@ _THE_REST = late(
 
 
 _VALUE_CHARS = 60
-
-
 _ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
 
