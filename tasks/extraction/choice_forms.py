@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
+from livek12.tasks.extraction.clauses import NEGATION
 from livek12.tasks.extraction.remarks import RETRACTION
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -55,10 +56,7 @@ _HEDGE = (
     r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
     r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
 )
-_DENIED = (
-    r"(?i:\b(?:not|no|never|cannot|wrong|incorrect|false|fails?|except|neither|but|exclud\w*|ruled\sout|eliminated|rejected"
-    r"|violates?|contradicts?)\b|\btoo\s(?!$)[a-z])|n['’]t\b|不|错|误|非|排除|但|않|틀|아니|아닙|아닌|못"
-)
+_DENIED = rf"(?i:{NEGATION}|\b(?:but|no|violates?|contradicts?|ruled)\b|\btoo\s(?!$)[a-z])|但"
 _UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
 """Behind a label: its sentence does not deny it, as far as it speaks of it."""
 _BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"
@@ -91,8 +89,10 @@ _ANOTHER_NAMED = (
     rf"{_CLOSE}{_SIGN_OR_END}{_TURN}{_NOUN}{_OPEN}(?P<other>{_ANY_LABEL}){_CLOSE}"
     rf"(?![.．:：、]|\s?[=＝∥⊥<>^_{NOUN_ZH}]){_UNDENIED}"
 )
-_ANOTHER = late(rf"{_ANOTHER_NAMED}[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}")
-_ANOTHER_RIGHT = late(rf"{_ANOTHER_NAMED}[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option))")
+_ANOTHER = late(
+    rf"{_ANOTHER_NAMED}(?:[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}"
+    rf"|(?P<right>[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option))))"
+)
 _MORE_BEFORE = late(
     rf"(?<![A-Za-z]){_ANY_LABEL}{_CLOSE}(?:{_PUNCTUATION}\s?)?\s?(?:{CONJUNCTION}|[,，、;；])\s?(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}\Z"
 )
@@ -135,12 +135,13 @@ _ADDED = late(
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks for following words that add unnamed options or call another right (fine where `wrong` is asked for)."""
+    """Checks for words that add options, or call another right."""
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
         return True
-    patterns = () if wrong else (_ANOTHER,) if wrong is None else (_ANOTHER, _ANOTHER_RIGHT)
-    others = (match["other"] for pattern in patterns if (match := pattern.match(text, end)))
-    return any(not (read_labels(other) or frozenset()) <= labels for other in others)
+    another = None if wrong else _ANOTHER.match(text, end)
+    if another is None or (wrong is None and another["right"]):
+        return False
+    return not (read_labels(another["other"]) or frozenset()) <= labels
 
 
 # Labels in running text, and behind them perhaps "or B".
@@ -305,7 +306,6 @@ FORMS = [
 ]
 DIGIT_FORMS = [
     ClaimForm(EXPLICIT, late(_ANNOUNCED + _DIGIT), _ANNOUNCING_WORDS, _ANNOUNCING),
-    ClaimForm(LOOSE, late(_CHOSEN + _DIGIT), _CHOOSING_WORDS, _CHOOSING),
     ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
     ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
 ]

@@ -18,6 +18,7 @@ from livek12.judges.rules.text import normal_form
 from livek12.tasks.extraction import claims, remarks
 from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
 from livek12.tasks.extraction.claims import Asked, Claim, Labels
+from livek12.tasks.extraction.clauses import TURN, sentence_before
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
 from livek12.tasks.extraction.remarks import quoted
@@ -40,7 +41,7 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
             continue
         elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
             best = replace(new, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : new.end]))
-        elif new.strength >= best.strength or remarks.is_correction(cleaned[best.end : new.start]):
+        elif new.strength >= best.strength or remarks.CORRECTION.search(cleaned[best.end : new.start]):
             best = new
     if best is None or not best.labels:
         return best
@@ -48,9 +49,6 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
         verdicts = (verdict for verdict in claims.label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned))
-    last = _LAST_LABEL.search(cleaned, max(0, best.end - 2))
-    if last and last[1] not in best.labels:
-        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
     until = offer.printed_until(cleaned, best)
     if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
         return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
@@ -60,16 +58,9 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : denial]))
 
 
-_LAST_LABEL = late(
-    r"\n\W{0,4}(?i:therefore|thus|hence|so|final(?:ly)?|所以|因此|故|따라서)[,:：]?\s*(?:we\s(?:choose|pick|take)\s|选)?"
-    r"[(（]?([A-J])[)）]?[.。]?\s*\Z"
-)
-"""A last line that comes to an option."""
-
-
 def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
-    back = remarks.taken_back(cleaned, claim.end, _named(claim, offer))
+    back = remarks.taken_back(cleaned, claim.end, _named(cleaned, claim, offer))
     if back is not None:
         return back
     verdicts = claims.label_verdicts(cleaned, claim.start)
@@ -86,9 +77,13 @@ def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 
 
-def _named(claim: Claim, offer: Asked) -> remarks.Named:
-    """Patterns of the claimed option and of others; asked for the wrong one, it may be called wrong."""
+def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
+    """Patterns of the claimed option and of others."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
+    printed = offer.texts.get(next(iter(claim.labels)), "") if this is not None else ""
+    printed = printed if len(printed) > (3 if printed.isascii() else 1) else ""
+    if this is not None and any(map(str.isalpha, printed)) and printed.lower() in cleaned[claim.end :].lower():
+        this = re.compile(rf"{this.pattern}|(?i:{re.escape(printed)})")
     return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
 
 
@@ -117,14 +112,15 @@ def _denies(
 ) -> bool:
     if remarks.is_told(cleaned, verdict.start, verdict.end):
         return False
-    turn = remarks.turned(cleaned, verdict.start)
+    sentence = sentence_before(cleaned, verdict.start)
+    turn = TURN.search(sentence) is not None
     if verdict.right:
         return bool(offer.wrong) and not verdict.as_answer and turn
     if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
     if offer.wrong is None:
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or remarks.concludes(cleaned, verdict.start))
+        return turn or not (others_right or remarks.SO.search(sentence))
     return not offer.wrong
 
 

@@ -19,6 +19,7 @@ from livek12.core.records import Question
 from livek12.judges.parts import per_question
 from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction import choice_forms, remarks
+from livek12.tasks.extraction.clauses import FAILS_EN, FALSE_EN, FALSE_ZH, MANNER, UNFIT_EN, UNFIT_ZH
 from livek12.tasks.extraction.regions import (
     TextRegion,
     answer_tags,
@@ -127,31 +128,21 @@ _IS_EN = (
 )
 _PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
 _CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
-_MANNER = r"(?:\w{2,12}\s)?"
 
-_WRONG_ZH = r"(?:不正确|不对|错误|有误|错|不成立)(?!率)|[×✗✘❌]"
 _MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
 _NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_TRUE_EN = rf"{_MANNER}(?:true|valid|accurate|correct|right)\b{_NO_NOUN}"
-_WRONG_EN = (
-    rf"(?:wrong|incorrect){_NO_NOUN}\b|false\b|invalid|untrue|mistaken|inaccurate"
-    rf"|not\s{_TRUE_EN}"
-)
-_WRONG_KO = r"틀[리렸린림립]|틀|잘못|옳지\s?않|맞지\s?않|거짓"
 _REFUSED_ZH = (
-    r"不符合?|不满足|不合题意|不合适|不恰当|不可能|不能(?:选|成立|作为|是)|不(?:应该|应当|可以|应|可|该|再)?选"
-    r"|(?:应该?|要|可以?)?被?排除|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖)|不行|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+    rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
 )
 _REFUSED_EN = (
-    r"(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
-    rf"|not\s(?:(?:the|an?|our|my)\s)?{_MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
-    r"|impossible|inconsistent|eliminated|ruled\sout|excluded|rejected|out\b"
+    rf"{UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
 )
-_FAILS_EN = (
-    rf"[)\]]?\s(?:(?:does(?:n['’]t|\snot)|do(?:n['’]t|\snot))\s{_MANNER}(?:fit|satisfy|work|match|hold|meet|apply|answer|agree|follow)"
-    rf"|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{_MANNER}(?:answer|option|choice|it\b)"
-    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b|fails\b|contradicts\b|violates\b)"
+_FAILS = (
+    rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
+    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
 )
+_FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
 _REFUSED_KO = (
     r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
     r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
@@ -163,13 +154,13 @@ _LEFT_OUT = (
 )
 _RIGHT_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
 _VERDICTS = late(
-    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})|(?P<wrong_zh>{_WRONG_ZH})"
-    rf"|(?P<right_zh>{_RIGHT_ZH}))"
-    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{_WRONG_EN})|(?P<wrong_option_en>{_REFUSED_EN}))"
-    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)n['’]t\s{_TRUE_EN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
-    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s(?:{_WRONG_EN})){_CLAUSE_END})"
-    rf"|(?P<wrong_option_fails>{_FAILS_EN}|\s?번?\s?[을를]\s?(?:제외|배제))"
-    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_WRONG_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
+    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
+    rf"|(?P<wrong_zh>(?:{FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_RIGHT_ZH}))"
+    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
+    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
+    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
+    rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
+    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
 )
 _EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
 
@@ -191,7 +182,7 @@ NO_LABELS: Labels = frozenset()
 
 @dataclass(frozen=True)
 class Asked:
-    """The options and demand of a question.
+    """The options of a question.
 
     Attributes:
         known: valid labels; empty for all (Korean options in the question's text).
@@ -220,7 +211,7 @@ class Asked:
         return not self.known or any(label.isdigit() for label in self.known)
 
     def printed_until(self, cleaned: str, claim: Claim) -> int:
-        """The end of a claim with its option's text, which may contain "wrong"."""
+        """The end of a claim and its option's text."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
         begin = _BEFORE_TEXT.match(cleaned, claim.end)
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
@@ -283,7 +274,7 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
         return None
     if labels and offer.several:
         wording = _with_following_lines(cleaned, match.start("run"), wording)
-    elif (len(labels) > 1 and _ONLY_BLANKS.fullmatch(wording)) or (labels and _begins_options(cleaned, match, wording)):
+    elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
         wording = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
@@ -305,7 +296,6 @@ QUOTED_BEHIND = 20
 _LABEL_BEFORE = late(
     r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
 )
-_ONLY_BLANKS = late(r"[A-J](?:[^\S\n][A-J])+")
 _WRONG_ONE = late(
     r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
@@ -394,19 +384,16 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
 _MAX_OPTIONS = 11
 
 
-_BEGINS_LIST = late(r"[:：\n]\s*\Z")
-
-
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
     start = match.start("run")
-    if len(wording.strip()) > 1 or not _BEGINS_LIST.search(cleaned[max(0, start - 3) : start]):
+    if len(wording.strip()) > 1 or cleaned[:start].rstrip(" ")[-1:] not in tuple(":：\n"):
         return False
     letters = [line[1] for line in _option_lines(cleaned, start)]
     return len(letters) > 1 and letters == sorted(set(letters))
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
-    """Claims of a conclusion, of a judgement of every option, of label lines."""
+    """Claims of conclusions, judgements and label lines."""
     lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
     return [*_concluded(cleaned, lines, offer), *_judged(cleaned, offer), *_alone(cleaned, lines, offer)]
 
@@ -457,18 +444,12 @@ def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     if any(len(values) > 1 for values in judged.values()):
         return []
     chosen = _odd_ones(judged, offer)
-    text = ", ".join(sorted(chosen)) or "；".join(cleaned[-_JUDGED_CHARS:][one.start : one.end] for one in verdicts)
+    text = "；".join(cleaned[-_JUDGED_CHARS:][verdict.start : verdict.end] for verdict in verdicts)
+    strength, wording = (
+        (choice_forms.JUDGED, ", ".join(sorted(chosen))) if chosen else (choice_forms.UNSURE, quoted(text))
+    )
     end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
-    return [
-        Claim(
-            0,
-            end,
-            choice_forms.JUDGED if chosen else choice_forms.UNSURE,
-            text if chosen else quoted(text),
-            "conclusion",
-            chosen,
-        )
-    ]
+    return [Claim(0, end, strength, wording, "conclusion", chosen)]
 
 
 _TEN = frozenset("ABCDEFGHIJ")

@@ -22,8 +22,7 @@ _LABELS = (
     late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     late(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
-    late(r"[(（]\s*([a-j])\s*[)）]"),
-    late(r"[(（]\s*([가나다라마바])\s*[)）]"),
+    late(r"[(（]\s*([a-j가나다라마바])\s*[)）]"),
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
 """Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
@@ -95,9 +94,6 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
             by_place |= {place: line for place, line in zip(places, lines, strict=True) if place is not None}
     if not by_place:
         return []
-    later = [place_of(piece, names) for line in by_place.values() for piece in _BETWEEN.split(line)[1:]]
-    if set(later) - {None, *by_place}:
-        return []
     missing = [place for place in range(len(names)) if place not in by_place]
     if missing and others and len(others) != len(missing):
         return [*by_place.values(), *others]
@@ -127,7 +123,6 @@ _LEAD = late(
     r"\A(?:(?:so|thus|hence|therefore|finally)[,:]?\s|(?:因此|所以|故|综上|于是)[，,：:]?|(?:따라서|그러므로),?\s)\s*",
     re.IGNORECASE,
 )
-_BETWEEN = late(r"[,，;；]|\band\b|[和且与]")
 _SIGN = late(r"[=≈:：]|\\approx")
 
 

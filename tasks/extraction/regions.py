@@ -395,7 +395,7 @@ _HEADING = late(
 )
 _ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
 _SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
-_SIGN = late(r"[<>=+-]{1,2}")
+_RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
 _COPIED_CHARS = 8
 
 
@@ -407,7 +407,7 @@ def spoken(response: str, question: Question) -> str:
 
 def says_nothing(text: str, question: Question) -> bool:
     """Checks whether all sentences are copies, or leave their blanks open (as many as there are parts)."""
-    if _SIGN.fullmatch(text):
+    if text in _RELATIONS:
         return False
     if question.question_type in CHOICE_TYPES and _LABEL.search(text):
         text = "\n".join(line for line in text.splitlines() if not lists_options(line))

@@ -1,7 +1,7 @@
-"""Remarks about answers: hypotheses, other people's mistakes, corrections, denials and retractions.
+"""Remarks about answers: hypotheses, others' mistakes, corrections, denials and retractions.
 
-A remark never replaces an earlier answer; a correction does. Denied ("不能误得 8", "③이 아니다"), supposed
-("如果答案是D， 那么…") or doubted ("也可能是B") values are no commitment. Linear in the text.
+A remark never replaces an earlier answer; a correction does. A denial binds to the answer that its clause is about: the
+first named there by label, printed text or value, else that of the clause before. Linear in the text.
 """
 
 from __future__ import annotations
@@ -10,6 +10,24 @@ import re
 from dataclasses import dataclass
 
 from livek12.core.patterns import late
+from livek12.tasks.extraction.clauses import (
+    CHARS,
+    FAILS_EN,
+    FALSE_EN,
+    NEGATION,
+    NOT,
+    TURN,
+    UNFIT_EN,
+    UNFIT_ZH,
+    WRONG_EN,
+    WRONG_KO,
+    WRONG_ZH,
+    Span,
+    clause_before,
+    clauses_of,
+    sentence_before,
+    sentences_behind,
+)
 
 _HYPOTHETICAL = late(
     r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
@@ -39,22 +57,12 @@ _QUOTED_KEY = (
 _BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
 _HEADING = late(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
-_BOUNDARY = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
-_SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
-_WINDOW = 300
+SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
 _HEADING_CHARS = 20
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
     r"|(?<=[.。…!！,，\s])no,|(?<=[.。…!！,，;；\s])(?:不对?|不是|错了|说错了|写错了)[，,。：:！!]|更正|订正|改正为|修正为|아니[,，]|정정)"
-)
-_CORRECTION = late(
-    rf"{RETRACTION}|\bwait\b|\bactually\b|等等|等一下|重新|change my mind|on second thought|double[- ]check|recheck"
-    r"|i made (?:a|an) (?:mistake|error)|mistake|\bhold on\b|on reflection"
-    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)"
-    r"|\b(?:take|took)\s(?:that|this|it)\sback|\b(?:ignore|disregard)\b|收回|[看弄算搞写]错|还是选|想了想|사실|틀렸"
-    r"|再(?:检查|算|想|看)|检查(?:后|发现|一)|잠깐|다시|재검토",
-    re.IGNORECASE,
 )
 _NOT_BUT = (
     (("不是", "并非", "不应", "不为"), late(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
@@ -78,7 +86,7 @@ def settled(text: str) -> str:
 
 
 def is_remark(text: str, start: int, end: int) -> bool:
-    """Checks for a hypothesis, a reported mistake, or an answer called wrong."""
+    """Checks for a hypothesis or a reported mistake."""
     return _aside(text, start, end, _ATTRIBUTED)
 
 
@@ -88,26 +96,18 @@ def is_told(text: str, start: int, end: int) -> bool:
 
 
 def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool:
-    before = text[max(0, start - _WINDOW) : start]
-    boundaries = list(_BOUNDARY.finditer(before))
-    sentence = before[boundaries[-1].end() if boundaries else 0 :] + text[start:end]
+    before = text[max(0, start - CHARS) : start]
+    sentence = sentence_before(text, start) + text[start:end]
     clause = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
-    if attributed.search(clause) or _HYPOTHETICAL.search(_SO.split(sentence)[-1]):
+    if attributed.search(clause) or _HYPOTHETICAL.search(SO.split(sentence)[-1]):
         return True
     lines = [line for line in before.split("\n")[:-1] if line.strip()]
     return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
 
 
-TURN = late(
-    r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
-    r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
-    re.IGNORECASE,
-)
 _DENIED = late(
-    r"[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|无法|难以|是否|并非|(?<!错)误(?!差)|错(?:解|写|得|填|选|认)|[勿别]|没有|避免|排除"
-    r"|\b(?:not|never|cannot|unable|none|neither|nor|whether)\b|n['’]t\b|\b(?:except|exclude)"
-    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|unlikely|myth|lie|misconception|mistake)\s(?:that|to)\b"
-    r"|\b(?:doubt|deny|denies|denied|disagree|refute|told)\b|\bno\s(?:way|longer)\b|否认|怀疑|假的|거짓|부정",
+    rf"{NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b",
     re.IGNORECASE,
 )
 _SUPPOSED = late(
@@ -130,13 +130,13 @@ def denied(text: str, start: int, end: int) -> bool:
 
 def refused(text: str, start: int) -> bool:
     """Checks whether preceding words deny or report the answer."""
-    clause = _CLAUSE_END.split(TURN.split(text[max(0, start - _CLAUSE) : start])[-1])[-1]
+    clause = clause_before(text, start)
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
 def false_lead(text: str, start: int) -> bool:
-    """Checks whether preceding words call the answer wrong, another's, a multiple, or forbidden."""
-    return _FALSE_LEAD.search(text[max(0, start - _CLAUSE) : start]) is not None
+    """Checks whether preceding words call the answer wrong, another's or forbidden."""
+    return _FALSE_LEAD.search(sentence_before(text, start)) is not None
 
 
 _ANSWER_IS = (
@@ -167,7 +167,7 @@ _FALSE_LEAD = late(
 
 def counterfactual(text: str, start: int) -> bool:
     """Checks for an answer under a contrary condition."""
-    return _CONTRARY.search(_SENTENCE_END.split(text[max(0, start - 2 * _CLAUSE) : start])[-1]) is not None
+    return _CONTRARY.search(sentence_before(text, start)) is not None
 
 
 _CONTRARY = late(
@@ -180,19 +180,18 @@ _CONTRARY = late(
 
 def called_wrong(text: str, end: int) -> bool:
     """Checks whether following words call the answer wrong."""
-    return _WRONG_BEHIND.match(text, end, end + _CLAUSE) is not None
+    return _WRONG_BEHIND.match(text, end) is not None
 
 
 def supposed(text: str, start: int, end: int) -> bool:
     """Checks for a supposition: "if A, then …"."""
-    before = text[max(0, start - _CLAUSE) : start]
-    if _EXAMPLE.match(_SENTENCE_END.split(before)[-1]) or _SUPPOSED_AT_ONCE.search(before):
+    if _EXAMPLE.match(sentence_before(text, start)) or _SUPPOSED_AT_ONCE.search(text[max(0, start - CHARS) : start]):
         return True
-    if _SHOWN_FORM.match(text, end, end + _CLAUSE):
+    if _SHOWN_FORM.match(text, end):
         return True
-    if not _SUPPOSED.match(text, end, end + _CLAUSE):
+    if not _SUPPOSED.match(text, end):
         return False
-    return _HYPOTHETICAL.search(_CLAUSE_END.split(TURN.split(before)[-1])[-1]) is not None
+    return _HYPOTHETICAL.search(clause_before(text, start)) is not None
 
 
 _EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
@@ -209,92 +208,62 @@ _SUPPOSED_AT_ONCE = late(
 _SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
 
 
-_CLAUSE = 60
-_CLAUSE_END = late(r"[。！？!?\n；;，,：:]|[.](?=\s)|．(?!\d)")
-
-
-def concludes(text: str, start: int) -> bool:
-    """Checks for a sentence that begins with "so"."""
-    return _SO.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
-
-
-def turned(text: str, start: int) -> bool:
-    """Checks for a sentence that begins with "but"."""
-    return TURN.search(_SENTENCE_END.split(text[max(0, start - _CLAUSE) : start])[-1]) is not None
-
-
-_SENTENCE_END = late(r"[。！？!?\n；;]|[.](?=\s)|．(?!\d)")
-
-
-def is_correction(between: str) -> bool:
-    """Checks whether the text between two answers retracts the first."""
-    return bool(_CORRECTION.search(between))
-
-
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
 """Beginnings of a new thought."""
-_WRONG_ZH = (
-    r"(?:错|有误|不对|不正确|不成立|有问题|不合|不符|不是|不可能|不行|不满足|作废|应?该?舍去"
-    r"|(?:与[^。，,\n]{1,8})?(?:矛盾|相悖|不符))"
-)
-_VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
-_WRONG_EN = (
-    r"(?:(?:not|n['’]t)\s(?:\w{2,12}\s)?(?:correct|right|the|true|valid|possible(?!\sto)|it|an?|what)\b"
-    r"|can(?:not|['’]t)\sbe(?:\s(?:right|correct|true|it|so|the|valid|possible)\b|(?=[.,!;\n]))"
-    r"|(?:\w{2,12}\s)?(?:wrong|incorrect|false|mistaken|impossible|invalid|inconsistent|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy))\b)"
-)
-_IS_EN = (
-    r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
-    r"|\b(?:is|was|are|were|does)(?=n['’]t)|(?=cannot|can['’]t))"
-)
-_WRONG_KO = r"(?:틀|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지)"
-
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
-_NEXT = late(
-    _SIGNS + r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
+_BUT = (
+    r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
     r"|하지만|그러나|그런데|아)[,，]?\s?)?"
-    r"(?:"
-    rf"(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:答案|选项|选择|结果|结论|项|值|说法|解|数)?{_VERY_ZH}{_WRONG_ZH}"
-    rf"|[(（【\[]\s?(?:this|that|it|which)?{_IS_EN}?(?:{_WRONG_EN}|not\b)|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]"
-    r"|(?:does\snot|doesn['’]t)\s(?:pass|satisfy|work|fit|hold|check)|fails\b|contradicts\b|is\s(?:an?\s)?extraneous"
-    rf"|[(（【\[]\s?(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?{_VERY_ZH}(?:{_WRONG_ZH}|误|舍)|[(（【\[]\s?(?:틀|오답|×)"
-    rf"|(?:this|that|it|which)(?:\s(?:answer|value|choice|option|result|one|number))?{_IS_EN}{_WRONG_EN}"
-    rf"|(?:이것은|이건|이는|그것은|그건|이\s?(?:값|답|선택)은)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
-    r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)"
-    r"|(?:应改|改)(?:为|成|选)"
-    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
-    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만)"
-    r")",
+)
+_NOUN_EN = r"(?:answer|value|choice|option|result|number|conclusion|calculation|solution|reasoning|derivation)"
+_SELF = (
+    r"(?:(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
+    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){WRONG_ZH}"
+    r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)|答案(?:是错|错了|作废|有|不(?:对|正确|成立))"
+    rf"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?{_NOUN_EN}(?:\s(?:above|given))?"
+    rf"(?:{WRONG_EN}|\s(?:has|contains)\san?\s(?:\w{{2,12}}\s)?(?:error|mistake))"
+    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
+)
+"""The answer itself, called wrong."""
+_IT = (
+    rf"(?:(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:选项|结论|项|值|说法|解|数)?{WRONG_ZH}"
+    rf"|(?:this|that|it|which)(?:\s(?:one|{_NOUN_EN}))?{WRONG_EN}"
+    rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
+)
+_NEXT = late(
+    rf"{_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
+    rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?(?:{WRONG_ZH}|误|舍)|틀|오답|×"
+    rf"|(?:this|that|it|which)?(?:{WRONG_EN}|{FALSE_EN}|not\b))"
+    r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)|(?:应改|改)(?:为|成|选)"
+    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b"
+    r"|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
+    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만))",
     re.IGNORECASE,
 )
 """Words that call what was just said wrong or replace it, whatever signs stand between."""
 _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
-"""The same where they follow at once; later, they may speak of anything."""
+"""The same at once; later, they may speak of anything."""
 _RETRACTION = (
     r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
     r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
     r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
-    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
+    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl|forgot|overlooked|missed)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
     r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"
     r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
     r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
     r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|不好意思|想了想|重新(?:计算|考虑|审视|思考|算|检查)"
-    r"|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
+    r"|[哦啊]不(?=[,，。!！])|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
     r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
     r"|(?:请\s?)?(?:忽略|无视|划掉|作废)\s?(?:上面|以上|上述|前面|之前|刚才|那个?|这个?)"
     r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
-    r"|정정|수정|실수|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+    r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
-_ANSWER_WRONG = (
-    r"(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
-    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){_VERY_ZH}{_WRONG_ZH}"
-    r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)"
-    r"|答案(?:是错|有误|错误|错了|不对|不正确|不成立|有问题|作废)"
-    r"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?"
-    rf"(?:answer|result|choice|conclusion|calculation|solution|reasoning|value)(?:\s(?:above|given))?{_IS_EN}{_WRONG_EN}"
-    r"|\bi\s(?:have\s)?made\s(?:an?|some|the)\s(?:\w{2,12}\s){0,2}(?:error|mistake)|\b(?:edit|update|erratum)\s?[:：]"
-    r"|\b(?:my|the)\s(?:answer|calculation|solution|reasoning)(?:\sabove)?\s(?:has|contains)\san?\s(?:\w{2,12}\s)?(?:error|mistake)"
-    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{_WRONG_KO}"
+CORRECTION = late(
+    rf"{RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
+    r"|\b(?:ignore|disregard)\b"
+    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)|等等|等一下|重新|收回|[看弄算搞写]错|还是选|再(?:检查|算|想|看)|检查(?:后|发现|一)"
+    r"|사실|틀렸|잠깐|다시|재검토",
+    re.IGNORECASE,
 )
 _NONE_RIGHT = (
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
@@ -318,7 +287,7 @@ _FAILED_CHECK = (
     r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
     r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)"
 )
-_ANYWHERE = late(f"{_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_ANSWER_WRONG}|{_NONE_RIGHT}", re.IGNORECASE)
+_ANYWHERE = late(f"{_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -329,12 +298,18 @@ class Named:
     others: re.Pattern[str]
     strict: bool = True
 
+    def without_this(self, words: str) -> str:
+        """The words around the answer."""
+        return self.this.sub("", words) if self.this is not None else words
+
 
 def taken_back(text: str, end: int, named: Named) -> int | None:
     """The end of the retraction of the answer before `end`, or None."""
-    starts = _sentence_starts(text, end)
-    first, last = (starts[1] if len(starts) > 1 else end), starts[-1]
-    for pattern, place in ((_NEXT, end), (_NEXT, first), (_NEXT, last), (_INSTEAD, end)):
+    if not text[end:].strip(" \n$.。)）}*〗〙"):
+        return None
+    spans = sentences_behind(text, end)
+    near = dict.fromkeys(start for start, _ in (*spans[:2], spans[-1]))
+    for pattern, place in ((_INSTEAD, end), *((_NEXT, start) for start in near)):
         if (direct := pattern.match(text, place)) and not is_told(text, place, direct.end()):
             return direct.end()
     if doubt := _DOUBT.search(text, end, end + _DOUBT_CHARS):
@@ -342,81 +317,74 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
     for match in _ANYWHERE.finditer(text, end):
         if not is_told(text, match.start(), match.end()):
             return match.end()
-    return _rejected(text, starts, named)
+    return _rejected(text, spans, named)
 
 
-def _rejected(text: str, starts: list[int], named: Named) -> int | None:
-    for number, start in enumerate(starts):
-        until = min(starts[number + 1] if number + 1 < len(starts) else len(text), start + _SENTENCE_CHARS)
+def _rejected(text: str, spans: list[Span], named: Named) -> int | None:
+    for number, (start, until) in enumerate(spans):
         sentence = text[start:until].strip()
-        is_named = named.this is not None and named.this.search(sentence) is not None
-        is_last = number == len(starts) - 1
+        words = named.without_this(sentence)
+        is_named, is_last = words != sentence, number == len(spans) - 1
         if not is_named and number > 1 and not is_last:
             continue
-        words = named.this.sub("", sentence) if named.this is not None and is_named else sentence
-        if _THE_REST.search(words):
+        if is_named and _binds(text, start, until, named):
+            rejects = True
+        elif _THE_REST.search(words):
             continue
-        if named.others.search(words):
+        elif named.others.search(words):
             apart = number > 0 or text[start - 1 : start] in tuple("〗〙}>")
             rejects = apart and is_last and len(sentence) <= _SHORT_CHARS and _says_other(words, named.others)
         else:
-            rejects = _rejects(sentence, words, is_named, named.strict)
+            wrong = (_REJECTION, _CALLED_WRONG) if named.strict else (_REJECTION,)
+            rejects = not is_named and any(pattern.search(words) for pattern in wrong)
         if rejects and not is_told(text, start, until):
             return until
     return None
 
 
-def _rejects(sentence: str, words: str, is_named: bool, strict: bool) -> bool:
-    if not is_named:
-        return any(pattern.search(words) for pattern in (_REJECTION, *((_CALLED_WRONG,) if strict else ())))
-    short = strict and len(sentence) <= _SHORT_CHARS and not (_PRINTED.match(sentence) or _AFFIRMED.search(words))
-    return _DISCARDED.search(words) is not None or (short and _NEGATED.search(words) is not None)
+def _binds(text: str, start: int, until: int, named: Named) -> bool:
+    """Checks for a denial with this answer as topic."""
+    short = named.strict and until - start <= _SHORT_CHARS
+    short = short and not _AFFIRMED.search(text, start, until)
+    bound = False
+    for clause in clauses_of(text, start, until):
+        words = named.without_this(clause)
+        other = _THE_REST.search(words) or named.others.search(words)
+        if words != clause:
+            bound = other is None or words[: other.start()] != clause[: other.start()]
+        elif other is not None:
+            bound = False
+        denials = [_DISCARDED] + [_CALLED_WRONG] * (named.strict and words != clause) + [_NEGATED] * short
+        if bound and other is None and any(denial.search(words) for denial in denials):
+            return True
+    return False
 
 
 def _says_other(words: str, others: re.Pattern[str]) -> bool:
     matches = list(others.finditer(words))
     ends = matches[-1].end() >= len(words.rstrip(" .。!！)）")) and len(matches) == 1 and matches[-1][0].isalnum()
-    return (ends or _INSTEAD_OF.search(words) is not None) and not _NEGATED.search(words)
+    return ends and not _NEGATED.search(words)
 
 
 _SHORT_CHARS = 40
-_PRINTED = late(r"\W{0,3}[A-J①-⑩]\s?[.．、:：)）]")
 _AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
-_NEGATED = late(
-    r"不|没|无|非|错|误|淘汰|问题|排除|\b(?:not|never|cannot|out|wrong|false|fails?|except|avoid)\b|n['’]t\b|않|없|못|아니|틀|탈락|오답",
-    re.IGNORECASE,
-)
-_INSTEAD_OF = late(r"\binstead\b|\brather\b|\bchanged?\b|更(?:合理|合适|恰当|好|准确)|改|换|바꾸|수정", re.IGNORECASE)
-_SENTENCE_CHARS = 200
-_FAULTY = (
-    r"(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{0,12}"
-    r"(?:漏洞|(?:有|存在)(?:些|点|明显)?问题|站不住|不成立|不可靠|不严谨|有错|出错|오류|성립하지|잘못|틀)"
-    r"|\b(?:answer|result|reasoning|conclusion|solution|calculation|derivation)\b[^.]{0,30}"
-    r"\b(?:fails?|faulty|flawed|problematic|inconsistent|(?:does|did|do)(?:\snot|n['’]t)\s(?:hold|work|fit|check|satisfy|match|make))\b"
-    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|forget\sthat)\b|并非如此|符号(?:弄|搞|写)?[反错]|성립하지\s?않"
-)
-_CONTRADICTED_ZH = r"(?:自相|题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|(?:发现|得到|得出|出现|是|相|明显)矛盾"
+_NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
 _REJECTION = late(
-    rf"{_FAULTY}|[看算弄搞想答选写]错|作废|不好意思|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|{_CONTRADICTED_ZH}"
-    r"|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改选|改答"
-    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked)\b"
-    r"|\b(?:this|that|it|answer|option|choice|value|result)\b[^.\n]{0,40}\b(?:rejected|discarded|invalid)\b|\b(?:ignore|disregard)\s(?:that|this|it|the\sabove)"
-    r"|\btake\s(?:that|this|it)\sback|\btry\sagain|\bchanged?\smy\smind|\banswer\sis\sdifferent"
-    r"|\b(?:reject|discard|exclude)s?\s(?:it|this|that)\b|\b(?:solution|root|value|answer|it|this|that)\sis\s(?:an?\s)?extraneous\b"
-    r"|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
-    r"|n['’]t\s(?:look|seem|sound|be|feel)\s(?:right|correct)|\bcontradicts\b|\ba\scontradiction,?\sso\b"
-    r"|무시(?:해\s?주|하세요|하십시오|바랍)|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|정정|착각|실수|모순이|만족하지\s?않|될\s?수\s?없",
+    rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
+    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
+    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
+    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
+    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
+    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없",
     re.IGNORECASE,
 )
 _CALLED_WRONG = late(
-    r"错了|不对|不正确|不成立|有误|\b(?:(?:the|a)\s(?:trap|distractor|decoy)|wrong|incorrect|false|not\s(?:\w{2,12}\s)?(?:right|correct|valid))\b|틀[렸리린립]|옳지\s?않|맞지\s?않",
+    rf"错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않",
     re.IGNORECASE,
 )
 _DISCARDED = late(
-    rf"{_CONTRADICTED_ZH}|不满足|不符合?(?:题|条件|要求)|与[^，。]{{1,12}}不符|作废|(?:是|为)干扰项|被?淘汰"
-    rf"|与[^，。]{{1,12}}相悖|应?舍[去弃]|(?:应|被|要|可)排除|站不住"
-    r"|\b(?:discard(?:ed)?|reject(?:ed)?|contradict(?:s|ion|ed)?|ruled\sout|invalid|fails?|violates?|flawed|disregard|ignore)\b"
-    r"|만족하지\s?않|모순|제외|탈락|될\s?수\s?없",
+    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없",
     re.IGNORECASE,
 )
 _THE_REST = late(
@@ -425,33 +393,9 @@ _THE_REST = late(
 )
 
 
-def _sentence_starts(text: str, end: int) -> list[int]:
-    """The answer's end and later sentence starts (its printed text may come first)."""
-    ends = (match.end() for match in _SENTENCE_BREAK.finditer(text, end))
-    return [end, *(start for start in ends if text[start : start + _SENTENCE_CHARS].strip())]
-
-
-_SENTENCE_BREAK = late(r"[。！!？?\n；;]\s*|[.](?=\s)\s*|．(?!\d)\s*")
 _VALUE_CHARS = 60
-_LOOKS = 50
-_BEFORE_CHARS = 40
-
-
 _ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
 _ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
-_NOT_BEFORE = late(
-    r"(?:(?:答案|结果|值|最终)(?:绝|肯定|应该?|可能)?(?:不是|并非|不应该?[是为]|不可能是|不能是)"
-    r"|\b(?:answer|result|it|that|value)\s(?:is\snot|isn['’]t|was\snot|cannot\sbe|can['’]t\sbe|should\snot\sbe)|\bnot\sequal\sto|\d\$?\s?(?:,\snot|rather\sthan|instead\sof|[,，]?\s?(?:而不是|而非|并非))|(?:\A|[.!?\n]\s?)not)"
-    r"[\s$\\(]*\Z",
-    re.IGNORECASE,
-)
-_WRONG_AFTER = late(
-    r"[\s$)）\]〙〗*}\\”\"']{0,6}(?:\\text\{)?(?:这个?|的)?(?:答案|值|结果|解|根|选项)?"
-    rf"(?:{_VERY_ZH}(?:错|有误|不对|不正确|不成立|不合题意|不符合?|不满足|不是(?:正确|最终|本题)?的?(?:答案|解|结果)|应?该?舍去|不可能|不行)"
-    rf"|{_IS_EN}{_WRONG_EN}|\s(?:does(?:n['’]t|\snot)|fails)\b"
-    rf"|\s?(?:은|는|이|가|도)?\s?(?:\S{{1,6}}\s)?{_WRONG_KO})",
-    re.IGNORECASE,
-)
 
 
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
@@ -461,22 +405,6 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
         return None
     return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
-
-
-def value_denied(text: str, end: int, value: str) -> int | None:
-    """The end of the first later words that call this value wrong."""
-    named = written_value(text, end, value)
-    if named is None:
-        return None
-    for number, match in enumerate(named.finditer(text, end)):
-        if number == _LOOKS:
-            break
-        wrong = _WRONG_AFTER.match(text, match.end())
-        until = wrong.end() if wrong else match.end()
-        refused = wrong or _NOT_BEFORE.search(text[max(0, match.start() - _BEFORE_CHARS) : match.start()])
-        if refused and not is_told(text, match.start(), until):
-            return until
-    return None
 
 
 _QUOTED_CHARS = 300

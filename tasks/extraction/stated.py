@@ -16,6 +16,7 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
+from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN, sentence_before
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
 
@@ -127,7 +128,7 @@ def standing_value(text: str, stated: Found) -> Found:
     value = stated[0][0]
     line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
     before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
-    near = [*_CLAUSE.split(remarks.TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     near += [value] if value[0].isdigit() else []
     denial = denied_until(text, start + len(value), value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
@@ -147,13 +148,10 @@ _MISLABELLED = late(
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
-    r"不(?!等|同|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)|并非|没有"
-    r"|错|误(?!差)|舍|抱歉|难以|可能|也许|或许|是否|排除"
-    r"|\b(?:not|never|cannot|unable|impossible|wrong|incorrect|false|excluded|rejected|fails?|guess(?:ed)?|sorry|none|nor"
-    r"|neither|maybe|perhaps|might|possibly|whether|if|suppose)\b|n['’]t\b"
-    r"|\bdiffers?\sfrom\b|\bcontradicts\b|\bextraneous\b|不同于|接近|增根|다르|모르|무연근"
-    r"|지\s?[마말]|제외|보다|거짓|[(（]\s?no\b|\b(?:previous|told|doubt|may|used\sto|without|no\sway|says?)\b|\ban?\s(?:\w{2,12}\s)?(?:error|mistake|trap)\b(?!\s(?:in|of))|\b(?:out|disagree|claims?|except|opposite|inverse|reciprocal|half|twice|double|negative\sof)\b|倒数|相反数|오답|역수"
-    r"|아니|아닌|없|틀[리린렸]|않|못|잘못|죄송|모순|아마|(?:이)?라면",
+    rf"{NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
+    r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
+    r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
+    r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면",
     re.IGNORECASE,
 )
 
@@ -166,7 +164,7 @@ def denied_until(text: str, end: int, value: str) -> int | None:
         if other[1].rstrip(".,") not in value:
             return other.end()
     named = remarks.Named(remarks.written_value(text, end, value), _VALUES)
-    return remarks.taken_back(text, end, named) or remarks.value_denied(text, end, value)
+    return remarks.taken_back(text, end, named)
 
 
 _OTHER_CLAIM = late(
@@ -373,9 +371,8 @@ def _counted(text: str) -> str | None:
 
 
 _QUALIFIED = late(
-    r"[至最](?:少|多)|不(?:超过|小于|大于|少于|多于|低于|高于)|[大小多少高低]于|超过|以[上下]"
-    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b"
-    r"|可能|也许|或许|大概|아마",
+    r"不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
+    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b",
     re.IGNORECASE,
 )
 
@@ -438,7 +435,6 @@ def _piece(text: str) -> str:
 # --- closing sentences -----------------------------------------------------------------------------------------------
 
 _CHARS = 120
-_ENDS = late(r"[。！!？?\n]|[.](?=\s)")
 _ANY_NUMBER = late(
     r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
     r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
@@ -454,17 +450,16 @@ _SAYS = late(
     re.IGNORECASE,
 )
 _OTHER = late(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    rf"{NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
     r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
-    r"|more|fewer|less|than|least|most|over|under|above|below|between|about|around|approximately|roughly|nearly|almost"
-    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|or|but|not|no|never|if|when|unless|whether|where|while|because|since|as"
-    r"|although|however|maybe|perhaps|probably|possibly|may|might|could|would|should|can(?:not)?|says?|said|thinks?"
-    r"|claims?|guess|wrong|incorrect|false|errors?|mistakes?|trap|pitfall|distractor|let|assume|suppose|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
+    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
+    r"|although|would|should|can(?:not)?|says?|said|thinks?"
+    r"|claims?|guess|errors?|mistakes?|trap|pitfall|distractor|let|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
     r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
-    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example|out)\b|n['’]t\b"
-    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设错可]|各|分别|个位|第|步|种情况|题|年$"
-    r"|보다|약|이상|이하|미만|초과|아니|않|없|또는|그리고|만약|라면|배|절반|두|세|네|다섯|단계|경우|각각"
-    r"|첫|것 같|아마|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
+    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
+    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것\s같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
     r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
@@ -490,11 +485,8 @@ def sentence_value(text: str) -> str | None:
 def _whole_numbers(sentence: str) -> list[re.Match[str]]:
     """All numbers, or none if digits are left."""
     numbers = list(_ANY_NUMBER.finditer(sentence))
-    read = sum(len(_RUN.findall(number["value"])) for number in numbers)
-    return numbers if read == len(_RUN.findall(sentence)) else []
-
-
-_RUN = late(r"\d+")
+    read = "".join(number["value"] for number in numbers)
+    return numbers if sum(map(str.isdigit, read)) == sum(map(str.isdigit, sentence)) else []
 
 
 def _is_joined(sentence: str, number: re.Match[str]) -> bool:
@@ -507,8 +499,8 @@ def _last_sentence(text: str) -> str | None:
     ending = unbolded(tail(text, 4 * _CHARS)).strip()
     if ending.endswith(("?", "？", ":", "：")):
         return None
-    starts = [match.end() for match in _ENDS.finditer(ending[:-1])]
-    sentence = ending[starts[-1] if starts else 0 :].strip().rstrip(".。!！")
+    sentence = sentence_before(ending[:-1], len(ending) - 1) + ending[-1:]
+    sentence = sentence.strip().rstrip(".。!！")
     concluded = list(_CONCLUDED.finditer(sentence))
     return sentence[concluded[-1].end() :] if concluded else sentence
 
@@ -564,9 +556,7 @@ _ASKED_KO = late(
     r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3})|구하(?:시오|여라|라))"
 )
 _DOUBTED = late(
-    r"\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|not|never|cannot|if|unless|maybe|perhaps|probably|possibly"
-    r"|might|could|may|wrong|incorrect|false|mistake|suppose|assume|instead|original(?:ly)?|initial(?:ly)?|however|but|range|correspond\w*|equivalent)\b|n['’]t\b"
-    r"|[不没非未若或超]|至[少多]|如果|假设|可能|大于|小于|错|误|另外|其中|이상|이하|미만|초과|아니|않|없|또는|만약|라면|보다|틀",
+    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|[不没未若或超]|另外|其中",
     re.IGNORECASE,
 )
 _WORKED = late(

@@ -134,3 +134,37 @@ def test_korean_particles_are_read(response: str, accepted: bool) -> None:
 def test_several_bracketed_or_quoted_options(response: str) -> None:
     asked = question("multiple_choice", answer=["ACD"], options=options("5", "6", "7", "8"))
     assert mark(asked, *extract(response, asked, "stop").answers).correct is True
+
+
+BOUND = [
+    ("B. Hold on, B assumes there is no friction, so it cannot hold here.", False),
+    ("B. Option C would need friction to vanish, which is impossible.", True),
+    ("B, six newtons. Though six newtons is what you get if you drop the weight, so that is ruled out.", False),
+    ("B) six newtons. B) six newtons is not attainable, as shown above.", False),
+    ("B. Zero displacement would not be attainable, as shown above.", True),
+    ("B, but honestly B does not satisfy the boundary condition.", False),
+    ("B. A is rejected, C does not satisfy the boundary condition.", True),
+    ("B. I overlooked the pulley.", False), ("B. A typical slip is to overlook the pulley, which yields D.", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), BOUND)
+def test_a_denial_binds_to_the_option_that_its_clause_is_about(response: str, accepted: bool) -> None:
+    texts = ("four meters", "six newtons", "zero displacement", "a constant force")
+    asked = question("single_choice", answer=["B"], language="en", options=options(*texts))
+    assert (mark(asked, *extract(f"The answer is {response}", asked, "stop").answers).correct is True) is accepted
+
+
+BOUND_VALUES = [
+    ("The answer is 12. Oh, I forgot to halve it.", False), ("답은 12이다. 아차, 부호를 반대로 썼다.", False),
+    ("The answer is 12. Had we forgotten to halve it, we would have got 24, which is wrong.", True),
+    (r"\boxed{12}. Checking: 12 is not divisible by 5, so it has to be thrown out.", False),
+    (r"\boxed{12}. Checking: 12 is divisible by 3, so the condition is not violated.", True),
+    (r"\boxed{12} 그러나 12는 조건에 어긋난다.", False), ("답은 12이다. 다른 근 -2는 조건에 어긋난다.", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("response", "accepted"), BOUND_VALUES)
+def test_a_denial_binds_to_the_value_that_its_clause_is_about(response: str, accepted: bool) -> None:
+    asked = question(answer=["12"])
+    assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
