@@ -130,11 +130,7 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
 
 
 def _other_kind(left: Expr, right: Expr) -> str:
-    """The difference of two formulas that no other names of their letters remove; "" for none.
-
-    A letter of both may be renamed only with what depends on it, so its powers differ, or one side alone has it in a
-    function.
-    """
+    """The difference that no renaming of letters removes; "" for none."""
     names = _names(left), _names(right)
     if not all(names):
         number, formula = (left, right) if not names[0] else (right, left)
@@ -166,13 +162,13 @@ def _names(expr: Expr) -> set[str]:
 
 
 def without_common_letter(left: Expr, right: Expr) -> bool:
-    """Checks for letters on both sides, two on one of them, and none in common but for case, marks and indices."""
+    """Compares the base letters of two sides, one of which has several."""
     letters = [{trees.base_letter(name) for name in _names(expr)} for expr in (left, right)]
     return min(map(len, letters)) > 0 and max(map(len, letters)) > 1 and not letters[0] & letters[1]
 
 
 def _is_multiple(formula: Expr, number: Expr) -> bool:
-    """Checks for a multiple of letters with an index (no units) or of Greek ones, and not so many as a number says."""
+    """Checks for another multiple of letters that are no units."""
     names = {str(name) for name in formula.free_symbols}
     if names & PHYSICAL_CONSTANTS or any(len(name) == 1 or "(" in name or _is_unit(f"\\{name}") for name in names):
         return False
@@ -188,7 +184,7 @@ def _in_functions(expr: Expr) -> set[Expr]:
 
 
 def _power_of(name: Expr, expr: Expr) -> float | None:
-    """The exponent of a power law in a symbol; inf for another law; None if unclear."""
+    """The exponent of a power law; inf for another; None if unclear."""
     slope = name * sympy.diff(expr, name)
     powers = [
         float(first[0] / value[0])

@@ -132,7 +132,7 @@ MIN_WORDS, MIN_LETTERS = 2, 3
 
 
 def _are_words(key: str, text: str) -> bool:
-    """Checks for words that name no letter and no operation, where the key is a formula of several letters."""
+    """Checks for plain words beside a formula of several letters."""
     words = _ENVIRONMENT.sub(" ", bare(text))
     if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or _SPELLED.search(words):
         return False
