@@ -380,15 +380,26 @@ class Comparer:
     def _other_names(self, gold: Node, answer: Node) -> Said:
         """E and E_1 with one formula are equal; names with values that are no multiples differ."""
         doubt: Said = ("undecided", "another name")
-        names, values = [gold[1], answer[1]], [gold[3], answer[3]]
+        plain = [bool(node[2]) and node[2][0] in {"sym", "opaque"} for node in (gold, answer)]
+        names = [
+            trees.name_of(node[2]) if simple else node[1] for node, simple in zip((gold, answer), plain, strict=True)
+        ]
+        values = [gold[3], answer[3]]
         sides = [trees.symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
         related = sides[0] & sides[1] or (sides[0] | sides[1]) & trees.symbols(values)
         if not gold[2] or not answer[2] or related or any(trees.holds_symbol(values, name) for name in names):
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
-        if outcome == "undecided" or (outcome == "reject" and max(len(gold), len(answer)) > 4):
+        if max(len(gold), len(answer)) > 4 and outcome != "accept":
             return doubt
         exprs = [value_of(value).expr for value in values]
+        if outcome == "undecided" and (
+            not all(plain)
+            or trees.base_letter(names[0]) == trees.base_letter(names[1])
+            or trees.holds_opaque(values)
+            or not expressions.without_common_letter(*exprs)
+        ):
+            return doubt
         if outcome == "accept":
             return (outcome, reason) if exprs[0].free_symbols and trees.alike_but_for_index(*names) else doubt
         directed = [trees.is_directed(value) for value in values]

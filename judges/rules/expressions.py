@@ -12,6 +12,7 @@ arguments (a hat, f(x)), or was replaced by decimals. Renamed symbols are undeci
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -22,6 +23,7 @@ import mpmath
 import sympy
 
 from livek12.judges.base import Outcome
+from livek12.judges.rules import trees
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.units import NO_UNIT, read_unit
@@ -40,6 +42,8 @@ WHOLE_POINTS, REAL_TURNS = 5, 5
 SURE_DIGITS, SURE_TOLERANCE = 160, "1e-130"
 """Digits of a second look, and how closely they must agree."""
 ENOUGH = 4
+POWERS = 12
+"""Points at which the power of a letter is measured."""
 MAX_EXACT = 100
 """Whole numbers up to this are put in exactly where cancellation leaves no digits."""
 SECOND_LOOKS, MOST_LOOKS = 2, 6
@@ -51,6 +55,8 @@ PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
     "k k_e e e_0 q_e m m_e m_p m_n M_p a_0 r_e alpha sigma sigma_B mu_B R_H R_infty phi Phi_0 M_E R_E C".split()
 )
 """Letters that may be constants of nature."""
+NUMBERS = KNOWN_CONSTANTS - {"c", "g", "G", "h", "R"}
+"""Names that are nothing but constants of nature."""
 MAX_UNIT = 4
 """Letters of a unit that may be read as a product (mph)."""
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
@@ -107,8 +113,8 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     )
     if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
         return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
-    if outcome == "reject" and not right.free_symbols and not marked and is_formula(left):
-        return "reject", "a number for a formula"
+    if outcome == "reject" and not marked and (other := _other_kind(left, right)):
+        return "reject", other
     if (
         left.is_Symbol
         and right.is_Symbol
@@ -121,6 +127,73 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     if alike and agree(left, right.xreplace(case))[0] == "reject":
         return "reject", "different even if letter case does not count"
     return "undecided", "other symbols"
+
+
+def _other_kind(left: Expr, right: Expr) -> str:
+    """The difference that no renaming of letters removes; "" for none."""
+    names = _names(left), _names(right)
+    if not all(names):
+        number, formula = (left, right) if not names[0] else (right, left)
+        multiple = number.is_number and _is_multiple(formula, number)
+        words = formula is right and all(part.is_Number or len(str(part)) < 3 for part in sympy.Mul.make_args(formula))
+        if not any(names) or not (multiple or (is_formula(formula) and not words)):
+            return ""
+        return "a formula for a number" if formula is right else "a number for a formula"
+    capitals = any(all(len(name) == 1 and name.isupper() for name in side) for side in names)
+    if capitals or min(map(len, names)) < 2 or not (is_formula(left) and is_formula(right)):
+        return ""
+    inner = [_in_functions(left), _in_functions(right)]
+    if without_common_letter(left, right) and (len(names[0]) != len(names[1]) or bool(inner[0]) != bool(inner[1])):
+        return "formulas without a letter in common"
+    for name in sorted(left.free_symbols & right.free_symbols, key=str):
+        if str(name) in KNOWN_CONSTANTS:
+            continue
+        if any(name in mine and not theirs for mine, theirs in (inner, inner[::-1])):
+            return f"only one of them has {name} in a function"
+        powers = {_power_of(name, left), _power_of(name, right)}
+        if len(powers) == 2 and None not in powers:
+            return f"other powers of {name}"
+    return ""
+
+
+def _names(expr: Expr) -> set[str]:
+    names = {str(name) for name in expr.free_symbols}
+    return names - KNOWN_CONSTANTS or names - NUMBERS
+
+
+def without_common_letter(left: Expr, right: Expr) -> bool:
+    """Compares the base letters of two sides, one of which has several."""
+    letters = [{trees.base_letter(name) for name in _names(expr)} for expr in (left, right)]
+    return min(map(len, letters)) > 0 and max(map(len, letters)) > 1 and not letters[0] & letters[1]
+
+
+def _is_multiple(formula: Expr, number: Expr) -> bool:
+    """Checks for another multiple of letters that are no units."""
+    names = {str(name) for name in formula.free_symbols}
+    if names & PHYSICAL_CONSTANTS or any(len(name) == 1 or "(" in name or _is_unit(f"\\{name}") for name in names):
+        return False
+    factor, letters = formula.as_independent(*formula.free_symbols, as_Add=False)
+    plain = all(part.is_Symbol or part.is_Pow for part in sympy.Mul.make_args(letters))
+    return plain and factor != 1 and abs(sympy.N(factor - number)) > abs(sympy.N(factor)) / 10
+
+
+def _in_functions(expr: Expr) -> set[Expr]:
+    """The symbols in functions and exponents."""
+    inner = [*expr.atoms(sympy.Function), *(power.exp for power in expr.atoms(sympy.Pow))]
+    return {name for part in inner for name in part.free_symbols}
+
+
+def _power_of(name: Expr, expr: Expr) -> float | None:
+    """The exponent of a power law; inf for another; None if unclear."""
+    slope = name * sympy.diff(expr, name)
+    powers = [
+        float(first[0] / value[0])
+        for point in points(expr.free_symbols)[:POWERS]
+        if (first := at(slope, point)) and (value := at(expr, point)) and value[0] != 0 == first[1] == value[1]
+    ]
+    if len(powers) < ENOUGH:
+        return None
+    return round(powers[0], 6) if max(powers) - min(powers) < 1e-9 else math.inf
 
 
 def is_formula(expr: Expr) -> bool:

@@ -5,6 +5,7 @@ Unreadable, big or slow comparisons are undecided.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node, mapped, nodes
+from livek12.judges.rules.trees import Node, mapped, nodes, symbols
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
@@ -47,7 +48,7 @@ class SymbolicStage:
         try:
             gold, answer, guessed = _trees(key, text)
         except Unparsable as error:
-            return undecided(NAME, str(error))
+            return reject(NAME, "words for a formula") if _are_words(key, text) else undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):
             return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
@@ -116,6 +117,29 @@ def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
 
 
 _TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
+
+
+_ENVIRONMENT = late(
+    r"\\\\|\\(?:begin|end)\s*\{[a-z]+\*?\}(?:\{[clr]+\})?|\\(?:text[a-z]*|mathrm|q?quad|[,;:! ])(?![a-z])|[&{}~]"
+)
+_WORD = late(r"[(]?(?:[A-Z]?[a-z]{2,}(?:-[a-z]{2,})*|[A-Z]{2,}|a|[a-h][).:])[),.;:]{0,3}", re.ASCII)
+_SPELLED = late(
+    r"\b(?:zero|one|two|three|four|ten|half|third|twice|double[sd]?|times|squared?|cubed?|root|over|plus|minus|divided"
+    r"|product|sum|ratio|power|inverse\w*|proportional\w*|equals?|equally|same|constant|infinit\w+|none|no|not|never)\b",
+    re.IGNORECASE,
+)
+MIN_WORDS, MIN_LETTERS = 2, 3
+
+
+def _are_words(key: str, text: str) -> bool:
+    """Checks for plain words beside a formula of several letters."""
+    words = _ENVIRONMENT.sub(" ", bare(text))
+    if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or _SPELLED.search(words):
+        return False
+    try:
+        return len(symbols(parse(key))) >= MIN_LETTERS
+    except Unparsable:
+        return False
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -284,10 +285,17 @@ def name_of(node: Node) -> str:
     return str(node[1])
 
 
+def base_letter(name: str) -> str:
+    """Delta(E_1) and e' are e."""
+    marked = re.fullmatch(r"[a-z]{3,}\((.*)\)", name)
+    return re.split(r"[_('*+-]", marked[1] if marked else name, maxsplit=1)[0].lower()
+
+
 def alike_but_for_index(name: str, other: str) -> bool:
-    """Checks for one letter, its index on one side only or in another case: E and E_1, c_p and C_P."""
-    (letter, _, index), (second, _, indices) = (part.lower().partition("_") for part in (name, other))
-    return letter == second and letter.isalpha() and (not index or not indices or index == indices)
+    """E and E_1, c_p and C_P, E_b and E_{binding}, E(n, m) and E_{n,m}; not E_1 and E_2."""
+    letters = base_letter(name), base_letter(other)
+    index, longer = sorted((re.sub(r"[\W_]", "", part.lower()) for part in (name, other)), key=len)
+    return letters[0] == letters[1] and letters[0].isalpha() and re.match(rf"{index}(?!(?<=\d)\d)", longer) is not None
 
 
 def unnamed(node: Node) -> Node:
