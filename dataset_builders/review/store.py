@@ -217,7 +217,7 @@ class ReviewStore:
                 raise UserError("what came of it was split or merged since: it cannot be undone")
         targets = [last.id]
         if last.group:
-            targets = [a.id for a in mine if a.group == last.group and a.draft == last.draft and a.kind == "edit"]
+            targets = [a.id for a in mine if a.group == last.group and a.kind == "edit"]
         return {"kind": "undo", "draft": last.draft, "targets": targets}
 
     def _read(self) -> list[Action]:

@@ -16,6 +16,7 @@ import pytest
 
 from livek12.core.questions import load_questions
 from livek12.dataset_builders.review.store import ReviewStore
+from tests.dataset_builders.review.folders import make_folder
 from tests.scripts.command import COMMAND, ROOT, livek12_here
 
 if TYPE_CHECKING:
@@ -206,3 +207,46 @@ def test_from_a_pdf_to_a_run_with_the_server_killed_while_typing(
     assert ended.code == 0, ended.err
     report = json.loads((run / "report.json").read_text())
     assert report["tasks"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_drafts_are_repaired_by_few_keys(tmp_path: Path, browser: Browser, width: int) -> None:
+    folder = make_folder(tmp_path / "papers", ("alpha",))
+    server = Server(folder)
+    try:
+        opened = Opened(browser, server.url, width)
+        page, text = opened.page, "[data-field=question]"
+
+        def behind(words: str, keys: str) -> None:
+            page.fill(text, f"Why? {words}")
+            page.evaluate(f"() => document.querySelector('{text}').setSelectionRange(5, 5)")
+            page.keyboard.press(keys)
+            opened.stored()
+
+        opened.go("1")
+        assert page.evaluate("() => document.querySelector('.crops img').naturalWidth") > 100
+        page.click("[data-rest=text]")
+        assert page.input_value(text).endswith("\n(a) $1$\n(b) $2$\n(c) $3$\n(d) $4$")
+        behind("A. one B. a Big one", "Alt+p")
+        opened.go("3")
+        behind("Because A. it is so.", "Alt+l")
+
+        opened.go("2")  # its figure belongs to the question behind
+        page.click(".thumb img")
+        page.keyboard.press("]")
+        opened.stored()
+        opened.go("1")  # an invented question before it: all numbers are one too high
+        page.keyboard.press("n")
+        page.keyboard.type("0")
+        page.keyboard.press("Enter")
+        opened.stored()
+        assert opened.errors == []
+    finally:
+        server.kill()
+    copies = [entry.copy("ann") for entry in ReviewStore(folder).refresh().live()]
+    assert [copy.form.number for copy in copies] == ["0", "1", "2", "3"]
+    assert [(copy.form.question, len(copy.figures)) for copy in copies[:3]] == [
+        ("Why?", 0), ("See .", 0), ("Why?\n<image>", 1)
+    ]  # fmt: skip
+    assert [(option.label, option.text) for option in copies[0].form.options] == [("A", "one"), ("B", "a Big one")]
+    assert copies[2].form.solution == "Because A. it is so."

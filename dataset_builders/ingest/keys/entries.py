@@ -286,6 +286,7 @@ _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解
 """Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
 """Two entries without a space, by OCR."""
+_WORTH = re.compile(r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*", re.IGNORECASE)
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
@@ -403,7 +404,7 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
-    key = text[answer.end() : end].strip()
+    key = _WORTH.sub("", text[answer.end() : end]).strip()
     worked = text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
     if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it

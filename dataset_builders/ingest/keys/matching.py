@@ -57,7 +57,7 @@ def match(
     for draft in drafts:
         candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
         used.update(candidates)
-        candidates = [index for index in candidates if _serves(entries[index], draft, drafts)]
+        candidates = [index for index in candidates if _serves(entries[index], draft, drafts, entries)]
         answers = {_spelling(entries[index]) for index in candidates}
         name = f"{draft.elective} {draft.number}".strip()
         if not candidates:
@@ -104,7 +104,7 @@ def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: s
     return [replace(entry, elective="") for entry in entries if not entry.elective or entry.elective in ours]
 
 
-def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
+def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence[Entry]) -> bool:
     """Checks an entry for a question if numbers begin anew and the key does not name the part.
 
     A letter is for the only one with options; anything else is for none.
@@ -113,8 +113,10 @@ def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
     parts = {other.section for other in same}
     if entry.elective or len(same) < 2 or len(parts) < len(same) or any(_form(other, "") for other in same):
         return True
-    if any(squeezed(other.elective) in entry.label for other in same if other.elective):
-        return True
+    named = [other.id for other in same if other.elective and squeezed(other.elective) in entry.label]
+    ranked = sum((other.number, other.label) == (entry.number, entry.label) for other in entries)
+    if named and (len(named) < len(same) or ranked == len(same)):
+        return draft.id in named
     choices = [other for other in same if other.options or other.question_type in CHOICE_TYPES]
     return bool(_labels(entry.answer)) and [other.id for other in choices] == [draft.id]
 
@@ -261,4 +263,4 @@ def _labels(text: str) -> list[str]:
         return [plain_label(character) for character in plain if character in "①②③④⑤⑥⑦⑧⑨⑩"]
     if letters := _LETTERS.fullmatch(plain.upper() if _SMALL_LABEL.fullmatch(plain) else plain):
         return re.findall(r"[A-J]", letters[1])
-    return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?", plain)) else []
+    return [number[1]] if (number := re.fullmatch(r"[(（]?([1-9])[)）]?번?", plain)) else []

@@ -59,6 +59,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
+_HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
+"""A heading of a source that is a number alone."""
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
@@ -128,8 +130,11 @@ def anchors(
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round"):
-        chosen = _best_run(_candidates(items, style, without), sorted(starts), sorted(sections))
-        if style == "word" and _heads(items, chosen[1]):
+        candidates = _candidates(items, style, without)
+        if style == "word" and sum(items[candidate.place].is_heading for candidate in candidates) > 1:
+            candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]
+        chosen = _best_run(candidates, sorted(starts), sorted(sections))
+        if style == "word" and _heads(items, chosen[1]) and not _preceded(items, without, chosen[1]):
             return _with_runs(chosen[1])  # what stands numbered below them are parts
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
@@ -143,6 +148,12 @@ def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
     counted = [candidate.number for candidate in chosen] == list(range(1, len(chosen) + 1))
     spread = bool(places) and (places[-1] - places[0]) > _SPREAD * len(places)
     return len(places) > 1 and (all(items[place].is_heading for place in places) or (counted and spread))
+
+
+def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]) -> bool:
+    """More questions are numbered above the first head than by heads."""
+    above = _candidates(items[: heads[0].place], "dot", without)
+    return len(_best_run(above, (), ())[1]) > len(heads)
 
 
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
@@ -176,9 +187,14 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
             continue
         if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
             continue
-        for name, pattern, weight in _STYLES:
+        forms = (("word", _HEADED, 1.2), *_STYLES) if item.is_heading else _STYLES
+        for name, pattern, weight in forms:
             match = pattern.match(item.line.text)
-            if name == style and match and 0 < (number := _value(match[1])) <= MAX_NUMBER:
+            if (
+                (name == style or (item.is_heading and name == "word" and style == "dot"))
+                and match
+                and 0 < (number := _value(match[1])) <= MAX_NUMBER
+            ):
                 share = _WRAPPED if _wrapped(items, place) else 1.0
                 candidates.append(_Candidate(place, number, match.end(), share * weight))
                 break

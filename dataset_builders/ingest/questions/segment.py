@@ -316,10 +316,11 @@ def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> 
 
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
-    """A heading of a source behind the first, which is the paper's title, and right before a question."""
+    """A heading of a source, not the first, right before a question; one that ranks below its heading is a part."""
     following = (later for later in range(place + 1, len(items)) if later in chosen or items[later].is_heading)
     earlier = any(item.is_heading for item in items[:place])
-    return items[place].is_heading and earlier and next(following, place) in chosen
+    after = next(following, place)
+    return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
 
 
 def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:

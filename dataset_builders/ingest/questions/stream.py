@@ -71,10 +71,15 @@ class Item:
         return self.line.text.strip() if self.line else ""
 
     @property
+    def rank(self) -> float:
+        """Height of the letters of a source's heading, higher than its line; 0 for others."""
+        size = self.line.size if self.line is not None and self.block.origin == "source" else 0.0
+        return size if size > self.box.bottom - self.box.top else 0.0
+
+    @property
     def is_heading(self) -> bool:
-        """A heading by what a source says: its letters are higher than its line."""
-        source = self.line is not None and self.block.origin == "source"
-        return source and self.line is not None and self.line.size > self.box.bottom - self.box.top
+        """True for a heading of a source."""
+        return self.rank > 0
 
 
 @dataclass

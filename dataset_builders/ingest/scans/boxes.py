@@ -26,8 +26,6 @@ class Read:
     places: tuple[float, ...] = ()
 
 
-MOST_AGAIN: Final = 8
-"""Bands of a page that are looked at a second time."""
 MOST_PARTS: Final = 60
 """Parts of fractions of a page that are read though they were not found as text."""
 _STACKED: Final = 1.15
@@ -42,18 +40,6 @@ def line_height(boxes: Sequence[Bounds]) -> float:
     """Height of an ordinary line."""
     heights = sorted(box[3] - box[1] for box in boxes)
     return heights[len(heights) // 2] if heights else 40.0
-
-
-def missed(dark: Dark, boxes: Sequence[Bounds]) -> tuple[list[Bounds], list[Bounds]]:
-    """Bands like a line of text without a box, and missed parts of fractions."""
-    letter = line_height(boxes)
-    margin = 0.3 * letter
-    tall, wide = dark.shape
-    bands = [
-        (max(0.0, left - margin), max(0.0, top - margin), min(wide, right + margin), min(tall, bottom + margin))
-        for left, top, right, bottom in scan.missed(dark, boxes, letter)[:MOST_AGAIN]
-    ]
-    return bands, scan.parted(dark, boxes, letter)[:MOST_PARTS]
 
 
 def short_bars(dark: Dark, boxes: Sequence[Bounds]) -> list[Rule]:

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.core.errors import UserError
@@ -19,7 +19,7 @@ from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.scans import hangul, scan
-from livek12.dataset_builders.ingest.scans.boxes import Read, missed
+from livek12.dataset_builders.ingest.scans.boxes import MOST_PARTS, Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
 
 if TYPE_CHECKING:
@@ -59,63 +59,14 @@ class Reader:
         """All text of an upright page, scripts marked."""
         page = scan.grey(picture)
         dark = scan.ink(page)
-        boxes = self._boxes(picture, dark)
+        boxes = self._rapid.boxes(picture)
+        boxes += scan.parted(dark, boxes, line_height(boxes))[:MOST_PARTS] if boxes else []
 
         def lines(some: Sequence[Bounds]) -> list[Read]:
             read = self._rapid.lines(picture, some, level=self._korean)
             return [replace(run, text=raised(run, page)) for run in read]
 
         return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
-
-    def _boxes(self, picture: Picture, dark: scan.Dark) -> list[Bounds]:
-        """Boxes of lines and parts of fractions; line-like bands are detected a second time."""
-        boxes = self._rapid.boxes(picture)
-        bands, sure = missed(dark, boxes) if boxes else ([], [])
-        if stack := _stacked(picture, bands):
-            for home in map(stack.home, self._rapid.boxes(stack.picture)):
-                if home and not any(_covers(other, home) for other in boxes):
-                    boxes.append(home)
-        return [*boxes, *sure]
-
-
-@dataclass(slots=True)
-class _Stack:
-    """Bands of a page stacked on a picture of their own; `shifts` lead back."""
-
-    picture: Picture
-    spans: list[tuple[int, int]]
-    shifts: list[tuple[int, int]]
-
-    def home(self, box: Bounds) -> Bounds | None:
-        """A box of the stack, on the page."""
-        middle = (box[1] + box[3]) / 2
-        for (top, bottom), (x, y) in zip(self.spans, self.shifts, strict=True):
-            if top <= middle <= bottom:
-                return (box[0] + x, box[1] + y, box[2] + x, box[3] + y)
-        return None
-
-
-def _stacked(picture: Picture, bands: Sequence[Bounds]) -> _Stack | None:
-    from PIL import Image
-
-    if not bands:
-        return None
-    margin = 24
-    height = margin + sum(round(band[3]) - round(band[1]) + margin for band in bands)
-    width = max(round(band[2]) - round(band[0]) for band in bands) + 2 * margin
-    stack = _Stack(Image.new("RGB", (width, height), "white"), [], [])
-    y = margin
-    for left, top, right, bottom in ((round(a), round(b), round(c), round(d)) for a, b, c, d in bands):
-        stack.picture.paste(picture.crop((left, top, right, bottom)), (margin, y))
-        stack.spans.append((y - margin // 2, y + bottom - top + margin // 2))
-        stack.shifts.append((left - margin, top - y))
-        y += bottom - top + margin
-    return stack
-
-
-def _covers(box: Bounds, other: Bounds) -> bool:
-    x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
 class _Rapid:

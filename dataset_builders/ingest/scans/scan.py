@@ -150,25 +150,6 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
     return regions
 
 
-def missed(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
-    """Line-like bands of ink without text; `letter` is the height of a line."""
-    import cv2
-    import numpy as np
-
-    rest: np.ndarray[Any, np.dtype[np.uint8]] = dark.astype(np.uint8)
-    for left, top, right, bottom in texts:
-        rest[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = 0
-    near = cv2.dilate(rest, np.ones((3, int(1.2 * letter) | 1), np.uint8))
-    count, _, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
-    return [
-        (float(x), float(y), float(x + width), float(y + height))
-        for x, y, width, height, _ in stats[1:count].tolist()
-        if 0.5 * letter < height < 2.6 * letter
-        and width > 6 * letter
-        and rest[y : y + height, x : x + width].mean() > 0.04
-    ]
-
-
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
     boxes: list[Bounds] = []

@@ -25,16 +25,25 @@ _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
     " header hr li main ol p pre section ul caption legend details summary".split()
 )
+_HEADINGS: Final = frozenset("h1 h2 h3 h4 h5 h6".split())
 _VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
 _DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
+_FOLDED: Final = frozenset({"collapse"})
+"""Classes of what a click shows: solutions."""
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
 _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
+_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)
+"""Formulas and code of Markdown."""
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
+_LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
+"""A labelled line of Markdown, "answer: 2", above another."""
+_ASKED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")
+"""A heading that numbers a question."""
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 _HANGUL: Final = re.compile(f"[{HANGUL}]")
@@ -46,7 +55,7 @@ def read(path: Path) -> Writer:
     kept: list[str] | None = None
     if path.suffix.lower().startswith((".md", ".markdown")):
         text = _of_markdown(text, kept := [])
-    reader = _Reader(kept)
+    reader = _Reader(kept, bool(_HANGUL.search(text)))
     reader.feed(text)
     reader.close()
     reader.flush()
@@ -78,19 +87,20 @@ def _of_markdown(text: str, kept: list[str]) -> str:
     from markdown_it import MarkdownIt
 
     def keep(match: re.Match[str]) -> str:
-        if match[2] and not re.search(r"[\\^_=]", match[2]):
-            return match[0]  # brackets that are escaped
+        if match[0][0] == "`" or (match[2] and not re.search(r"[\\^_=]", match[2])):
+            return match[0]  # code, or brackets that are escaped
         kept.append(match[0])
         return f"\ue000{len(kept) - 1}\ue001"
 
-    text = _MATH.sub(keep, re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL))
+    text = re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    text = _MARKDOWN_MATH.sub(keep, _LABELLED.sub(r"\1\2  \n", text))
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("softbreak", lambda *_: "<wbr>")
     return str(markdown.render(text))
 
 
 class _Reader(HTMLParser):
-    def __init__(self, kept: list[str] | None) -> None:
+    def __init__(self, kept: list[str] | None, korean: bool) -> None:
         super().__init__(convert_charrefs=True)
         self.writer = Writer()
         self.kept = kept
@@ -102,9 +112,13 @@ class _Reader(HTMLParser):
         self.formula: TreeBuilder | None = None
         self.formulas = 0
         self.source: list[str] | None = None  # of a formula in a script
+        self.math = False  # right behind the begin of an element that holds LaTeX alone
+        self.asked = False  # below a heading that numbers a question
+        self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        self.math = tag == "span" and "math" in given.get("class", "").split()
         if self.unseen:
             self.unseen += [tag] if tag == self.unseen[0] else []
         elif self.formula is not None:
@@ -127,6 +141,7 @@ class _Reader(HTMLParser):
     def _is_hidden(self, given: dict[str, str]) -> bool:
         classes = given.get("class", "").split()
         hidden = "hidden" in given or bool(_HIDDEN.search(given.get("style", "")))
+        hidden = hidden or bool(_FOLDED & set(classes))
         if hidden and not _RENDERED & set(classes):
             self.writer.notes["hidden text was left out"] = None
         return hidden or bool(_RENDERED & set(classes))
@@ -138,16 +153,17 @@ class _Reader(HTMLParser):
             styled = _COUNTED.search(given.get("style", ""))
             form = styled[1] if styled else _FORMS.get(given.get("type", ""), "decimal")
             first = int(given["start"]) if given.get("start", "").isdecimal() else 1
-            self.lists.append(
-                (form.replace("alpha", "Letter").replace("latin", "Letter") if tag == "ol" else "", first)
-            )
+            form = re.sub(r"-?(?:alpha|latin)", "Letter", form) if tag == "ol" else ""
+            self.lists.append((self.below if self.asked and form == "decimal" else form, first))
         elif tag == "li" and self.lists:
             form, number = self.lists[-1]
             number = int(given["value"]) if given.get("value", "").isdecimal() else number
-            self.paragraph = Paragraph(f"{numeral(number, form)}. " if form else "", len(self.lists) - 1)
+            mark = f"({number})" if form == "(decimal)" else numeral(number, form)
+            dot = "" if form == self.below else "."
+            self.paragraph = Paragraph(f"{mark}{dot} " if form else "", len(self.lists) - 1)
             self.lists[-1] = form, number + 1
-        elif tag in ("h1", "h2", "h3"):
-            self.paragraph.heading = self.paragraph.bold = True
+        elif tag in _HEADINGS:
+            self.paragraph.heading, self.paragraph.bold = 7 - int(tag[1]), True
         elif tag == "br":
             self.paragraph.text += "\n"
         elif tag == "wbr" and self.kept is not None:
@@ -171,6 +187,7 @@ class _Reader(HTMLParser):
             self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
 
     def handle_endtag(self, tag: str) -> None:
+        self.math = False
         if self.unseen:
             if tag == self.unseen[0]:
                 self.unseen.pop()
@@ -186,6 +203,8 @@ class _Reader(HTMLParser):
             self._end(tag)
 
     def _end(self, tag: str) -> None:
+        if tag in _HEADINGS:
+            self.asked = bool(_ASKED.fullmatch(self.paragraph.text.strip()))
         if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
             self.flush()
         if tag in ("ol", "ul") and self.lists:
@@ -218,11 +237,13 @@ class _Reader(HTMLParser):
             self.source.append(data)
         elif self.formula is not None:
             self.formula.data(data)
+        elif self.math and not self.unseen and not re.match(r"\s*(?:\$|\\[(\[])", data):
+            self.paragraph.formula(data)
         elif not self.unseen:
             text = data if self.paragraph.verbatim else re.sub(r"[ \t\r\n\f]+", " ", data)
             text = _KEPT.sub(self._restored, text)
             begins = not self.paragraph.text or self.paragraph.text.endswith("\n")
-            self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ")
+            self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ").replace("\u200b", "")
 
     def _restored(self, match: re.Match[str]) -> str:
         """A formula that was kept aside; each once, so that a text cannot grow by its own numbers."""

@@ -24,6 +24,7 @@ _HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4
 """Of the page: a line, a letter, a level of indentation, and the widest line, which reaches no edge."""
 _LAYOUT, _CELL = 3, 400
 """Paragraphs, or characters, of a cell that make its table one for layout."""
+_OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
@@ -34,7 +35,7 @@ class Paragraph:
 
     Attributes:
         level: of indentation.
-        heading: larger than other text.
+        heading: its rank among headings, from 6 for the title of the paper; 0 for other text.
         unread: something in it was not understood.
         wraps: the next paragraph may continue it.
         verbatim: a listing, whose lines and spaces are kept.
@@ -42,7 +43,7 @@ class Paragraph:
 
     text: str = ""
     level: int = 0
-    heading: bool = False
+    heading: int = 0
     bold: bool = False
     unread: bool = False
     wraps: bool = False
@@ -121,17 +122,18 @@ class Writer:
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
         """Adds a table; one that only lays out paragraphs as those."""
         cells = [cell for row in rows for cell in row]
+        own = [cell for cell in cells if any(p.text.strip() for p in cell)]
+        if own and all(_OPTION.match(cell[0].text) for cell in own):
+            for row in rows:
+                self.add(_joined(row, "    "))
+            return
         layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
         if layout or max(map(len, rows), default=0) < 2:
             for paragraph in (paragraph for cell in cells for paragraph in cell):
                 self.add(paragraph)
             return
-        lines = []
-        for row in rows:
-            texts = [" ".join(p.text.replace("\n", " ").replace("\t", " ").strip() for p in cell) for cell in row]
-            all_of_it = [paragraph for cell in row for paragraph in cell]
-            whole = Paragraph("\t".join(texts), unread=any(p.unread for p in all_of_it))
-            lines.append(self._line(whole.text, whole, [picture for p in all_of_it for picture in p.pictures]))
+        joined = (_joined(row, "\t") for row in rows)
+        lines = [self._line(whole.text, whole, whole.pictures) for whole in joined]
         if any(line.text.strip() for line in lines):
             box = lines[0].box.joined(lines[-1].box)
             self._block(Block(kind="table", box=box, lines=lines, origin="source"))
@@ -151,7 +153,7 @@ class Writer:
         right = 1.0 if paragraph.wraps else left + min(_WIDEST, _LETTER * len(text))
         box = Box(page=1, left=left, top=self._top, right=right, bottom=self._top + 0.8 * _HEIGHT)
         self._top += _HEIGHT
-        size = _HEIGHT if paragraph.heading else _HEIGHT / 2
+        size = _HEIGHT * (1 + paragraph.heading / 6 if paragraph.heading else 0.5)
         return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
 
     def _figures(self, pictures: Sequence[bytes]) -> None:
@@ -165,6 +167,14 @@ class Writer:
 
     def _block(self, block: Block) -> None:
         self.blocks.append(block)
+
+
+def _joined(row: Sequence[Cell], sign: str) -> Paragraph:
+    """The cells of a row as one paragraph."""
+    texts = [" ".join(p.text.replace("\n", " ").replace("\t", " ").strip() for p in cell) for cell in row]
+    inner = [paragraph for cell in row for paragraph in cell]
+    pictures = [picture for p in inner for picture in p.pictures]
+    return Paragraph(sign.join(texts), unread=any(p.unread for p in inner), pictures=pictures)
 
 
 def _drawn(data: bytes) -> bytes | None:

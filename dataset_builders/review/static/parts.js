@@ -7,12 +7,22 @@ export const SIDES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
 export const MARK = "<image>";
 export const KEYS = [["A", "accept, on to the next"], ["R", "reject with a reason"], ["J  K", "next, previous"], ["E", "edit the text"], ["Esc", "leave a field"], ["Ctrl Enter", "accept from a field"],
   ["U  Shift U", "undo, redo"], ["O", "open again"], ["G", "go to a number"], ["Z  + −", "zoom to the question, in, out"], ["S", "split at the cursor (Alt S in a field)"], ["M  Shift M", "merge with next, previous"],
-  ["B", "draw a box of the question"], ["F", "draw a figure"], ["Del", "remove the chosen box"], ["Arrows", "move the chosen box (Shift: resize)"], ["C", "comment"], ["1 2 3 4", "whole queue, to do, conflicts, second reading"], ["?", "this list"]];
+  ["Alt P  Alt L", "what is behind the cursor: options, solution"], ["N", "renumber from here on"], ["[  ]", "chosen figure to the previous, next question"], ["B", "draw a box of the question"], ["F", "draw a figure"], ["Del", "remove the chosen box"], ["Arrows", "move the chosen box (Shift: resize)"], ["C", "comment"], ["1 2 3 4", "whole queue, to do, conflicts, second reading"], ["?", "this list"]];
 
 export const counted = (text, part) => text.split(part).length - 1;
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 export const percent = value => (100 * value).toFixed(4) + "%";
 export const words = name => name.replaceAll("_", " ");
+
+/* Options of a text: at their labels, else a line each. */
+export function optionsOf(text, many) {
+  const found = [...text.matchAll(/(?:^|\s)(?:[(（]?([A-H])[.．、)）]|([①-⑩]))\s*/gu)];
+  if (found.length > 1 && !found[0].index) return found.map((match, i) => ({ label: match[1] || String(match[2].codePointAt(0) - 0x245f), text: text.slice(match.index + match[0].length, found[i + 1]?.index).trim() }));
+  return text.split("\n").map(line => line.trim()).filter(Boolean).map((line, i) => ({ label: String.fromCodePoint(65 + many + i), text: line }));
+}
+
+/* The options at the end of the question's text. */
+export const asText = form => ({ question: [form.question, ...form.options.map(option => `(${option.label.toLowerCase()}) ${option.text}`)].join("\n"), options: [] });
 
 export const textsOf = form => [form.question, ...form.options.map(option => option.text)];
 

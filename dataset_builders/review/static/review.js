@@ -2,7 +2,7 @@
    Contract: texts are set as text; the only HTML set is `html.*` of the server, which escapes. Every action goes through
    `send`, is kept in the browser until the server has stored it, and shows as done only then. A field that cannot be
    stored stays as it was typed, says why, and keeps nothing else from being stored. */
-import { DECIDED, KEYS, MARK, REASONS, SIDES, clamp, counted, h, isBroken, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
+import { DECIDED, KEYS, MARK, REASONS, SIDES, asText, clamp, counted, h, isBroken, optionsOf, percent, raw, shifted, showing, textsOf, uid, withoutMark, words } from "./parts.js";
 import { schemeField, schemeRead } from "./scheme.js";
 
 let by = "", info = null, queue = [], q = null, id = "";
@@ -274,7 +274,7 @@ function listField(name, legend, labelled) {
     ? h("div", { class: "item" }, h("input", { class: "label", value: item.label, "aria-label": `label of option ${place + 1}`, oninput: event => set(place, one => ({ ...one, label: event.target.value })) }),
         h("textarea", { rows: 1, value: item.text, spellcheck: "false", "data-option": place, "aria-label": `option ${item.label}`, oninput: event => set(place, one => ({ ...one, text: event.target.value })) }), h("button", { title: "remove", tabindex: -1, onclick: () => drop(place) }, "×"))
     : h("div", { class: "item plain" }, h("textarea", { rows: 1, class: "key", value: item, spellcheck: "false", "aria-label": `answer ${place + 1}`, oninput: event => set(place, () => event.target.value) }), h("button", { title: "remove", tabindex: -1, onclick: () => drop(place) }, "×")));
-  return [h("div", { class: "legend", "data-of": name }, h("span", {}, legend, " ", h("em", {})), h("button", { class: "mini", "data-add": name, onclick: add }, "+ add")), h("div", { class: "list", "data-list": name }, rows)];
+  return [h("div", { class: "legend", "data-of": name }, h("span", {}, legend, " ", h("em", {})), labelled && q.form.options.length ? h("button", { class: "mini", "data-rest": "text", onclick: () => { group = ""; edit(asText(q.form)); group = ""; showForm(); } }, "→ text") : null, h("button", { class: "mini", "data-add": name, onclick: add }, "+ add")), h("div", { class: "list", "data-list": name }, rows)];
 }
 
 function showForm() {
@@ -282,6 +282,8 @@ function showForm() {
   kinds.value = q.form.question_type;
   fill(".form",
     h("div", { class: "row" }, field("Number", "number", bound("number")), field("Type", "question_type", kinds), field("Points", "points", bound("points", "input", { inputmode: "decimal" }))),
+    h("div", { class: "crops" }, q.boxes.map(box => h("img", { alt: "the question on its page", loading: "lazy", src: cropOf(box) }))),
+    h("div", { class: "legend" }, h("span", {}, "Behind the cursor:"), ...Object.entries(RESTS).map(([name, [, key]]) => h("button", { class: "mini", "data-rest": name, onclick: () => rest(name) }, `→ ${name} `, h("kbd", {}, key)))),
     field("Question", "question", bound("question", "textarea", { rows: 5 })),
     h("div", { class: "legend", "data-of": "figures" }, h("span", {}, "Figures ", h("em", {})), h("button", { class: "mini", onclick: () => draw("figure") }, "+ draw ", h("kbd", {}, "F"))), h("div", { class: "thumbs" }),
     listField("options", "Options", true), listField("answer", "Answer, one entry a blank or part", false),
@@ -294,6 +296,36 @@ function showForm() {
   document.querySelectorAll(".form textarea").forEach(fit);
 }
 
+const cropOf = box => `review/crop/${encodeURIComponent(q.paper)}?page=${box.page}&box=${["left", "top", "right", "bottom"].map(side => box[side].toFixed(6)).join()}`;
+
+/* What stands behind the cursor in the question's text becomes its options, or begins its solution. */
+const RESTS = {
+  options: [text => ({ options: [...q.form.options, ...optionsOf(text, q.form.options.length)] }), "Alt P"],
+  solution: [text => ({ solution: [text, q.form.solution].filter(Boolean).join("\n") }), "Alt L"],
+};
+function rest(name) {
+  if (!q || cursor?.node.dataset.field !== "question" || !document.contains(cursor.node)) return toast("put the cursor where they begin (E)", true);
+  const { value } = cursor.node, { at } = cursor, text = value.slice(at).trim();
+  group = "";
+  if (text) edit({ question: value.slice(0, at).trimEnd(), ...RESTS[name][0](text) });
+  group = ""; cursor = null; showForm();
+}
+
+/* The number of this question; those behind it count on, until theirs begin anew. */
+function renumber() {
+  if (!q) return;
+  const box = h("input", { value: q.form.number, inputmode: "numeric", maxlength: 8 }), asked = id;
+  box.addEventListener("keydown", event => {
+    const first = parseInt(box.value, 10);
+    if (event.key !== "Enter" || event.isComposing || !(first >= 0)) return;
+    event.preventDefault(); close();
+    const rows = queue.filter(row => row.paper === q.paper), from = rows.findIndex(row => row.id === asked), same = uid();
+    const end = rows.findIndex((row, place) => place > from && !(+row.number > +rows[place - 1].number));
+    rows.slice(from, end < 0 ? rows.length : end).forEach((row, place) => send("edit", row.id, { fields: { number: String(first + place) }, group: same }));
+  });
+  show([h("h3", {}, "Number of this question"), box, h("p", {}, "The questions behind it count on, until their numbers begin anew.")], box);
+}
+
 /* The marks of an answer by the scheme as it is stored. */
 async function attempt(response) {
   for (let n = 0; waiting.length && n < 50; n += 1) await new Promise(done => setTimeout(done, 100));
@@ -302,7 +334,8 @@ async function attempt(response) {
 
 function showThumbs() {
   fill(".thumbs", q.figures.map((figure, place) => h("div", { class: "thumb" + (chosen && chosen.kind === "figure" && chosen.place === place ? " chosen" : ""), title: figure.caption || figure.name, onclick: () => { choose("figure", place); toBox(figure.box); } },
-    h("img", { src: figure.src, alt: `figure ${place + 1}` }), h("button", { title: "remove", onclick: event => { event.stopPropagation(); dropFigure(place); } }, "×"))));
+    h("img", { src: figure.src, alt: `figure ${place + 1}` }), h("button", { title: "remove", onclick: event => { event.stopPropagation(); dropFigure(place); } }, "×"),
+    h("div", { class: "steps" }, [[-1, "‹", "to the previous question"], [1, "›", "to the next question"]].map(([way, sign, title]) => h("button", { title, "data-way": way, onclick: event => { event.stopPropagation(); moveFigure(place, way); } }, sign))))));
 }
 
 function showProblems() {
@@ -317,13 +350,23 @@ const fit = node => { if (!CSS.supports("field-sizing", "content")) { node.style
 
 // ---------------------------------------------------------------- figures and their marks
 const bare = ({ name, box, caption }) => ({ name, box, caption });
-function dropFigure(place) {
-  chosen = null; group = "";
+function dropFigure(place, same = "") {
+  chosen = null; group = same;
   const figures = q.figures.filter((_, i) => i !== place);
   const fields = textsOf(q.form).reduce((sum, text) => sum + counted(text, MARK), 0) > figures.length ? withoutMark(q.form, place) : {};
   q.figures = figures;
-  edit(fields, { figures: figures.map(bare), group: "" });
+  edit(fields, { figures: figures.map(bare), group: same });
   group = ""; showForm(); showBoxes();
+}
+
+/* Gives a figure to the question before or behind; both edits are one for undo. */
+async function moveFigure(place, way) {
+  const rows = queue.filter(row => row.paper === q.paper), to = rows[rows.findIndex(row => row.id === id) + way], figure = bare(q.figures[place]), same = uid();
+  if (!to) return toast("there is no such question", true);
+  const { form, figures } = await ask(`question/${encodeURIComponent(to.id)}?by=${encodeURIComponent(by)}`);
+  const many = counted(form.question, MARK);
+  dropFigure(place, same);
+  send("edit", to.id, { fields: { question: `${form.question}\n${MARK}` }, figures: [...figures.slice(0, many).map(bare), figure, ...figures.slice(many).map(bare)], group: same }, () => toast(`moved to ${to.number || to.id}`));
 }
 
 function addFigure(box) {
@@ -573,7 +616,7 @@ function pressed(event, again) {
   if (node) {
     if (key === "Escape") { event.preventDefault(); node.blur(); group = ""; }
     else if (key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); accept(); }
-    else if (event.altKey && event.code === "KeyS") { event.preventDefault(); remember(); split(); }
+    else if (event.altKey && { KeyS: 1, KeyP: 1, KeyL: 1 }[event.code]) { event.preventDefault(); remember(); ({ KeyS: split, KeyP: () => rest("options"), KeyL: () => rest("solution") })[event.code](); }
     return;
   }
   if (opening) { later.push(event); if (!event.ctrlKey) event.preventDefault(); return; }
@@ -581,7 +624,7 @@ function pressed(event, again) {
   if (chosen && key.startsWith("Arrow")) { event.preventDefault(); return nudge(event); }
   const actions = { j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), a: accept, r: reject, o: () => act("reopen"), u: () => undo("undo"), U: () => undo("redo"),
     e: () => { const first = $(".form textarea"); first?.focus(); }, g: go, z: zoomToBox, "+": () => zoom(scale * 1.2), "=": () => zoom(scale * 1.2), "-": () => zoom(scale / 1.2), s: split, m: () => merge("next"), M: () => merge("previous"),
-    b: () => draw("box"), f: () => draw("figure"), c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
+    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
     1: () => choice("all"), 2: () => choice("todo"), 3: () => choice("conflict"), 4: () => choice("second") };
   const found = actions[key] || actions[key.toLowerCase()];
   if (found && !event.altKey) { event.preventDefault(); found(); }

@@ -253,6 +253,12 @@ _DATA = base64.b64encode(png()).decode()
         ("<p>1<span style='display:none'>secret</span><style>p{}</style>2<svg><text>t</text></svg>", ["12□"]),
         ("<table><tr><th>a<th>b<tr><td colspan=2>1<td>2</table>", ["a\tb", "\t1\t2"]),
         ("<p>It costs $5 and $6 now", ["It costs $5 and $6 now"]),
+        ("<p>Let <span class='math inline'>h^*</span> be $5 and <span class='math inline'>\\(x\\)</span>.",
+         ["Let $h^*$ be $5 and $x$."]),
+        ("<p>a<div class='accordion-collapse collapse'><p>The solution</div><p>b", ["a", "b"]),
+        ("<table><tr><td>A．1<td>B．2<tr><td>C．3<td>D．4</table>", ["A．1    B．2", "C．3    D．4"]),
+        ("<h2>Question 3</h2><ol><li>Why?</ol><h2>Notes</h2><ol><li>x</ol>",
+         ["Question 3", "(1) Why?", "Notes", "1. x"]),
         ("<pre>if x:\n    y</pre>", ["```", "if x:", "    y", "```"]),
     ],
 )  # fmt: skip
@@ -267,6 +273,45 @@ def test_markdown(tmp_path: Path) -> None:
     first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
     assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
     assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+
+
+def test_headings_number_the_questions_and_not_the_lists_below_them(tmp_path: Path) -> None:
+    texts = ("가장 적절한 것은?", "옳지 않은 것은?", "알맞은 것은?")
+    asked = [
+        f"## {17 + n}\n\n{text}\n\n1. 하나\n2. 둘\n3. 셋\n\n> answer: {n}\n> points: 2\n"
+        for n, text in enumerate(texts, 1)
+    ]
+    (tmp_path / "paper.md").write_text("# 영어 영역\n\n" + "\n".join(asked))
+    drafts = ingested(tmp_path, tmp_path / "paper.md").drafts
+    assert [(draft.number, draft.question, draft.answer) for draft in drafts] == [
+        ("18", texts[0], ["1"]), ("19", texts[1], ["2"]), ("20", texts[2], ["3"])
+    ]  # fmt: skip
+    assert {tuple(option.text for option in draft.options) for draft in drafts} == {("하나", "둘", "셋")}
+
+
+def test_headings_of_parts_belong_to_their_question(tmp_path: Path) -> None:
+    problems = [
+        f"<h2>Problem {n}</h2><p>Let x be {n}.</p><h3>Problem {n}.1</h3><p>Find x.</p><h3>Problem {n}.2</h3><p>Why?</p>"
+        for n in (1, 2, 3)
+    ]
+    (tmp_path / "paper.html").write_text("<h1>Midterm</h1>" + "".join(problems))
+    drafts = ingested(tmp_path, tmp_path / "paper.html").drafts
+    assert [draft.question for draft in drafts] == [
+        f"Let x be {n}.\nProblem {n}.1\nFind x.\nProblem {n}.2\nWhy?" for n in (1, 2, 3)
+    ]
+
+
+def test_sections_with_headed_questions_keep_those_of_the_lists_before(tmp_path: Path) -> None:
+    listed = "\n".join(f"{n}. 第{n}个选择是什么？\n   A. 甲\n   B. 乙\n" for n in range(1, 6))
+    headed = "\n".join(f"### Problem {n}\n写一个算法，计算 `$` 的第 {n} 项。\n" for n in (1, 2))
+    (tmp_path / "paper.md").write_text(f"# 试卷\n\n## 客观题\n\n{listed}\n## 主观题\n\n{headed}")
+    key = "\n".join(f"{n}. {'AB'[n % 2]}" for n in range(1, 6))
+    (tmp_path / "key.md").write_text(f"# 参考答案\n\n## 客观题\n{key}\n\n## 主观题\n略")
+    outcome = ingest([tmp_path / "paper.md"], tmp_path / "out", Options(answers=[tmp_path / "key.md"]))
+    drafts = outcome.papers[0].drafts
+    assert [draft.number for draft in drafts] == ["1", "2", "3", "4", "5", "1", "2"]
+    assert [draft.answer for draft in drafts] == [["B"], ["A"], ["B"], ["A"], ["B"], [], []]
+    assert "`" not in drafts[5].question and "$ 的第 1 项" in drafts[5].question
 
 
 def test_a_korean_page_without_a_declared_encoding(tmp_path: Path) -> None:

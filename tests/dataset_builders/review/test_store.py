@@ -340,3 +340,14 @@ def test_a_folder_without_papers_is_said(tmp_path: Path) -> None:
     (tmp_path / STATE).mkdir()
     with pytest.raises(UserError, match="livek12 ingest"):
         ReviewStore(tmp_path)
+
+
+def test_edits_of_several_questions_in_one_group_are_undone_together(store: ReviewStore) -> None:
+    for place, id in enumerate(("alpha-q1", "alpha-q2"), 7):
+        store.act("ann", "edit", id, {"fields": {"number": str(place)}, "group": "numbers"})
+    store.act("ben", "edit", "alpha-q3", {"fields": {"number": "9"}, "group": "numbers"})
+    store.act("ann", "undo", "", {})
+    numbers = [
+        store.board.entries[id].copy(by).form.number for id, by in zip(IDS[:3], ("ann", "ann", "ben"), strict=True)
+    ]
+    assert numbers == ["1", "2", "9"]
