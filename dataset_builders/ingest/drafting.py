@@ -23,10 +23,6 @@ from livek12.dataset_builders.ingest.templates import Template
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
-_FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-"""Formulas that OCR reads flat: no rule can see a lost root or index."""
-
-
 _SHOWN = re.compile(
     r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
     r"|\bthe (?:diagram|drawing|circuit)\b"
@@ -137,8 +133,6 @@ def _suffix(data: bytes) -> str:
 
 
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:
-    if segment.repeated:
-        draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
     if segment.inline:
         draft = with_doubt(draft, "number", f"the number {draft.number} was found within the passage", 0.4)
     if sure < 0.8:
@@ -153,8 +147,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)
     if not draft.question.strip():
         draft = with_doubt(draft, "text", "no text was found", 0.05)
-    if any(text.by_ocr for text in texts) and _FORMULA.search(f"{draft.question}\n{draft.options}"):
-        draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
         how = "stand in the picture only" if segment.items[0].block.origin != "source" else "were not read (□)"
