@@ -17,7 +17,7 @@ from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, labels_within, split
+from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
 from livek12.dataset_builders.ingest.templates import Template
 
 _SURE = 0.75
@@ -138,7 +138,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
     if sure < 0.8:
         draft = with_doubt(draft, "type", f"nothing on the paper says that this is {draft.question_type}", sure)
     if draft.question_type in CHOICE_TYPES and not draft.options:
-        draft = with_doubt(draft, "options", _without_options(draft), 0.2)
+        draft = with_doubt(draft, "options", "no options were found", 0.2)
     elif empty := [option.label for option in draft.options if not option.text.strip()]:
         draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
     elif len(read_as := [o.text for o in draft.options if o.text != IMAGE_MARK]) > len({*read_as}):
@@ -157,8 +157,3 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
     if _SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft
-
-
-def _without_options(draft: Draft) -> str:
-    inline = labels_within(draft.question)
-    return f"the labels {', '.join(inline)} stand within the text" if inline else "no options were found"

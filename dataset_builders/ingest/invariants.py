@@ -362,7 +362,7 @@ _SOLVED: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
-_LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")
+_LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
 _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
@@ -378,6 +378,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
+_FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
 _CHOOSES: Final = re.compile(
     r"\bwhich (?:one )?of the following\b|\b(?:select|choose) (?:all|one|the (?:best|correct))\b"
     r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
@@ -423,11 +424,12 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
         text = f"text on page {pages} stands before the first question and in none: they may need it"
         yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
     for section in reading.body.sections:
-        more = "$" in section.own or any(item.line is None for item in section.items)
+        named = section_type(section.title)
+        more = "$" in section.own or (not named and any(item.line is None for item in section.items))
         places = tuple(
             place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
         )
-        if places and more and not section_type(section.title):
+        if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
 
@@ -618,7 +620,7 @@ def _is_bare(draft: Draft) -> bool:
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if match := _LATER_PART.match(draft.question):
-            text = f"it begins with part {match[0].strip()}: what stands before is in another question, or lost"
+            text = f"it begins with {match[0].strip()}: what stands before is in another question, or lost"
             yield Breach(text, (place,), "number", 0.1)
 
 
@@ -680,6 +682,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        if draft.options and _FIRST_OPTION.search(draft.question):
+            yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:

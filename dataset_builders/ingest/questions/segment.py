@@ -225,7 +225,8 @@ def _rules(items: Sequence[Item]) -> range:
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             end = next((later for later in after if is_section(items[later].text)), place)
             ones = [later for later in after if _ONE.match(items[later].text)]
-            if ones and items[ones[0]].box.page > item.box.page:  # the rules have no numbers
+            words = bool(ones) and not items[ones[0]].text[0].isdecimal()
+            if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
                 return range(place, ones[0])
             return range(place, end if end > place or len(ones) < 2 else ones[1])
     return range(0)

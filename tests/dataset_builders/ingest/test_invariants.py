@@ -15,6 +15,7 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Pag
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.questions.texts import join
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
@@ -101,7 +102,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: 4 pictures stand in it",
     ),
-    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
+    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
     "questions are no listing": (
         (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),
         "",
@@ -228,6 +229,23 @@ def test_what_the_front_says_of_each_question_is_what_they_are_worth() -> None:
 @pytest.mark.parametrize(("mark", "points"), [("(6+6 = 12 marks)", 12), ("(1 x 3 = 3 marks)", 3), ("(2+3 marks)", 5)])
 def test_points_may_be_a_sum(mark: str, points: float) -> None:
     assert by_number(read(page(f"1. Find a. {mark}", "2. Find b.")))["1"].points == points
+
+
+def test_options_of_several_questions_in_one_are_doubted() -> None:
+    first = ["Q1 Pick.", "1. Which?", *OPTIONS, "2. Who?", *OPTIONS]
+    paper = read(page(*first, "Q2 Say why.", "It is long.", "Q3 Say how.", "It is so.", top=0.02))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3"]
+    assert any("options stand in its text too" in doubt.text for doubt in paper.drafts[0].doubts)
+
+
+def test_a_question_begins_with_no_closing_sign() -> None:
+    draft = by_number(read(page("1. ，简答题，共20分", "说明。", "2. 写出。")))["1"]
+    assert any("it begins with ，" in doubt.text for doubt in draft.doubts)
+
+
+def test_words_parted_at_the_end_of_a_line_are_joined() -> None:
+    assert join("the presi‐", "dent of") == "the president of"
+    assert join("a well-", "known case") == "a well-known case"
 
 
 # ---- keys ----
