@@ -289,14 +289,10 @@ def checked(reading: PaperReading) -> CheckedPaper:
             for place in breach.places:
                 draft = drafts[place]
                 if breach.refuse:
-                    draft = _without_key(draft, reading.unkeyed[place])
+                    draft = reading.unkeyed[place].model_copy(update={"doubts": draft.doubts})
                 drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
             errors += [breach.text] if breach.error else []
     return CheckedPaper(drafts, list(dict.fromkeys(errors)))
-
-
-def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
-    return unkeyed.model_copy(update={"doubts": draft.doubts})
 
 
 # ---- numbers and counts ----
