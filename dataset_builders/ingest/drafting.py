@@ -17,16 +17,12 @@ from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, labels_within, split
+from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
 from livek12.dataset_builders.ingest.templates import Template
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
-_FORMULA = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-"""Formulas that OCR reads flat: no rule can see a lost root or index."""
-
-
 _SHOWN = re.compile(
     r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
     r"|\bthe (?:diagram|drawing|circuit)\b"
@@ -137,14 +133,12 @@ def _suffix(data: bytes) -> str:
 
 
 def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, sure: float) -> Draft:
-    if segment.repeated:
-        draft = with_doubt(draft, "number", f"number {draft.number} is there twice", 0.1)
     if segment.inline:
         draft = with_doubt(draft, "number", f"the number {draft.number} was found within the passage", 0.4)
     if sure < 0.8:
         draft = with_doubt(draft, "type", f"nothing on the paper says that this is {draft.question_type}", sure)
     if draft.question_type in CHOICE_TYPES and not draft.options:
-        draft = with_doubt(draft, "options", _without_options(draft), 0.2)
+        draft = with_doubt(draft, "options", "no options were found", 0.2)
     elif empty := [option.label for option in draft.options if not option.text.strip()]:
         draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
     elif len(read_as := [o.text for o in draft.options if o.text != IMAGE_MARK]) > len({*read_as}):
@@ -153,8 +147,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)
     if not draft.question.strip():
         draft = with_doubt(draft, "text", "no text was found", 0.05)
-    if any(text.by_ocr for text in texts) and _FORMULA.search(f"{draft.question}\n{draft.options}"):
-        draft = with_doubt(draft, "text", "formulas were read from a picture: compare them with the page", 0.5)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
         how = "stand in the picture only" if segment.items[0].block.origin != "source" else "were not read (□)"
@@ -165,8 +157,3 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
     if _SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft
-
-
-def _without_options(draft: Draft) -> str:
-    inline = labels_within(draft.question)
-    return f"the labels {', '.join(inline)} stand within the text" if inline else "no options were found"

@@ -23,9 +23,9 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
-from livek12.dataset_builders.ingest.questions.headings import is_section, passage_range
+from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
-from livek12.dataset_builders.ingest.questions.points import each_and_total
+from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Stream
 
@@ -289,14 +289,10 @@ def checked(reading: PaperReading) -> CheckedPaper:
             for place in breach.places:
                 draft = drafts[place]
                 if breach.refuse:
-                    draft = _without_key(draft, reading.unkeyed[place])
+                    draft = reading.unkeyed[place].model_copy(update={"doubts": draft.doubts})
                 drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
             errors += [breach.text] if breach.error else []
     return CheckedPaper(drafts, list(dict.fromkeys(errors)))
-
-
-def _without_key(draft: Draft, unkeyed: Draft) -> Draft:
-    return unkeyed.model_copy(update={"doubts": draft.doubts})
 
 
 # ---- numbers and counts ----
@@ -312,11 +308,12 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
-    places = [place for place, segment, _ in reading.pairs if segment.repeated]
+    many = Counter((segment.elective, segment.number) for _, segment, _ in reading.pairs)
+    places = tuple(place for place, segment, _ in reading.pairs if many[segment.elective, segment.number] > 1)
+    numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
     if places:
-        numbers = ", ".join(dict.fromkeys(str(reading.body.segments[place].number) for place in places))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
-        yield Breach(text, error=True)
+        yield Breach(text, places, "number", 0.1, error=True)
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
@@ -361,7 +358,7 @@ _SOLVED: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
-_LATER_PART: Final = re.compile(r"\s*[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]")
+_LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
 _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
@@ -373,6 +370,16 @@ _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
 _FEWEST_LINES: Final = 6
+_INDENT, _MIDDLE = 0.12, 0.05
+"""Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
+_TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
+_FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
+_FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
+_CHOOSES: Final = re.compile(
+    r"\bwhich (?:one )?of the following\b|\b(?:select|choose) (?:all|one|the (?:best|correct))\b"
+    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
+    re.IGNORECASE,
+)
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
@@ -413,20 +420,66 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
         text = f"text on page {pages} stands before the first question and in none: they may need it"
         yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
     for section in reading.body.sections:
-        more = "$" in section.own or any(item.line is None for item in section.items)
+        named = section_type(section.title)
+        more = "$" in section.own or (not named and any(item.line is None for item in section.items))
         places = tuple(
             place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
         )
-        if places and more and not section_type(section.title):
+        if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
 
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
+    heads = [segment.items[0] for segment in reading.body.segments]
+    own = _usual_head(reading.body.segments)
+    named = own is not None and bool(re.search(r"[^\W\d_]", own.pattern.replace("\\s", "").replace("\\d", "")))
     for place, segment, _ in reading.pairs:
-        if head := next((item.text for item in segment.items[1:] if item.line and _HEAD.match(item.text)), ""):
-            text = f"the head of another question stands in it: {one_line(head, 40)!r}"
-            yield Breach(text, (place,), "number", 0.1)
+        for item in segment.items[1:]:
+            level = named or any(
+                head.column == item.column and abs(head.box.left - item.box.left) < _CLOSE / 2 for head in heads
+            )
+            again = own is not None and level and own.match(item.text)
+            title = is_section(item.text) and not is_part_of_section(item.text)
+            title = title or follows(item.text, segment.section.title)
+            if item.line and (again or title or _HEAD.match(item.text)):
+                text = f"the head of another question or section stands in it: {one_line(item.text, 40)!r}"
+                yield Breach(text, (place,), "number", 0.1)
+                break
+    lost = [item.text for item in reading.body.front if named and own and own.match(item.text)]
+    if lost:
+        text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
+        yield Breach(text, (0,), "number", 0.1, error=True)
+
+
+def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
+    """The form of most printed numbers."""
+    shapes = Counter(re.sub(r"\d+", "#", squeezed(each.items[0].text[: each.end])) for each in segments)
+    shape, many = shapes.most_common(1)[0] if shapes else ("", 0)
+    if many < _SHARES or 5 * many < 4 * len(segments) or "#" not in shape:
+        return None
+    signs = (r"\d{1,3}" if sign == "#" else re.escape(sign) for sign in shape)
+    return re.compile(r"\s*" + r"\s*".join(signs) + r"(?![\d.,])")
+
+
+def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
+    """A line in the middle of its column is a title or closing words."""
+    for place, segment, _ in reading.pairs:
+        *before, last = segment.items
+        edges = reading.stream.columns.get((last.box.page, last.column))
+        if not before or before[-1].line is None or not last.line or not edges or not _TITLE.fullmatch(last.text):
+            continue
+        left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
+        if min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide:
+            text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.4)
+
+
+def _points_have_parts(reading: PaperReading) -> Iterator[Breach]:
+    """Without parts, lines side by side were mixed."""
+    for place, draft in enumerate(reading.drafts):
+        if not draft.part_points and len(marks(draft.question)) > 1:
+            yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
 def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
@@ -563,7 +616,7 @@ def _is_bare(draft: Draft) -> bool:
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if match := _LATER_PART.match(draft.question):
-            text = f"it begins with part {match[0].strip()}: what stands before is in another question, or lost"
+            text = f"it begins with {match[0].strip()}: what stands before is in another question, or lost"
             yield Breach(text, (place,), "number", 0.1)
 
 
@@ -599,6 +652,19 @@ def _scans_are_legible(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "text", 0.1, error=True)
 
 
+def _formulas_of_scans_are_compared(reading: PaperReading) -> Iterator[Breach]:
+    """OCR reads roots and exponents flat, and no rule sees them."""
+    places = [
+        place
+        for place, segment, _ in reading.pairs
+        if any(item.block.origin == "ocr" for item in (*segment.passage, *segment.items))
+    ]
+    texts = [(reading.drafts[place].question, reading.drafts[place].options) for place in places]
+    if any(_FORMULA.search(f"{question}\n{options}") for question, options in texts):
+        text = "formulas were read from a picture: compare them with the page"
+        yield Breach(text, tuple(places), "text", 0.5)
+
+
 def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
     for page in reading.pages:
         if page.lost:
@@ -606,6 +672,14 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 # ---- options ----
+
+
+def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
+    for place, draft in enumerate(reading.drafts):
+        if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
+            yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        if draft.options and _FIRST_OPTION.search(draft.question):
+            yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
@@ -732,7 +806,9 @@ INVARIANTS: Final = tuple(
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
         (_text_is_in_questions, "running text before and between questions belongs to one"),
-        (_one_head_a_question, "no head of a question stands in another"),
+        (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
+        (_questions_end_at_their_end, "no title or closing words end a question"),
+        (_points_have_parts, "several points within a text are those of its parts"),
         (_no_text_in_pictures, "running text stands in no picture alone"),
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
@@ -745,8 +821,10 @@ INVARIANTS: Final = tuple(
         (_pictures_stand_with_text, "a question has text on its last page"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
+        (_choices_have_options, "a question that asks to choose has options"),
         (_options_are_alike, "options of a section have one alphabet and number"),
         (_options_end_at_their_end, "the last option is no longer than its question"),
+        (_formulas_of_scans_are_compared, "formulas of a scanned paper are compared with its pages"),
         (_scans_are_legible, "a scanned page is read with some confidence"),
         (_script_is_read, "the text is in a script and language that the rules know"),
     )

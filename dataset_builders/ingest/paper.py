@@ -287,7 +287,7 @@ def read_paper(
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
             *outcome.errors,
         ],
-        unmatched=[*missing, *_doubled(drafts), *lines],
+        unmatched=[*missing, *lines],
         notes=notes,
         account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
     )
@@ -425,11 +425,6 @@ def _without_places(draft: Draft) -> Draft:
     """A draft of a source, which has no pages."""
     figures = [figure.model_copy(update={"box": None}) for figure in draft.figures]
     return draft.model_copy(update={"boxes": [], "page_numbers": [], "figures": figures})
-
-
-def _doubled(drafts: Sequence[Draft]) -> list[str]:
-    doubles = [draft for draft in drafts if any("there twice" in doubt.text for doubt in draft.doubts)]
-    return [f"question {draft.number} was found twice ({draft.id})" for draft in doubles]
 
 
 def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:

@@ -350,11 +350,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     while index + 1 < total:
         index += 1
         at = index
-        code = c.FPDFText_GetUnicode(layer, at)
-        if 0xD800 <= code < 0xDC00 and at + 1 < total:
-            low = c.FPDFText_GetUnicode(layer, at + 1)
-            if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
-                code, index = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), index + 1
+        code = _code(layer, at)
+        index += code > 0xFFFF
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
         c.FPDFText_GetFontInfo(layer, at, name, 128, flags)
@@ -390,6 +387,20 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         )  # fmt: skip
 
 
+def _code(layer: Any, at: int) -> int:
+    """A character's code; beyond 0xFFFF it takes two places."""
+    import pypdfium2.raw as c
+
+    code = int(c.FPDFText_GetUnicode(layer, at))
+    if code == _HYPHENATED and c.FPDFText_IsHyphen(layer, at) == 1:
+        return ord("‐")
+    if 0xD800 <= code < 0xDC00:
+        low = c.FPDFText_GetUnicode(layer, at + 1)
+        if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
+            return 0x10000 + ((code - 0xD800) << 10) + (int(low) - 0xDC00)
+    return code
+
+
 def _one_place(layer: Any, at: int) -> bool:
     """Two codes for one glyph: a font may give a glyph the first half of a surrogate pair, the next glyph the other."""
     import pypdfium2.raw as c
@@ -422,6 +433,8 @@ def _character(code: int) -> str:
     return UNREAD if _unsound(code) else chr(code)
 
 
+_HYPHENATED: Final = 2
+"""Pdfium's code of a hyphen that parts a word at the end of a line."""
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
 """Characters that no font sets flat: a flat glyph with such a code has another meaning."""
 

@@ -224,7 +224,8 @@ _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
-    r"|\s*(?:END OF (?:PAPER|TEST|EXAM|SECTION)|BLANK PAGE|Turn over)\b|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
+    r"|\s*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section))|BLANK PAGE|Turn over)\b"
+    r"|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
     r"|Permission to reproduce\b|DO NOT WRITE\b"
 )
 ANSWER_HEAD = re.compile(

@@ -9,16 +9,18 @@ import re
 from dataclasses import dataclass
 
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
+_WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}(?:\.\d)?){0,8})"
+"""A number or a sum, "6+6" or "6+6 = 12"."""
 _MARKS = (
-    re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_NUMBER}\s*分\s*[)）\]】]"),
-    re.compile(rf"[\[(（]\s*{_NUMBER}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
-    re.compile(rf"[\[(]\s*(?:total\s*)?{_NUMBER}\s*(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE),
-    re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_NUMBER}\s*[\])]", re.IGNORECASE),
+    re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
+    re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
+    re.compile(rf"[\[(]\s*(?:total\s*)?{_WORTH}\s*(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE),
+    re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])]", re.IGNORECASE),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
-    rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_NUMBER}"
+    rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
@@ -48,7 +50,9 @@ _SOME = re.compile(
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
-_PART = re.compile(r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*Q?\s?\d{1,2}\.\d{1,2}\b")
+_PART = re.compile(
+    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s)"
+)
 _HALF_BLANK = re.compile(r"每\s*空")
 
 
@@ -68,8 +72,12 @@ def says_worth(text: str) -> bool:
 
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
-    printed = [Mark(float(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
+    printed = [Mark(_sum(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
     return sorted(printed, key=lambda mark: mark.start)
+
+
+def _sum(worth: str) -> float:
+    return sum(map(float, re.split(r"\s*[+＋]\s*", worth)))
 
 
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
@@ -80,7 +88,7 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     """
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
-        worth = float(totals[0][1])
+        worth = _sum(totals[0][1])
         text = _with_marks(
             re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
         )

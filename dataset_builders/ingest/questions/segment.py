@@ -26,6 +26,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_title,
 )
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.points import section_points
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
@@ -114,7 +115,7 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(r"\s*1\s*(?:[.．、)）]|\s)")
+_ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
@@ -149,7 +150,6 @@ class Segment:
         items: lines, tables and pictures, in reading order.
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
-        repeated: the number is there twice in its part.
         inline: its number stands within the passage.
     """
 
@@ -159,7 +159,6 @@ class Segment:
     section: Section
     elective: str = ""
     passage: list[Item] = field(default_factory=list)
-    repeated: bool = False
     inline: bool = False
 
 
@@ -186,7 +185,6 @@ def segment(stream: Stream) -> Body:
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
     _drop_only_part(body.segments)
     _name_sections(body.segments)
-    _mark_repeated(body.segments)
     return body
 
 
@@ -227,7 +225,8 @@ def _rules(items: Sequence[Item]) -> range:
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             end = next((later for later in after if is_section(items[later].text)), place)
             ones = [later for later in after if _ONE.match(items[later].text)]
-            if ones and items[ones[0]].box.page > item.box.page:  # the rules have no numbers
+            words = bool(ones) and not items[ones[0]].text[0].isdecimal()
+            if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
                 return range(place, ones[0])
             return range(place, end if end > place or len(ones) < 2 else ones[1])
     return range(0)
@@ -247,7 +246,8 @@ class _Sorter:
 
     def __init__(self, body: Body, part_of: Mapping[int, str]) -> None:
         self.body, self.part_of = body, part_of
-        self.section = Section()
+        each = (item.text for item in body.front if section_points(item.text, 0) is not None)
+        self.section = Section(above="\n".join(each))
         self.passages: list[tuple[tuple[int, int], list[Item]]] = []
         self.target: list[Item] = []
 
@@ -345,13 +345,6 @@ def _name_sections(segments: Sequence[Segment]) -> None:
     if apart and len(set(numbers)) < len(numbers) and not any(question.elective for question in segments):
         for question in segments:
             question.elective = names[id(question.section)]
-
-
-def _mark_repeated(segments: Sequence[Segment]) -> None:
-    seen: set[tuple[str, int]] = set()
-    for question in segments:
-        question.repeated = (question.elective, question.number) in seen
-        seen.add((question.elective, question.number))
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")

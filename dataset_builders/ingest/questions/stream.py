@@ -36,7 +36,6 @@ _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 _SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s+(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
 _NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
-_CELL_NUMBER = re.compile(r"(?:No\.?|Q|第)?\s*(\d{1,3})\s*[.．、)题]?", re.IGNORECASE)
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
@@ -50,8 +49,6 @@ _WIDE = 0.3
 """Of the page's width: a line of rules alone that is as wide is to be written on; a shorter one is a blank."""
 _FEWEST_ALIKE, _MOST_PAGES = 3, 0.6
 """Pages, and their share, that have the same at the same place: it is no part of what is asked on one of them."""
-_FEWEST_ROWS, _SHORTEST_ASKED = 2, 12
-"""Rows of a table of questions, and characters of the text of each: a key's are shorter."""
 _TOP = 0.25
 """Lines over several columns in this part of a page, from above, are its headings."""
 
@@ -91,14 +88,12 @@ class Stream:
         headings: headers and footers by page.
         titles: lines over several columns at the top of a page; they are among the headings too.
         columns: left and right edges, by page and column.
-        asked: number of the last question in a table's rows; 0 for none.
     """
 
     items: list[Item] = field(default_factory=list)
     headings: dict[int, list[str]] = field(default_factory=dict)
     titles: list[Item] = field(default_factory=list)
     columns: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    asked: int = 0
 
 
 def flatten(pages: Sequence[PageBlocks]) -> Stream:
@@ -186,12 +181,10 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if page.width and _place(line.text, line.box) in ground:
+            if page.width and _place(line.text, line.box) in ground and not _NAMED.match(line.text):
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
-    elif rows := _asked_in_rows(block, stream):
-        stream.items += [Item(line, block, line.box, block.column) for line in rows]
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
     elif block.picture or block.lines:
@@ -226,34 +219,6 @@ def _numbered(line: Line) -> Line:
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
     return replace(line, text=text)
-
-
-def _asked_in_rows(block: Block, stream: Stream) -> list[Line]:
-    """Rows of a table whose first cells number questions, as lines that begin with the numbers.
-
-    They begin with 1, or continue the table before.
-    """
-    if block.kind != "table" or block.origin == "text_layer":  # there `asked` has looked at its lines
-        return []
-    rows = [[cell.strip() for cell in line.text.split("\t")] for line in block.lines]
-    numbers = [int(cell_number[1]) if (cell_number := _CELL_NUMBER.fullmatch(row[0])) else 0 for row in rows]
-    numbered = [place for place, number in enumerate(numbers) if number]
-    follow = all(numbers[b] == numbers[a] + 1 for a, b in pairwise(numbered))
-    texts = [max(map(len, rows[place][1:]), default=0) for place in numbered]
-    goes_on = bool(numbered) and numbers[numbered[0]] == stream.asked + 1 and stream.asked > 0
-    begins = bool(numbered) and numbered[0] <= 1 and len(numbered) >= _FEWEST_ROWS and min(texts) >= _SHORTEST_ASKED
-    if not follow or not (goes_on or begins) or numbered[-1] - numbered[0] >= 6 * len(numbered):
-        return []
-    stream.asked = numbers[numbered[-1]]
-    lines = []
-    worth = all(re.fullmatch(r"\d{1,2}", rows[place][-1]) for place in numbered) and len(rows[numbered[0]]) > 2
-    for number, row, line in zip(numbers, rows, block.lines, strict=True):
-        cells = [cell for cell in (row[1:] if number else row) if cell]
-        if worth and number:
-            cells[-1] = f"[{cells[-1]}]"  # what the question is worth, as papers without tables print it
-        rest = "    ".join(cells)
-        lines.append(replace(line, text=f"{number}. {rest}" if number else rest))
-    return [line for line in lines if line.text.strip()]
 
 
 _Place = tuple[str, int, int, int]

@@ -81,15 +81,6 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
 
-def labels_within(text: str) -> list[str]:
-    """Labels ① to ⑤ (or A to D) within a text, once each and in order, at least four."""
-    for pattern, labels in _RUNS:
-        printed = [plain_width(match[1]) for match in pattern.finditer(text)]
-        if len(printed) >= 4 and printed == list(labels[: len(printed)]):
-            return printed
-    return []
-
-
 def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
     """Options of which some are empty: the last complete run that begins a line."""
     for pattern, labels in _RUNS:
@@ -265,13 +256,6 @@ class _Writer:
             self.found.pictures.append(picture)
         self.last = None
 
-    def gathered(self, pictures: Sequence[Block], labels: Sequence[str]) -> None:
-        """Adds pictures that hold several options each, then their labels alone."""
-        self.waiting += pictures
-        self.release()
-        self.paragraphs += labels
-        self.last = None
-
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
         if options := _option_cells(block):
@@ -311,18 +295,14 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     """The text of items in reading order; `skip` characters of the first line are its number."""
     writer = _Writer(edges)
     taken = _labelled_pictures(items)
-    gathered = _gathered_labels(items, taken)
     own = {place for place, _ in bare_labels([item.text for item in items])}
     for place, item in enumerate(items):
         if item.line is None:
-            if id(item) not in taken.used and id(item) not in gathered.used:
+            if id(item) not in taken.used:
                 writer.block(item.block)
             continue
         text = _harmless(item.line.text[skip if place == 0 else 0 :].lstrip())
-        if place in gathered.by_line:
-            if place == gathered.first:
-                writer.gathered(gathered.by_line[place], sorted(gathered.labels(items)))
-        elif place in taken.by_line:
+        if place in taken.by_line:
             if place == taken.first:
                 writer.labels(taken.in_order(items))
         elif text.strip() or item.line.unread:
@@ -367,8 +347,8 @@ def join(before: str, after: str) -> str:
         return before + after
     if _EAST_ASIAN.match(before[-1]) or _EAST_ASIAN.match(after[0]):
         return before.rstrip() + after.lstrip()
-    if re.search(r"[A-Za-z]-$", before) and after[0].islower():
-        return before + after
+    if re.search(r"[A-Za-z][-‐]$", before) and after[0].islower():
+        return before.removesuffix("‐") + after
     return f"{before.rstrip()} {after.lstrip()}"
 
 
@@ -415,10 +395,6 @@ class _Taken:
     def first(self) -> int:
         """The first of the lines, where all are written."""
         return min(self.by_line)
-
-    def labels(self, items: Sequence[Item]) -> list[str]:
-        """The labels of all lines."""
-        return [label for place in self.by_line for label in _EACH_LABEL.findall(items[place].text)]
 
     def in_order(self, items: Sequence[Item]) -> list[tuple[str, Block]]:
         """Labels and pictures in the order of the labels, whichever column they stand in."""
@@ -469,25 +445,6 @@ def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
 
 def _level(box: Box, other: Box) -> bool:
     return box.top < (other.top + other.bottom) / 2 < box.bottom
-
-
-def _gathered_labels(items: Sequence[Item], taken: _Taken) -> _Taken:
-    lines = [(place, item) for place, item in enumerate(items) if item.line and _ONLY_LABELS.fullmatch(item.text)]
-    figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
-    beside = {
-        id(figure): [label for _, label in lines if label.column == figure.column and _beside(figure.box, label.box)]
-        for figure in figures
-    }
-    if not any(_in_rows([label.box for label in labels]) for labels in beside.values()):
-        return _Taken()
-    shared = sorted((figure for figure in figures if beside[id(figure)]), key=lambda figure: figure.box.left)
-    gathered = _Taken({place: [figure.block for figure in shared] for place, _ in lines}, {id(item) for item in shared})
-    taken.by_line, taken.used = {}, set()
-    return gathered
-
-
-def _in_rows(labels: Sequence[Box]) -> bool:
-    return bool(labels) and max(box.top for box in labels) > min(box.bottom for box in labels)
 
 
 def _beside(figure: Box, label: Box) -> bool:

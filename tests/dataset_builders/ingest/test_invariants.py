@@ -15,6 +15,7 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Pag
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.questions.texts import join
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
@@ -101,11 +102,31 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: 4 pictures stand in it",
     ),
-    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with part (b)"),
+    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
     "questions are no listing": (
         (page(*[f"{n}. x += {n};" for n in range(1, 10)]),),
         "",
         "9: most numbers of the paper begin short lines",
+    ),
+    "numbers come once": (
+        (page(*[f"{n}. Obey rule {n}." for n in range(1, 7)], *[f"{n}. Find {n}." for n in range(1, 7)], top=0.05),),
+        "numbers come again",
+        "1: numbers come again",
+    ),
+    "one head a question": (
+        (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. Find more."),),
+        "",
+        "4: the head of another question",
+    ),
+    "points have parts": (
+        (page("1. (8 points) Find a.", "(2 pt)", "and b", "(3 pt)", "2. (2 points) Find c."),),
+        "",
+        "1: several points stand in its text",
+    ),
+    "choices have options": (
+        (page("1. Which of the following is right?", "2. Find b."),),
+        "",
+        "1: it asks to choose",
     ),
     "options are alike": ((choices("ABCD", "ABCD", "ABCD", "ABC"),), "", "4: its options are ABC"),
     "script is read": (
@@ -172,6 +193,59 @@ def test_scans_that_cannot_be_read_are_an_error() -> None:
 )
 def test_running_text_is_told_from_labels(text: str, running: bool) -> None:
     assert is_running(text) == running
+
+
+def test_a_line_in_the_middle_of_the_column_ends_no_question() -> None:
+    made = page(*[f"{n}. Find the value of the number {n}…" for n in range(1, 5)], "ALL THE BEST")
+    *others, last = made.blocks
+    draft = by_number(read(replace(made, blocks=[*others, moved(last, 0.2, 0.38)])))["4"]
+    assert any("in the middle" in doubt.text for doubt in draft.doubts)
+
+
+def test_all_questions_of_a_scan_with_a_formula_are_compared() -> None:
+    made = page("1. Find $x$.", "2. Say what 106 is.")
+    paper = read(replace(made, blocks=[replace(block, origin="ocr") for block in made.blocks]))
+    assert all(any("from a picture" in doubt.text for doubt in draft.doubts) for draft in paper.drafts)
+
+
+def test_heads_of_questions_at_the_top_of_each_page_are_no_running_heads() -> None:
+    pages = [page(f"Question {n} (6 pts)", f"Find {n}.", number=n, top=0.05) for n in range(1, 6)]
+    assert [draft.number for draft in read(*marked(pages)).drafts] == ["1", "2", "3", "4", "5"]
+
+
+def test_a_listing_behind_the_first_head_does_not_make_it_one_of_the_rules() -> None:
+    rules = page("Instructions to students:", "Be quiet.", "Write well.")
+    listing = ["Q1. Read this:", "1 10.9.152.1 3.3 ms", "2 172.18.68.81 1.1 ms"]
+    paper = read(rules, page(*listing, *(f"Q{n}. Find {n}." for n in range(2, 9)), number=2))
+    assert [draft.number for draft in paper.drafts] == [str(n) for n in range(1, 9)]
+
+
+def test_what_the_front_says_of_each_question_is_what_they_are_worth() -> None:
+    assert {draft.points for draft in read(page("This paper has 4 questions each worth 3 marks.", *STEMS)).drafts} == {
+        3
+    }
+
+
+@pytest.mark.parametrize(("mark", "points"), [("(6+6 = 12 marks)", 12), ("(1 x 3 = 3 marks)", 3), ("(2+3 marks)", 5)])
+def test_points_may_be_a_sum(mark: str, points: float) -> None:
+    assert by_number(read(page(f"1. Find a. {mark}", "2. Find b.")))["1"].points == points
+
+
+def test_options_of_several_questions_in_one_are_doubted() -> None:
+    first = ["Q1 Pick.", "1. Which?", *OPTIONS, "2. Who?", *OPTIONS]
+    paper = read(page(*first, "Q2 Say why.", "It is long.", "Q3 Say how.", "It is so.", top=0.02))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3"]
+    assert any("options stand in its text too" in doubt.text for doubt in paper.drafts[0].doubts)
+
+
+def test_a_question_begins_with_no_closing_sign() -> None:
+    draft = by_number(read(page("1. ，简答题，共20分", "说明。", "2. 写出。")))["1"]
+    assert any("it begins with ，" in doubt.text for doubt in draft.doubts)
+
+
+def test_words_parted_at_the_end_of_a_line_are_joined() -> None:
+    assert join("the presi‐", "dent of") == "the president of"
+    assert join("a well-", "known case") == "a well-known case"
 
 
 # ---- keys ----

@@ -82,7 +82,7 @@ def test_whatever_numbers_stand_there_the_questions_found_are_in_order_of_the_pa
 
 def test_a_doubled_number_is_kept_and_said() -> None:
     paper = read(page("1. a", "2. b", "3. c", "4. d", "4. e", "5. f", "6. g"))
-    assert [line for line in paper.unmatched if "twice" in line] or len(paper.drafts) == 6
+    assert [line for line in paper.errors if "come again" in line] or len(paper.drafts) == 6
     assert len({draft.id for draft in paper.drafts}) == len(paper.drafts)
 
 
