@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.run.spec import shown_model
 from livek12.core.scoring.metrics import metrics as registered
 from livek12.report.budgets import curves, lines, notes
 from livek12.report.deltas import HEADINGS, shown_deltas
@@ -53,7 +54,7 @@ def print_summary(
     for name in names:
         task = score["tasks"][name]
         out.print()
-        title = clean(f"{name}  {made.get('model', '')}".strip())
+        title = clean(f"{name}  {shown_model(made.get('model', ''), made.get('name', ''))}".strip())
         out.print(title, style="bold", markup=False, highlight=False)
         _print_mark(out, task, made.get("engine", ""))
         _print_counts(out, task, run_name, made.get("engine", ""))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
@@ -41,6 +42,10 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 
 RESULTS = "results"
 """Where the answers of a run without responses are from: in its engine arguments, and as the engine of each."""
+
+
+MOST_NAME = 80
+"""Characters of what a run calls its model."""
 
 
 MARKS = ("marks", "shares", "points")
@@ -99,6 +104,8 @@ class RunSpec(Record):
     package_version: str = __version__
     started_at: str = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     model: str
+    name: Annotated[str, Field(max_length=MOST_NAME)] = ""
+    """What tables and pages call the model; "": `shown_model`."""
     model_revision: str | None = None
     engine: str
     engine_args: dict[str, Any] = {}
@@ -144,6 +151,11 @@ class RunSpec(Record):
         return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
 
     @property
+    def shown(self) -> str:
+        """Public name of the model."""
+        return shown_model(self.model, self.name)
+
+    @property
     def cells(self) -> str:
         """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
         return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
@@ -163,8 +175,14 @@ class RunSpec(Record):
         return {
             name: value
             for name, value in fields.items()
-            if value or name not in ("judged_by", "marking", "chosen", "adaptive")
+            if value or name not in ("name", "judged_by", "marking", "chosen", "adaptive")
         }
+
+
+def shown_model(model: str, name: str = "") -> str:
+    """Public name of a model: the one it was given, else of a path only the last part."""
+    is_place = model.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", model) is not None
+    return name or (PurePath(model.replace("\\", "/")).name if is_place else model)
 
 
 def check_size(questions: int, trials: int) -> None:

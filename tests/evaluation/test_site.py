@@ -15,13 +15,14 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Question, Response, Source, Variant, Verdict, Vote
 from livek12.core.rights import FORBIDDEN, NO_LICENCE
 from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import shown_model
 from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
 from livek12.evaluation.site import making, ranking
 from livek12.evaluation.site.making import KnownModel, SiteMade, SiteWishes, cost_of, make_site, read_models
-from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
+from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED
 from livek12.report.paper import anchor_of
 from livek12.report.site import store as site_store
 from livek12.report.site.store import LARGEST, SiteStore
@@ -424,7 +425,7 @@ def test_rights(licence: str | None, why: str) -> None:
     [("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"), ("/home/me/secret/q8", "q8"), ("./m/x.gguf", "x.gguf"), (r"C:\m\x", "x")],
 )
 def test_a_place_on_a_disk_is_not_told(model: str, shown: str) -> None:
-    assert shown_name(model) == shown
+    assert shown_model(model) == shown
 
 
 def test_the_command_makes_a_site_and_says_so(tmp_path: Path) -> None:
