@@ -151,6 +151,8 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
     return buffer.getvalue()
 
 
+MOST_SOURCES = 12
+"""Of an exam on the About page."""
 MADE = "data/made.json"
 DRAWING = (
     *("core/scoring", "core/statistics.py", "core/rights.py", "core/visible.py"),
@@ -297,6 +299,7 @@ def _across(
             "axes": made[task]["axes"],
             "scores": store.pieces(f"scores/{stem}", scores(task, order, records)),
             "items": store.pieces(f"exams/{stem}-items", about),
+            "sources": _sources(question for anchor, question in exams.tasks[task].items() if anchor not in off),
             "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
@@ -306,6 +309,13 @@ def _across(
     title = title or (named.pop() if len(named) == 1 else "")
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
     write_tables(store, front, exams, off, hidden, statistics)
+
+
+def _sources(questions: Iterable[Question]) -> list[tuple[str, str]]:
+    """Licences and addresses of the questions' sources; an address that is none of the web is ""."""
+    pairs = {(each.source.licence or "", each.source.url or "") for each in questions}
+    links = {(visible(licence), url if url.startswith(("https://", "http://")) else "") for licence, url in pairs}
+    return sorted(links - {("", "")})[:MOST_SOURCES]
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:

@@ -123,6 +123,14 @@ def test_the_site_says_what_report_and_comparison_say(tmp_path: Path) -> None:
     assert {(row["run"], row["profile"]) for row in rows} == {(p.name, f) for p in runs for f in ("article", "release")}
 
 
+def test_the_site_names_the_licences_and_addresses_of_what_it_shows(tmp_path: Path) -> None:
+    sources = [OPEN, Source(licence="CC BY 4.0", url="https://a.org/b"), Source(licence="MIT", url="javascript:x()")]
+    questions = [asked(n, source=source) for n, source in enumerate([*sources, Source(url="https://hidden.org")], 1)]
+    made([simple(tmp_path / "run", "m", [True] * 4, questions)], tmp_path / "site")
+    shown = read(tmp_path / "site", "site")["tasks"][TASK]["sources"]
+    assert shown == [["CC BY 4.0", ""], ["CC BY 4.0", "https://a.org/b"], ["MIT", ""]]
+
+
 def test_cells_warn_of_what_is_to_be_looked_at(tmp_path: Path) -> None:
     questions = [asked(n, answer=["sodium"]) for n in range(1, 6)]
     votes = [Vote(judge="a", decision="accept"), Vote(judge="b", decision="reject")]
