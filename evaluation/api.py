@@ -70,7 +70,7 @@ class Scores(Mapping[str, "float | None"]):
         return None if estimate["low"] is None else (estimate["low"], estimate["high"])
 
     def interval(self, metric: str) -> tuple[float, float] | None:
-        """The 95 % interval, undecided answers included (see `livek12.core.scoring`)."""
+        """The 95 % interval, undecided answers included; None for fewer than five questions."""
         ends = self.estimate(metric)["ci"]
         return None if ends is None else (ends[0], ends[1])
 
@@ -150,7 +150,7 @@ class Run:
     def _repr_html_(self) -> str:
         from livek12.report.compared import as_html, scores_markdown
 
-        return as_html(scores_markdown(self.spec.model, self.report["tasks"]))
+        return as_html(scores_markdown(self.spec.shown, self.report["tasks"]))
 
     @property
     def spec(self) -> RunSpec:
@@ -356,6 +356,7 @@ def evaluate(
     limit: int | None = None,
     trials: int | None = None,
     questions: tuple[str, str | Path] | None = None,
+    name: str = "",
     judge: str | Answering = "rules",
     judge_engine: str = "",
     judge_engine_args: str | Mapping[str, Any] = "",
@@ -378,6 +379,7 @@ def evaluate(
         limit: only the first so many questions of each task.
         trials: answers drawn for each question; None: as the tasks have it, mostly 1.
         questions: only those that the model failed in a run, as ("failed-in", RUN).
+        name: of the model in tables and pages; default as `model` names it.
         judge: marks what the rules leave open: "rules" (nothing more), models as `MODEL[@ENGINE[:K=V,…]][,…]`,
             FILE.yaml, or a function as for `model`, of which nothing is cached.
         judge_engine: of judges that name none; default auto.
@@ -403,7 +405,7 @@ def evaluate(
     names = ",".join(map(_name, tasks))
     chosen = (questions[0], Path(questions[1])) if questions else None
     answering, engine = _model(model, engine)
-    run = RunOptions(names, answering, Path(out), _place(data), engine, engine_args, limit, trials, chosen)
+    run = RunOptions(names, answering, Path(out), _place(data), engine, engine_args, limit, trials, chosen, name=name)
     methods = judge_method, judge_prompt, judge_scope, judge_repeats
     judges = JudgingOptions(
         _judge(judge), judge_engine, judge_engine_args, *methods, cache=not callable(judge)

@@ -32,8 +32,8 @@ from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import tell_memory
-from livek12.core.run.spec import RunSpec, differences
-from livek12.core.text import tokens_in
+from livek12.core.run.spec import MOST_NAME, RunSpec, differences
+from livek12.core.text import one_line, tokens_in
 from livek12.core.version import __version__
 from livek12.engines import check_engine, choose_engine, in_folder, make_engine
 from livek12.engines.replay import ReplayEngine
@@ -71,6 +71,8 @@ def ask(
     model, out, trials = run.model, run.out, run.trials
     if not model.strip():
         raise UserError("no model: give --model a folder, a Hub name, the name at an endpoint, or a recorded file")
+    if run.name != one_line(run.name, MOST_NAME):
+        raise UserError(f"--name {one_line(run.name, 60)!r}: give one line of at most {MOST_NAME} characters")
     tasks = get_tasks(run.tasks)
     args = arguments_of(run.engine_args)
     name = choose_engine(model, args) if run.engine == "auto" else checked_engine(run.engine, "--engine")
@@ -89,6 +91,7 @@ def ask(
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
     noted = chosen.noted if chosen else None
     spec = make_spec(exam, recorded.model if recorded else model, name, args, trials, run.limit, sampling, noted)
+    spec = spec.model_copy(update={"name": run.name})
     opening: Mapping[str, Iterable[Question]] = exam.questions
     if adaptive:
         spec, opening = adaptive.begun(spec, exam), {}

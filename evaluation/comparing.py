@@ -31,8 +31,8 @@ MOST_PAIRS = 15
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """Folders by the shortest names that tell them apart."""
-    short = {path.resolve().name: path for path in runs}
+    """Folders by the shortest names that tell them apart: of their models if they were named, or their own."""
+    short = {RunFolder.open(path).spec().name or path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
 

@@ -48,7 +48,7 @@ def run_exams(
         return []
     import numpy as np
 
-    by_task, level = outcomes.by_task(), parameters_of(profile).level
+    by_task, parameters = outcomes.by_task(), parameters_of(profile)
     grouped = [[task for task in group if task in by_task] for group in groups]
     alone = by_task.keys() - {task for group in grouped for task in group}
     figures = []
@@ -61,7 +61,7 @@ def run_exams(
             taken = np.isin(answers.question, [code for id in exam.ids for code in codes.get((exam.benchmark, id), ())])
             if taken.any():
                 chosen = partial(_chosen, run, exam, tasks)
-                figures.append(exam_figures(exam, answers.take(np.flatnonzero(taken)), chosen, level))
+                figures.append(exam_figures(exam, answers.take(np.flatnonzero(taken)), chosen, parameters))
     return figures
 
 

@@ -66,6 +66,8 @@ class RunOptions:
         str, Flag(SAMPLING, "Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
     ] = ""
 
+    name: Annotated[str, Flag(MODEL, "What tables and pages call the model; default: as --model names it.")] = ""
+
     def __post_init__(self) -> None:
         engine, model = spelled_engine(self.engine, self.model)
         object.__setattr__(self, "engine", engine)

@@ -100,7 +100,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     shapes = [shape for shape in SHAPES if shape.rows_by != "paper" or papers <= MOST_GROUPS]
 
     def write_page(page: Path) -> list[Path]:
-        tables = article_tables({scores["run"]["model"]: outcomes}, shapes, profile).tables
+        tables = article_tables({folder.spec().shown: outcomes}, shapes, profile).tables
         further = write_html(page, scores, shown, scores["run"], pages, tables, read_sessions(folder.path))
         note_whole(page, pages=further[1:])
         return further

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
+from livek12.core.run.spec import shown_model
 from livek12.report import budgets, deltas, marks
 from livek12.report.exam_views import exam_views
 from livek12.report.markup import clean
@@ -156,7 +157,7 @@ def run_name(folder: Path) -> str:
 def _head(names: Sequence[str], exams: Sequence[str], run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": exams[0] if len(exams) == 1 else ", ".join(names[:4]) + (" …" if len(names) > 4 else ""),
-        "model": run.get("model", "unknown model"),
+        "model": shown_model(run.get("model", "unknown model"), run.get("name", "")),
         "revision": run.get("model_revision"),
         "engine": run.get("engine", ""),
         "date": str(run.get("started_at", ""))[:10],

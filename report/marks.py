@@ -43,7 +43,6 @@ DECIDERS = {
     "words": "the rule for words",
 }
 INTERVAL = "95 % interval"
-MIN_GROUP = 5
 _SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1.0, 1), "number": (1.0, 3)}
 """Factor and decimals of displayed values."""
 
@@ -112,12 +111,8 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
 
 
 def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
-    """The marks of tasks, or of the groups of an axis; those of fewer questions than `MIN_GROUP` have no interval."""
-    few = {"ci": None}
-    estimates = [
-        {**group["metrics"]["mark"], **(few if group["counts"]["questions"] < MIN_GROUP else {})} for group in groups
-    ]
-    return [shown("mark", estimate) for estimate in estimates]
+    """The marks of tasks or groups."""
+    return [shown("mark", group["metrics"]["mark"]) for group in groups]
 
 
 def span(low: float, high: float, digits: int = 1) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.run.spec import shown_model
 from livek12.core.scoring.metrics import metrics as registered
 from livek12.report.budgets import curves, lines, notes
 from livek12.report.deltas import HEADINGS, shown_deltas
@@ -21,7 +22,6 @@ from livek12.report.marks import (
     method_sentence,
     shown,
     token_sentences,
-    undecided,
 )
 from livek12.report.markup import clean
 from livek12.report.usage import usage_sentences
@@ -38,22 +38,18 @@ def print_summary(
     run: Mapping[str, Any] | None = None,
     console: Console | None = None,
     *,
-    brief: bool = False,
     run_name: str = "RUN",
 ) -> None:
-    """Prints the marks of a run; `brief` is one table with a line a task."""
+    """Prints the marks of a run."""
     from rich.console import Console
 
     out = console or Console()
     made = run if run is not None else score.get("run", {})
     names = _in_asking_order(score, made)
-    if brief:
-        out.print(_brief_table({name: score["tasks"][name] for name in names}))
-        return
     for name in names:
         task = score["tasks"][name]
         out.print()
-        title = clean(f"{name}  {made.get('model', '')}".strip())
+        title = clean(f"{name}  {shown_model(made.get('model', ''), made.get('name', ''))}".strip())
         out.print(title, style="bold", markup=False, highlight=False)
         _print_mark(out, task, made.get("engine", ""))
         _print_counts(out, task, run_name, made.get("engine", ""))
@@ -134,15 +130,17 @@ def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[s
     return sorted(score["tasks"], key=lambda name: order.index(name) if name in order else len(order))
 
 
-def _brief_table(tasks: Mapping[str, Any]) -> Table:
+def print_marks(runs: Mapping[str, Mapping[str, Any]], console: Console | None = None) -> None:
+    """Prints the marks of several runs of the same tasks, by name: a line a task."""
+    from rich.console import Console
     from rich.text import Text
 
-    table = _table("task", "questions", "mark of 100", INTERVAL)
-    table.add_column("still open", overflow="fold")
-    for (name, task), mark in zip(tasks.items(), group_marks(tasks.values()), strict=True):
-        counts = task["counts"]
-        table.add_row(Text(clean(name)), str(counts["questions"]), mark.text, mark.ci, undecided(counts))
-    return table
+    first, *_ = runs.values()
+    table = _table("marks of 100", "questions", *map(clean, runs))
+    for task in _in_asking_order(first, first["run"]):
+        marks = group_marks(score["tasks"][task] for score in runs.values())
+        table.add_row(Text(clean(task)), str(first["tasks"][task]["counts"]["questions"]), *(m.text for m in marks))
+    (console or Console()).print(table)
 
 
 def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
@@ -205,7 +203,9 @@ def _metric_table(metrics: Mapping[str, Any]) -> Table:
 def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
     from rich.text import Text
 
-    table = _table(axis.replace("_", " "), "questions", "mark", INTERVAL)
-    for (value, group), mark in zip(groups.items(), group_marks(groups.values()), strict=True):
-        table.add_row(Text(clean(group_name(axis, str(value)))), str(group["questions"]), mark.text, mark.ci)
+    marks = group_marks(groups.values())
+    table = _table(axis.replace("_", " "), "questions", "mark", *([INTERVAL] if any(m.ci for m in marks) else []))
+    for (value, group), mark in zip(groups.items(), marks, strict=True):
+        cells = [str(group["questions"]), mark.text, mark.ci]
+        table.add_row(Text(clean(group_name(axis, str(value)))), *cells[: len(table.columns) - 1])
     return table

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from livek12.evaluation.task_data import TaskData
 
 
-def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool, brief: bool = False) -> Finished:
-    """Scores, prints the summary and writes both reports; `brief` prints one line a task."""
+def finish(folder: RunFolder, profile: Profile, exam: TaskData, as_json: bool) -> Finished:
+    """Scores, prints the summary and writes both reports."""
     from livek12.evaluation.reporting import score_run
 
     scored = score_run(folder, profile, exam)
-    written = show(scored, as_json, brief)
+    written = show(scored, as_json)
     if written and not as_json:
         _tell_page(folder.path / "report.html")
     return Finished(scored.count("failed"), scored.count("ungraded"), written)
@@ -46,14 +46,14 @@ def answer(as_json: bool, value: Any, *lines: str, indent: int | None = None) ->
         tell(line)
 
 
-def show(scored: Scored, as_json: bool, brief: bool = False) -> bool:
+def show(scored: Scored, as_json: bool) -> bool:
     """Prints the scores and writes the files; returns true if all could be written."""
     from livek12.report.terminal import print_summary
 
     if as_json:
         typer.echo(scored.text)
     else:
-        print_summary(scored.scores, brief=brief, run_name=str(scored.folder.path))
+        print_summary(scored.scores, run_name=str(scored.folder.path))
     if problem := scored.write():
         tell(f"warning: {problem}", err=True)
     return not problem

@@ -131,8 +131,11 @@ class RunFolder:
                     on_problem(
                         f"{path}: begun by livek12 {before.package_version}, goes on with {spec.package_version}"
                     )
-                if (version := current_version(before)) != before.record_version:
-                    run._write_spec(before.model_copy(update={"record_version": version}), fence)
+                now = before.model_copy(
+                    update={"record_version": current_version(before), "name": spec.name or before.name}
+                )
+                if now != before:
+                    run._write_spec(now, fence)
             run._part = weakref.finalize(run, close_own, take_part(path))
         run._own = spec
         with closing(Store("runs")) as store:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 from collections import Counter
 from math import inf
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, field_validator
@@ -42,6 +43,10 @@ Count = Annotated[int, Field(strict=True, ge=0, le=1 << 40)]
 
 RESULTS = "results"
 """Where the answers of a run without responses are from: in its engine arguments, and as the engine of each."""
+
+
+MOST_NAME = 80
+"""Characters of what a run calls its model."""
 
 
 MARKS = ("marks", "shares", "points")
@@ -96,12 +101,14 @@ class RunSpec(SparseRecord):
     Engine arguments carry no secret, not even when read from an earlier version's run.json.
     """
 
-    sparse = {"judged_by": {}, "marking": 0, "chosen": None, "adaptive": None}
+    sparse = {"name": "", "judged_by": {}, "marking": 0, "chosen": None, "adaptive": None}
 
     record_version: int = RECORD_VERSION
     package_version: str = __version__
     started_at: str = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     model: str
+    name: Annotated[str, Field(max_length=MOST_NAME)] = ""
+    """What tables and pages call the model; "": `shown_model`."""
     model_revision: str | None = None
     engine: str
     engine_args: dict[str, Any] = {}
@@ -147,6 +154,11 @@ class RunSpec(SparseRecord):
         return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:12]
 
     @property
+    def shown(self) -> str:
+        """Public name of the model."""
+        return shown_model(self.model, self.name)
+
+    @property
     def cells(self) -> str:
         """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
         return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
@@ -165,6 +177,12 @@ class RunSpec(SparseRecord):
     def who(self, version: str) -> str:
         """Judge in words."""
         return self.judged_by.get(version) or in_words(version)
+
+
+def shown_model(model: str, name: str = "") -> str:
+    """Public name of a model: the one it was given, else of a path only the last part."""
+    is_place = model.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", model) is not None
+    return name or (PurePath(model.replace("\\", "/")).name if is_place else model)
 
 
 def check_size(questions: int, trials: int) -> None:

@@ -1,8 +1,6 @@
 """Estimates from terms: bounds, interval, spread over trials; and by groups of questions.
 
-Contract: the unit is the paper where an estimate's questions come from at least `min_papers` papers, else the question.
-A question without a paper is a cluster of its own; its trials and derivatives stay together. The interval reaches from
-the lower end at worst to the upper end at best.
+Contract: a question without a paper is a cluster of its own; its trials and derivatives stay together.
 """
 
 from __future__ import annotations
@@ -184,7 +182,7 @@ def draw(
         if not totals[weight]:
             continue
         low, high = (ratios[column[id(numerator)], weight, term.most] for numerator in (term.low, term.high))
-        alone = len(members) < 2
+        alone = len(members) < 2 or len(questions) < units.parameters.min_questions
         draws[name] = Draw(
             low=term.scale * totals[column[id(term.low)]] / totals[weight],
             high=term.scale * totals[column[id(term.high)]] / totals[weight],

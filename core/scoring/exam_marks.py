@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 from livek12.core.exams import Exam, ExamScale, ExamSection, ItemResults
 from livek12.core.scoring.deltas import once_each
 from livek12.core.scoring.outcomes import Numbers, Outcomes, Table, tabulate
-from livek12.core.scoring.schema import STATES
+from livek12.core.scoring.schema import STATES, Parameters
 from livek12.core.statistics import mean_interval, ratio_spread, t_quantile, t_tail
 from livek12.core.text import compatible
 
@@ -35,7 +35,7 @@ class ScaledMark(TypedDict):
         name: of the section, or of a combination.
         depth: 0 for the whole exam.
         electives: the sections that are taken at worst and at best, where there is a choice.
-        ci: 95 %, with what is open; None for a single question.
+        ci: 95 %, with what is open; None for fewer than `min_questions`.
         percentile: at worst, at best, and at the ends of `ci`.
         grades: at worst and at best.
         chances: lowest and highest of each grade.
@@ -99,14 +99,17 @@ class ChosenOption(NamedTuple):
 
 
 def exam_figures(
-    exam: Exam, outcomes: Outcomes, chosen: Callable[[set[str]], Iterable[ChosenOption]], level: float
+    exam: Exam,
+    outcomes: Outcomes,
+    chosen: Callable[[set[str]], Iterable[ChosenOption]],
+    parameters: Parameters,
 ) -> ExamFigures:
     """Figures of an exam from the answers to its questions; `chosen` gives the options chosen in some of them."""
     answers = _Answers(exam, tabulate(once_each(outcomes)))
     complete = answers.sat(exam)
     items = {id: item for leaf in exam.leaves() for id, item in leaf.items.items() if id in answers.place}
     with_options = {id: item for id, item in items.items() if item.options}
-    marker = _Marker(exam, answers, level)
+    marker, level = _Marker(exam, answers, parameters), parameters.level
     listed = exam.combined() if exam.combination == "all" and complete else ()
     return ExamFigures(
         name=exam.name,
@@ -162,13 +165,13 @@ class _Answers:
     def places(self, leaves: Iterable[ExamSection]) -> list[int]:
         return [self.place[id] for leaf in leaves for id in leaf.questions]
 
-    def end(self, leaves: Iterable[ExamSection], side: int, level: float) -> _End | None:
-        """Interval of a sum at worst (0) or at best (1); None for a single question."""
+    def end(self, leaves: Iterable[ExamSection], side: int, parameters: Parameters) -> _End | None:
+        """Interval of a sum at worst (0) or at best (1); None for few questions."""
         import numpy as np
 
-        places = self.places(leaves)
+        places, level = self.places(leaves), parameters.level
         off, span = self.off[places], (self.worth + self.off)[places]
-        if len(places) < 2 or not span.any():
+        if len(places) < parameters.min_questions or not span.any():
             return None
         spread = ratio_spread((self.means[side][places] + off)[:, None], span[:, None], level=level)
         share, low, high = (float(each[0]) for each in (spread.value, spread.low, spread.high))
@@ -218,8 +221,8 @@ class _End(NamedTuple):
 
 
 class _Marker:
-    def __init__(self, exam: Exam, answers: _Answers, level: float) -> None:
-        self._exam, self._answers, self._level = exam, answers, level
+    def __init__(self, exam: Exam, answers: _Answers, parameters: Parameters) -> None:
+        self._exam, self._answers, self._parameters = exam, answers, parameters
 
     def rows(self, section: ExamSection, depth: int = 0) -> Iterator[ScaledMark]:
         if not self._answers.sat(section):
@@ -251,7 +254,7 @@ class _Marker:
         return float(means[self._answers.places(leaves)].sum())
 
     def _mark(self, section: ExamSection, name: str, depth: int, low: _Sum, high: _Sum) -> ScaledMark:
-        ends = [self._answers.end(part.leaves, side, self._level) for side, part in enumerate((low, high))]
+        ends = [self._answers.end(part.leaves, side, self._parameters) for side, part in enumerate((low, high))]
         spreads = [end for end in ends if end is not None]
         marks = [low.mark, high.mark]
         ci = [spreads[0].reach[0], spreads[-1].reach[1]] if spreads else None

@@ -28,9 +28,8 @@ ALPHA = 0.05
 
 
 def side(metric: PairMetric) -> int:
-    """1 where the interval of b - a lies above 0, -1 where below, else 0."""
-    difference = metric["difference"]
-    low, high = difference["ci"] or (difference["low"] or 0.0, difference["high"] or 0.0)
+    """1 where the interval of b - a lies above 0, -1 where below, else 0, as without an interval."""
+    low, high = metric["difference"]["ci"] or (0.0, 0.0)
     return (low > 0) - (high < 0)
 
 

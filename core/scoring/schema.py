@@ -36,6 +36,7 @@ class Parameters:
         token_limit: completion tokens that Acc≤1.0 allows.
         error_threshold: mean presence above which an answer counts as having an error of a type (0.5: a strict majority
             of the critics).
+        min_questions: questions from which on a number has an interval.
         min_papers: papers from which on intervals are clustered by paper.
         few_papers: papers below which paired tests by paper are t tests: sign flips could not reach a small p.
     """
@@ -48,6 +49,7 @@ class Parameters:
     error_threshold: float = 0.5
     seed: int = 0
     level: float = 0.95
+    min_questions: int = 5
     min_papers: int = 4
     few_papers: int = 14
 

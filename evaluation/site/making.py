@@ -32,6 +32,7 @@ from livek12.core.run.access import Fence, only_writer
 from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
+from livek12.core.run.spec import RunSpec, shown_model
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
 from livek12.core.version import __version__
@@ -46,7 +47,6 @@ from livek12.evaluation.site.reading import (
     held_back_in,
     keys_from_elsewhere,
     read_run,
-    shown_name,
 )
 from livek12.evaluation.studies.contamination import period
 from livek12.evaluation.studies.items import same_by_rules
@@ -152,6 +152,8 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
     return buffer.getvalue()
 
 
+MOST_SOURCES = 12
+"""Of an exam on the About page."""
 MADE = "data/made.json"
 DRAWING = (
     *("core/scoring", "core/statistics.py", "core/rights.py", "core/visible.py"),
@@ -208,7 +210,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     }  # all are there before one is read
     data = sorted({task.data for spec in specs.values() for task in spec.tasks})
     releases = frozenset({*wishes.held, *filter(None, map(held_back_in, data))})
-    facts = {slug: _known(slugs[slug].resolve().name, shown_name(spec.model), wishes) for slug, spec in specs.items()}
+    facts = {slug: _known(slugs[slug].resolve().name, spec, wishes) for slug, spec in specs.items()}
     prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
     before, code = _before(out), _code()
     basis = digest_of(code, wishes.title, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs])
@@ -298,6 +300,7 @@ def _across(
             "axes": made[task]["axes"],
             "scores": store.pieces(f"scores/{stem}", scores(task, order, records)),
             "items": store.pieces(f"exams/{stem}-items", about),
+            "sources": _sources(question for anchor, question in exams.tasks[task].items() if anchor not in off),
             "releases": sorted({question.release or str(question.year or "") for question in questions} - {""}),
         }
     groups = {axis: store.pieces(f"groups/{axis}", _by_axis(records, axis)) for axis in AXES}
@@ -307,6 +310,13 @@ def _across(
     title = title or (named.pop() if len(named) == 1 else "")
     write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
     write_tables(store, front, exams, off, hidden, statistics)
+
+
+def _sources(questions: Iterable[Question]) -> list[tuple[str, str]]:
+    """Licences and addresses of the questions' sources; an address that is none of the web is ""."""
+    pairs = {(each.source.licence or "", each.source.url or "") for each in questions}
+    links = {(visible(licence), url if url.startswith(("https://", "http://")) else "") for licence, url in pairs}
+    return sorted(links - {("", "")})[:MOST_SOURCES]
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
@@ -323,8 +333,9 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
     return runs
 
 
-def _known(name: str, model: str, wishes: SiteWishes) -> KnownModel | None:
-    stated = of_run(wishes.models or {}, (name, model))
+def _known(folder: str, spec: RunSpec, wishes: SiteWishes) -> KnownModel | None:
+    model = shown_model(spec.model)
+    stated = of_run(wishes.models or {}, (folder, spec.shown, model))
     if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return _asked(model)
     return stated

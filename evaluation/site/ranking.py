@@ -312,6 +312,7 @@ def method() -> dict[str, Any]:
     return {
         "level": parameters.level,
         "normal": NormalDist().inv_cdf((1 - parameters.level) / 2),
+        "minQuestions": parameters.min_questions,
         "minPapers": parameters.min_papers,
         "fewPapers": parameters.few_papers,
         "prior": PRIOR,

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from livek12.core.engine_kinds import kind_of
@@ -312,7 +312,7 @@ def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str], t
 def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -> dict[str, Any]:
     recorded = kind_of(spec.engine).is_recorded
     return {
-        "model": shown_name(spec.model),
+        "model": visible(spec.shown),
         "revision": visible(spec.model_revision or ""),
         "engine": f"{visible(spec.cells)} without responses" if spec.cells else visible(spec.engine),
         "date": spec.started_at[:10],
@@ -329,12 +329,6 @@ def _facts(spec: RunSpec, judged: Mapping[str, int], spent: Mapping[str, int]) -
 def _regraded(changes: RegradeCounts) -> dict[str, Any]:
     summary = changes.summary()
     return {"regraded": {**summary, "by": {visible(name): n for name, n in summary["by"].items()}}} if summary else {}
-
-
-def shown_name(model: str) -> str:
-    """A model's public name: of a path only the last part."""
-    is_place = model.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]", model) is not None
-    return visible(PurePath(model.replace("\\", "/")).name if is_place else model)
 
 
 def _profile(task: TaskReport) -> dict[str, Any]:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.files import write_atomically
+from livek12.core.progress import tell
 from livek12.scripts import options
+
+if TYPE_CHECKING:
+    from livek12.core.records import Question
+    from livek12.core.run.folder import RunFolder
 
 TASKS = "livek12_en,kmmmu,cfe_text,mdk12"
 MODEL = "SmolLM2-135M-Instruct"
+AUTHORS = "the exam's own solutions"
 MAX_TOKENS = 192
 FEW = 2
 """Questions of a task, unless all are asked: eight answers take a minute on two cores."""
-SHORTER = 4
-"""The second run on the site has a fraction of the tokens."""
+LONGEST = 180
+"""Characters of an answer at the end."""
 
 
 @options.command("livek12 demo --out demo")
@@ -36,14 +45,17 @@ def demo(
         _serve()
         return
     from livek12.core.records import Question
+    from livek12.core.run.folder import RunFolder
     from livek12.dataset_builders import build
     from livek12.dataset_builders.publishing.policy import refusal
     from livek12.engines.small_model import fetch_small_model, serve_gguf
     from livek12.evaluation.asking import ask
     from livek12.evaluation.marking import judge
     from livek12.evaluation.options import RunOptions
+    from livek12.evaluation.reporting import score_run
     from livek12.evaluation.site.making import SiteWishes, make_site
-    from livek12.scripts.endings import end, finish
+    from livek12.report.terminal import print_marks
+    from livek12.scripts.endings import end
 
     step, some = _Steps(), None if every else limit
     step("building the sample exam: its questions without figures, since the model reads text only")
@@ -56,27 +68,53 @@ def demo(
         args = f"base_url={base_url},images=false,concurrency=2"
         sampling = {"max_tokens": max_tokens, "temperature": 0.0}
         folder, exam = ask(RunOptions(TASKS, MODEL, out / "run", str(data), "openai", args, some, 1), sampling)
-        sampling["max_tokens"] = max(1, (max_tokens or MAX_TOKENS) // SHORTER)
-        step(f"asking again, with {sampling['max_tokens']} tokens an answer")
-        short, _ = ask(RunOptions(TASKS, MODEL, out / "short", str(data), "openai", args, some, 1), sampling)
+    recorded = out / "solutions.jsonl"
+    write_atomically(recorded, "".join(map(_handed_in, (q for each in exam.questions.values() for q in each))))
+    other = RunOptions(TASKS, str(recorded), out / "solutions", str(data), "replay", "", some, 1, name=AUTHORS)
+    solutions, _ = ask(other, {})
     step("judging, by rules alone")
-    judge(folder)
-    judge(short)
+    scored = {}
+    for name, run in ((MODEL, folder), (AUTHORS, solutions)):
+        judge(run)
+        scored[name] = score_run(run, "article", exam)
+    problems = [problem for each in scored.values() if (problem := each.write())]
     step("making a site of both runs")
-    wishes = SiteWishes(refuses=refusal, title=f"{MODEL} sits the sample exam")
-    make_site([folder.path, short.path], out / "site", wishes)
+    make_site([folder.path, solutions.path], out / "site", SiteWishes(refuses=refusal, title="The sample exam"))
     step("done")
-    finished = finish(folder, "article", exam=exam, as_json=False, brief=True)
-    livek12, run = _command(), out / "run"
-    typer.echo(f"site: {out / 'site' / 'index.html'} (both runs, question by question)")
-    if finished.ungraded:
-        few = "1 answer is" if finished.ungraded == 1 else f"{finished.ungraded} answers are"
-        typer.echo(f"{few} open, for a model to judge:\n  {livek12} judge {run} --judge MODEL")
+    for problem in problems:
+        tell(f"warning: {problem}", err=True)
+    print_marks({name: each.scores for name, each in scored.items()})
+    typer.echo("".join(_example(RunFolder(folder.path), RunFolder(solutions.path))))
     typer.echo(
-        f"next, a model that you serve (docs/choose-an-engine.md):\n  {livek12} run --task livek12_en --data {data}"
+        f"graded paper: {out / 'run' / 'report.html'}\nsite of both: {out / 'site' / 'index.html'}\n"
+        f"next, a model that you serve (docs/choose-an-engine.md):\n  {_command()} run --task livek12_en --data {data}"
         " --model NAME --engine openai --engine-args base_url=http://127.0.0.1:8000/v1 --out runs/mine"
     )
-    end(folder, finished.failed, finished.written)
+    end(folder, scored[MODEL].count("failed"), not problems)
+
+
+def _handed_in(question: Question) -> str:
+    """The question's own solution as a recorded answer."""
+    keys = " ".join(f"\\boxed{{{key}}}" for key in question.answer)
+    return json.dumps({"question_id": question.id, "response": f"{question.solution}\n\n{keys}"}) + "\n"
+
+
+def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
+    """A question that the rules decided, with both answers and marks."""
+    from livek12.core.text import one_line
+    from livek12.report.marks import decision_sentence, mark_of
+
+    row = next((row for row in run.rows() if row.state == "graded"), None)
+    if row is None:
+        return
+    yield f"\none of its questions, {row.question.id}: {one_line(row.question.question, LONGEST)}\n"
+    theirs = next(other for other in solutions.rows() if (other.task, other.question.id) == (row.task, row.question.id))
+    for name, each in ((MODEL, row), (AUTHORS, theirs)):
+        if each.response and each.verdict:
+            why = " ".join(decision_sentence(part, by_models=False) for part in each.verdict.parts)
+            text = one_line(each.response.text, 1 << 20)
+            text = text if len(text) <= LONGEST else f"… {text[-LONGEST:]}"
+            yield f"  {name}: {text}\n    {mark_of(each).text} {why}\n"
 
 
 def _serve() -> None:

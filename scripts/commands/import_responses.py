@@ -16,6 +16,7 @@ def import_responses(
     task: options.Tasks,
     out: options.Out,
     data: options.Data = "",
+    name: options.Name = "",
     source: Annotated[
         str,
         options.Opt(
@@ -55,7 +56,7 @@ def import_responses(
         file = as_jsonl(file, source, [named.name for named in get_tasks(task)], out)
     stated = {"max_tokens": max_tokens, "tokenizer": tokenizer}
     given = {name: value for name, value in stated.items() if value}
-    folder, exam = ask(RunOptions(task, str(file), out, data, "replay", given, limit, trials), {})
+    folder, exam = ask(RunOptions(task, str(file), out, data, "replay", given, limit, trials, name=name), {})
     if source != "jsonl":
         tell_marks(folder, file, take=log_marks)
     mark(folder)

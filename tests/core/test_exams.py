@@ -32,6 +32,7 @@ from livek12.core.exams import (
 from livek12.core.records import Question, State
 from livek12.core.scoring.exam_marks import ChosenOption, ExamFigures, exam_figures, plain_label
 from livek12.core.scoring.outcomes import AnswerFinding, Outcome, Outcomes, SlimQuestion
+from livek12.core.scoring.schema import Parameters
 from tests.conftest import ROOT
 
 Worth = Mapping[str, float | None]
@@ -62,7 +63,7 @@ def outcomes(worth: Worth, shares: Mapping[str, float | tuple[float, float]]) ->
 
 
 def figures(exam: Exam, rows: Outcomes, chosen: Callable[[set[str]], Any] = lambda ids: ()) -> ExamFigures:
-    return exam_figures(exam, rows, chosen, 0.95)
+    return exam_figures(exam, rows, chosen, Parameters())
 
 
 def marks(exam: Exam, rows: Outcomes) -> dict[str, tuple[float, float]]:
@@ -151,19 +152,20 @@ def test_the_tiers_of_igcse_are_weighted() -> None:
 
 
 def test_wrong_answers_cost_points_and_blanks_do_not() -> None:
-    worth: Worth = dict.fromkeys("abcd", 4.0)
-    exam = built(worth, questions=["a", "b", "c", "d"], wrong=1, points=16)
+    worth: Worth = dict.fromkeys("abcde", 4.0)
+    exam = built(worth, questions=[*"abcde"], wrong=1, points=20)
     rows = Outcomes.of(
         [
             answer("a", 4, 1, 1),
             answer("b", 4, 0, 0),
             answer("c", 4, 0, 0, state="no_answer"),
             answer("d", 4, 0, 1, state="ungraded"),
+            answer("e", 4, 0, 0, state="no_answer"),
         ]
     )
     (row,) = figures(exam, rows)["rows"]
     assert (row["low"], row["high"]) == (4 - 1 + 0 - 1, 4 - 1 + 0 + 4)
-    assert row["ci"] is not None and -4 <= row["ci"][0] < 2 and 7 < row["ci"][1] <= 16
+    assert row["ci"] is not None and -5 <= row["ci"][0] < 2 and 7 < row["ci"][1] <= 20
 
 
 @settings(max_examples=12, deadline=None)

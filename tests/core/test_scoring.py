@@ -556,18 +556,18 @@ def test_korean_specific_gap() -> None:
     def asked(id: str, korean: bool | None) -> Question:
         return question(id, flags={"is_korean_specific": korean})
 
-    rows = [graded(asked(f"k{i}", True), float(i < 1)) for i in range(4)]
-    rows += [graded(asked(f"n{i}", False), float(i < 3)) for i in range(4)]
+    rows = [graded(asked(f"k{i}", True), float(i < 2)) for i in range(8)]
+    rows += [graded(asked(f"n{i}", False), float(i < 6)) for i in range(8)]
     rows.append(graded(asked("unknown", None)))
     (task,) = score(rows)["tasks"].values()
     gap = task["deltas"]["accuracy/korean_specific/true-false"]
     assert gap["value"] == pytest.approx(1 / 4 - 3 / 4)
-    assert gap["n"] == 8
+    assert gap["n"] == 16
     low, high = gap["ci"]
     assert -1 <= low < -0.5 < high <= 0.5
-    rows[1] = ended(rows[1].question, "failed")
+    rows[2] = ended(rows[2].question, "failed")
     (task,) = score(rows)["tasks"].values()
-    assert bounds(task["deltas"]["accuracy/korean_specific/true-false"]) == pytest.approx((-0.5, -0.25))
+    assert bounds(task["deltas"]["accuracy/korean_specific/true-false"]) == pytest.approx((-0.5, -0.375))
     (task,) = score([ended(row.question, "failed") for row in rows])["tasks"].values()
     unknown = task["deltas"]["accuracy/korean_specific/true-false"]
     assert bounds(unknown) == (-1, 1)
@@ -628,8 +628,9 @@ def test_intervals_are_clustered_by_paper_from_four_papers_on(papers: int, unit:
     assert (found["unit"], found["clusters"], found["n"]) == (unit, clusters, 40)
     of = np.arange(40) % papers if unit == "paper" else None
     assert found["ci"] == pytest.approx(mean_interval(np.array(right), clusters=of)[1:], abs=1e-9)
-    # one paper alone is taken by question
-    assert task["groups"]["paper"]["p0"]["metrics"]["accuracy"]["unit"] == "question"
+    # one paper alone is taken by question, and of four questions it has no interval
+    alone = task["groups"]["paper"]["p0"]["metrics"]["accuracy"]
+    assert (alone["unit"], alone["ci"] is None) == (("question", False) if papers < 10 else (None, True))
 
 
 def test_a_question_without_a_paper_is_a_cluster_of_its_own() -> None:
@@ -710,7 +711,7 @@ def test_the_interval_of_a_difference_pairs_the_questions() -> None:
 
 def reach(value: float, *points: float) -> tuple[float, float]:
     """The interval of values that are all equal, by hand: Wilson's at n / t² questions, half a question added."""
-    n, t = sum(points) ** 2 / sum(p * p for p in points), {2: 12.7062, 3: 4.3027, 4: 3.1824}[len(points)]
+    n, t = sum(points) ** 2 / sum(p * p for p in points), {5: 2.7764, 6: 2.5706}[len(points)]
     spread = value * (1 - value)
     doubt = t * t * 0.5 / n / (n * spread + 0.5)
     half = math.sqrt(doubt * spread + doubt * doubt / 4)
@@ -720,15 +721,15 @@ def reach(value: float, *points: float) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("shares", "metric", "most", "value"),
     [
-        ([0, 0, 0, 0], "accuracy", 1, 0),
-        ([1, 1, 1, 1], "accuracy", 1, 1),
-        ([0, 0, 0, 0], "mark", 100, 0),
-        ([1, 1], "mark", 100, 1),
-        ([0.5, 0.5, 0.5], "mark", 100, 0.5),
-        ([0.1, 0.1, 0.1], "mark", 100, 0.1),  # 0.1 adds up to a sum that is rounded
-        ([0, 0, 0, 0], "Acc≤0.5", 1, 0),
-        ([0, 0, 0, 0], "pass@1", 1, 0),
-        ([0, 0, 0, 0], "ARL", 1 + 0.15 * math.log(4096), 0),  # at most an answer of one token
+        ([0] * 5, "accuracy", 1, 0),
+        ([1] * 5, "accuracy", 1, 1),
+        ([0] * 5, "mark", 100, 0),
+        ([1] * 6, "mark", 100, 1),
+        ([0.5] * 5, "mark", 100, 0.5),
+        ([0.1] * 5, "mark", 100, 0.1),  # 0.1 adds up to a sum that is rounded
+        ([0] * 5, "Acc≤0.5", 1, 0),
+        ([0] * 5, "pass@1", 1, 0),
+        ([0] * 5, "ARL", 1 + 0.15 * math.log(4096), 0),  # at most an answer of one token
     ],
 )
 def test_equal_values_are_no_certainty(shares: list[float], metric: str, most: float, value: float) -> None:
@@ -741,9 +742,9 @@ def test_equal_values_are_no_certainty(shares: list[float], metric: str, most: f
 @pytest.mark.parametrize(
     ("shares", "ci"),
     [
-        ([None] * 4, [0, 1]),
-        ([0, 0, None, None], [0, 0.5 + 0.5 * 0.86]),  # at worst all are wrong, at best half of them
-        ([1], None),  # one question has no spread to estimate
+        ([None] * 5, [0, 1]),
+        ([0, 0, 0, None, None, None], [0, 0.877]),  # at worst all are wrong, at best half of them
+        ([0, 1, 0, 1], None),  # of fewer than five questions an interval says nothing
     ],
 )
 def test_the_interval_reaches_over_what_is_undecided(shares: list[float | None], ci: list[float] | None) -> None:
@@ -757,18 +758,18 @@ def test_a_difference_of_equal_values_is_as_unsure_as_both_sides() -> None:
     def asked(id: str, korean: bool) -> Question:
         return question(id, flags={"is_korean_specific": korean})
 
-    rows = [graded(asked(f"k{i}", True)) for i in range(2)] + [graded(asked(f"n{i}", False), 0.0) for i in range(3)]
+    rows = [graded(asked(f"k{i}", True)) for i in range(5)] + [graded(asked(f"n{i}", False), 0.0) for i in range(6)]
     (task,) = score(rows)["tasks"].values()
     gap = task["deltas"]["accuracy/korean_specific/true-false"]
-    sides = 1 - reach(1, 1, 1)[0], reach(0, 1, 1, 1)[1]
+    sides = 1 - reach(1, *[1] * 5)[0], reach(0, *[1] * 6)[1]
     assert gap["ci"] == pytest.approx([1 - math.hypot(*sides), 1], abs=1e-3)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_runs_that_are_all_right_or_all_wrong_differ_by_no_certainty(share: float) -> None:
-    asked = [question(f"q{i}") for i in range(4)]
+    asked = [question(f"q{i}") for i in range(5)]
     task = compare({name: [graded(q, share) for q in asked] for name in ("a", "b")})["tasks"][TASK]
-    side = reach(0, 1, 1, 1, 1)[1]
+    side = reach(0, *[1] * 5)[1]
     assert task["pairs"][0]["metrics"]["accuracy"]["difference"]["ci"] == pytest.approx([-side, side], abs=1e-3)
 
 

@@ -14,6 +14,7 @@ import pytest
 import livek12
 from livek12.evaluation.asking import ask
 from livek12.evaluation.options import RunOptions
+from livek12.evaluation.site.making import SiteWishes, make_site
 
 QUESTION = livek12.Question(
     id="q", benchmark="cfe", language="en", subject="math", question_type="fill_in_blank", question="?", answer=["5/6"]
@@ -87,12 +88,28 @@ def test_a_run_of_recorded_answers_goes_on_and_reads_as_a_table(data: Path, reco
     assert 0 < decided.sum() < len(table), "some are decided, and some are not"
     assert (table["correct_low"][decided] == table["correct"][decided]).all()
     assert run.scores.bounds("accuracy") == pytest.approx((table["correct_low"].mean(), table["correct_high"].mean()))
-    bounds, interval = run.scores.bounds("accuracy"), run.scores.interval("accuracy")
-    assert bounds is not None and interval is not None and interval[0] <= bounds[0] <= bounds[1] <= interval[1]
+    assert len(table) < 5 and run.scores.interval("accuracy") is None
     with pytest.raises(KeyError, match="it has accuracy"):
         run.scores["acuracy"]
     stored = json.loads(run.report_json.read_text())
     assert stored["tasks"] == run.report["tasks"]
+
+
+def test_a_run_is_called_by_its_name_wherever_it_is_shown(data: Path, recorded: Path, tmp_path: Path) -> None:
+    run, plain = tmp_path / "run", tmp_path / "plain"
+    livek12.evaluate("cfe_text", recorded, data, plain)
+    assert "name" not in json.loads((plain / "run.json").read_text()), "folders without a name are as they were"
+    livek12.evaluate("cfe_text", recorded, data, run, name="before")
+    shown = livek12.evaluate("cfe_text", recorded, data, run, name="Our model, q4")._repr_html_()
+    assert json.loads((run / "run.json").read_text())["name"] == "Our model, q4", "the same run may be renamed"
+    assert "Our model, q4" in shown and "<dd>Our model, q4" in (run / "report.html").read_text()
+    assert list(livek12.compare([run, plain])["tasks"]["cfe_text"]["metrics"]["mark"]) == ["Our model, q4", "plain"]
+    site = SiteWishes(refuses=lambda question: "")
+    make_site([run, plain], tmp_path / "site", site)
+    rows = json.loads((tmp_path / "site" / "table.json").read_text())
+    assert next(row["model"] for row in rows if row["profile"] == "article") == "Our model, q4"
+    with pytest.raises(livek12.UserError, match="--name"):
+        livek12.evaluate("cfe_text", recorded, data, run, name="two\nlines")
 
 
 @pytest.mark.slow

@@ -15,13 +15,14 @@ from livek12.core.errors import UserError
 from livek12.core.records import Image, Key, PartVerdict, Question, Response, Source, Variant, Verdict, Vote
 from livek12.core.rights import FORBIDDEN, NO_LICENCE
 from livek12.core.run.folder import RunFolder
+from livek12.core.run.spec import shown_model
 from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.policy import refusal
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
 from livek12.evaluation.site import making, ranking
 from livek12.evaluation.site.making import KnownModel, SiteMade, SiteWishes, cost_of, make_site, read_models
-from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED, shown_name
+from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED
 from livek12.report.paper import anchor_of
 from livek12.report.site import store as site_store
 from livek12.report.site.store import LARGEST, SiteStore
@@ -120,6 +121,14 @@ def test_the_site_says_what_report_and_comparison_say(tmp_path: Path) -> None:
     assert front["open"]["tasks"][TASK]["undecided"] == pytest.approx(4 / 30)
     rows = json.loads((tmp_path / "site" / "table.json").read_text())
     assert {(row["run"], row["profile"]) for row in rows} == {(p.name, f) for p in runs for f in ("article", "release")}
+
+
+def test_the_site_names_the_licences_and_addresses_of_what_it_shows(tmp_path: Path) -> None:
+    sources = [OPEN, Source(licence="CC BY 4.0", url="https://a.org/b"), Source(licence="MIT", url="javascript:x()")]
+    questions = [asked(n, source=source) for n, source in enumerate([*sources, Source(url="https://hidden.org")], 1)]
+    made([simple(tmp_path / "run", "m", [True] * 4, questions)], tmp_path / "site")
+    shown = read(tmp_path / "site", "site")["tasks"][TASK]["sources"]
+    assert shown == [["CC BY 4.0", ""], ["CC BY 4.0", "https://a.org/b"], ["MIT", ""]]
 
 
 def test_cells_warn_of_what_is_to_be_looked_at(tmp_path: Path) -> None:
@@ -424,7 +433,7 @@ def test_rights(licence: str | None, why: str) -> None:
     [("Qwen/Qwen3-8B", "Qwen/Qwen3-8B"), ("/home/me/secret/q8", "q8"), ("./m/x.gguf", "x.gguf"), (r"C:\m\x", "x")],
 )
 def test_a_place_on_a_disk_is_not_told(model: str, shown: str) -> None:
-    assert shown_name(model) == shown
+    assert shown_model(model) == shown
 
 
 def test_the_command_makes_a_site_and_says_so(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.report import score_outcomes
 from livek12.report.html import write_html
-from livek12.report.marks import group_marks, mark_of
+from livek12.report.marks import mark_of
 from livek12.report.pictures import encode
 from livek12.report.sections import MAX_ANSWERS, Shown
 
@@ -188,9 +188,6 @@ def test_no_answer_is_worth_nothing_and_says_so(tmp_path: Path) -> None:
     assert in_class(html, "compare") == ["found nothing key B"]
 
 
-MARK = {"low": 50, "high": 50, "value": 50, "ci": [20, 80], "std": None}
-
-
 def test_marks_by_subject_and_type_are_those_of_the_score(tmp_path: Path) -> None:
     rows = [row(question("a")), row(question("b", subject="physics"), 0.0), row(question("c", subject="physics"), None)]
     html = write(tmp_path, rows)
@@ -200,8 +197,8 @@ def test_marks_by_subject_and_type_are_those_of_the_score(tmp_path: Path) -> Non
     assert ("math", "1", "100") in cells
     assert ("physics", "2", "0–50") in cells
     assert ("single choice", "3", "33.3–66.7") in cells
-    sizes = [{"counts": {"questions": n}, "metrics": {"mark": MARK}} for n in (4, 5)]
-    assert [mark.ci for mark in group_marks(sizes)] == ["", "20–80"], "fewer than five questions have no interval"
+    assert "95 % interval over" not in html, "fewer than five questions have no interval"
+    assert "95 % interval over 5 questions" in write(tmp_path, [row(question(name)) for name in "abcde"])
 
 
 def test_trials_stand_below_one_question(tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ from livek12.core.records import Call
 from livek12.core.scoring import Row
 from livek12.report.budgets import curves
 from livek12.report.marks import number, shown, span
-from livek12.report.terminal import print_summary
+from livek12.report.terminal import print_marks, print_summary
 from tests.report.test_report_html import TASK, question, row, run_of
 from tests.scored import score
 
 
-def printed(rows: list[Row], width: int = 80, brief: bool = False, run_name: str = "RUN", **console: Any) -> str:
+def printed(rows: list[Row], width: int = 80, run_name: str = "RUN", **console: Any) -> str:
     out = io.StringIO()
     terminal = Console(file=out, width=width, **console)
-    print_summary(dict(score(rows)), run_of(rows), terminal, brief=brief, run_name=run_name)
+    print_summary(dict(score(rows)), run_of(rows), terminal, run_name=run_name)
     return out.getvalue()
 
 
@@ -110,11 +110,14 @@ def test_a_share_and_a_mark_out_of_100_are_one_number(questions: int) -> None:
         assert len({(said.text, said.ci, said.std) for said in shares}) == 1
 
 
-def test_the_brief_summary_is_one_table_with_a_line_a_task() -> None:
-    head, _, *lines = printed([*exam(), row(question("k"), task="kmmmu")], 100, brief=True).splitlines()
-    assert head.split("  ")[0] == "task"
-    assert re.fullmatch(rf"{TASK}\s+7\s+42.9–71.4\s+\S+\s+1 ungraded, 1 no response\s*", lines[0])
-    assert re.fullmatch(r"kmmmu\s+1\s+100\s*", lines[1])
+def test_marks_of_several_runs_are_a_line_a_task_and_a_column_a_run() -> None:
+    out, rows = io.StringIO(), [*exam(), row(question("k"), task="kmmmu")]
+    one = {**score(rows), "run": run_of(rows)}
+    print_marks({"one": one, "other": one}, Console(file=out, width=100))
+    head, _, *lines = out.getvalue().splitlines()
+    assert head.split() == ["marks", "of", "100", "questions", "one", "other"]
+    assert re.fullmatch(rf"{TASK}\s+7\s+42.9–71.4\s+42.9–71.4\s*", lines[0])
+    assert re.fullmatch(r"kmmmu\s+1\s+100\s+100\s*", lines[1])
     assert len(lines) == 2
 
 

@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
 from livek12.engines.small_model import fetch_small_model
 from livek12.scripts.cli import STOPPED
-from livek12.scripts.commands.demo import MAX_TOKENS
+from livek12.scripts.commands.demo import AUTHORS, MAX_TOKENS, MODEL
 from tests.scripts.command import COMMAND, Ended, livek12, livek12_here
 from tests.scripts.watched import Watched, can_watch, watched
 
@@ -91,14 +91,19 @@ def test_the_demo_asks_what_it_can_see_and_ends_briefly(tokens: int, cache: Path
     assert not [row for row in rows.values() if row.question.images or row.response is None]
     assert max(row.response.completion_tokens or 0 for row in rows.values() if row.response) <= tokens
     lines = ended.out.strip().splitlines()
-    assert lines[0].split()[:2] == ["task", "questions"]
+    assert lines[0].split() == ["marks", "of", "100", "questions", MODEL, *AUTHORS.split()]
     assert [line.split()[0] for line in lines[2:6]] == list(rows)
-    assert lines[6] == "report: demo/run/report.html"
+    graded = [row for row in rows.values() if row.state == "graded"]
+    assert not graded or lines[7].startswith(f"one of its questions, {graded[0].question.id}: ")
+    assert any(line.startswith(f"  {AUTHORS}: ") for line in lines) == bool(graded)
+    assert lines[-4] == "graded paper: demo/run/report.html" and (tmp_path / "demo/run/report.html").is_file()
+    assert lines[-3] == "site of both: demo/site/index.html"
     assert lines[-2].startswith("next, a model that you serve ")
     assert re.match(r"  \S*cli\.py run --task livek12_en --data demo/data ", lines[-1])
-    assert lines[7].startswith("site: demo/site/index.html ")
-    assert (tmp_path / "demo" / "site" / "data" / "runs" / "short.js").is_file()
-    assert len(lines) <= 12
+    solutions = RunFolder.open(tmp_path / "demo" / "solutions")
+    assert {row.verdict.correct for row in solutions.rows() if row.verdict} <= {True, None}, "solutions are right"
+    assert (tmp_path / "demo" / "site" / "data" / "runs" / "solutions.js").is_file()
+    assert len(lines) <= 18
     _again(args, tmp_path, lines)
     assert livek12_here("report", tmp_path / "demo" / "run").code == 0, "its data set is the one that was asked"
 
@@ -115,5 +120,5 @@ def _again(args: tuple[object, ...], folder: Path, lines: list[str]) -> None:
             file for file in ended.left if not file.startswith(("home/.cache/livek12/", "home/.cache/huggingface/"))
         ]
     assert ended.code == 0, ended.err
-    assert ended.out.strip().splitlines()[:7] == lines[:7]
+    assert ended.out.strip().splitlines()[:-4] == lines[:-4]
     assert "asking: " not in ended.err, "the answers are stored"

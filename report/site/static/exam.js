@@ -134,7 +134,9 @@
   livek12.pages.site = async () => {
     const { title, tasks } = livek12.site(), runs = [...livek12.runs().values()], unique = (of) => [...new Set(runs.flatMap(of))].sort(), dates = unique((run) => run.date);
     const facts = [[t("papers"), Object.entries(tasks).map(([name, task]) => `${name} (${task.questions.toLocaleString("en")}${task.releases.length ? `; ${task.releases.join(", ")}` : ""})`).join(", ")], [t("model"), unique((run) => run.model).join(", ")], [t("date"), [...new Set([dates[0], dates[dates.length - 1]])].join(" – ")], [t("judged"), unique((run) => Object.keys(run.judged)).join("; ") || "–"]];
-    return [h("h1", {}, title || t("site")), h("p", {}, t("site_what")), h("dl", { class: "about" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), ["site_marks", "ranges", "tied", "site_rights"].map((word) => h("p", {}, t(word)))];
+    const sources = [...new Map(Object.values(tasks).flatMap((task) => task.sources || []).map((pair) => [pair.join(" "), pair])).values()];
+    if (sources.length) facts.push([t("licence"), sources.map(([licence, url], n) => [n ? ", " : "", url ? h("a", { href: url, rel: "noreferrer" }, licence || url) : licence])]);
+    return [h("h1", {}, title || t("site")), h("p", {}, t("site_what")), h("dl", { class: "about list" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), ["site_marks", "ranges", "tied", "site_rights"].map((word) => h("p", {}, t(word)))];
   };
 
   livek12.pages.papers = async (said) => {

@@ -50,10 +50,10 @@ livek12.ranks = (() => {
     return found;
   };
   const estimate = (one) => [one.low, one.high, one.below === null ? null : one.low - one.below, one.above === null ? null : one.high + one.above, null];
-  // The interval of b - a.
+  // The interval of b - a; of too few questions it tells nothing.
   const difference = (b, a) => {
+    if (a.below === null || b.below === null) return [0, 0];
     const [low, high] = [b.low - a.high, b.high - a.low];
-    if (a.below === null || b.below === null) return [low, high];
     const size = Math.min(a.size, b.size), { correlation, differenceReach } = S();
     return [low - differenceReach(b.below, a.above, correlation(b.influence[0], a.influence[1]), size), high + differenceReach(b.above, a.below, correlation(b.influence[1], a.influence[0]), size)];
   };

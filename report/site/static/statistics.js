@@ -54,7 +54,7 @@ livek12.statistics = (() => {
     const n = numerators.length, whole = total(weights), value = total(numerators) / whole;
     let influence = numerators.map((one, i) => (one - value * weights[i]) / whole);
     const size = whole ** 2 / total(weights.map((one) => one * one));
-    if (n < 2 || groups < 2) return { value, low: null, high: null, influence: clusters ? grouped(clusters, influence, groups) : influence, size };
+    if (n < method().minQuestions || groups < 2) return { value, low: null, high: null, influence: clusters ? grouped(clusters, influence, groups) : influence, size };
     let unsure = doubt(value, influence, size, 1, n - 1);
     if (clusters) {
       influence = grouped(clusters, influence, groups);
