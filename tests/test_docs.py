@@ -31,7 +31,8 @@ def fences(page: Path, language: str = "", section: str = "") -> list[str]:
     text = page.read_text()
     if section:
         text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [block for name, block in blocks if name == language]
 
 
 def commands(page: Path) -> list[list[str]]:
