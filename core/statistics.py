@@ -14,7 +14,7 @@ Intervals of means and ratios cover at their level even for few questions or pap
 5. The difference of two ratios combines both intervals (Zou & Donner 2008: MOVER), with the correlation of their
    influence values on shared questions.
 
-`tests/core/test_coverage.py` measures the coverage; the table is in `docs/how-marks-are-computed.md`.
+`tests/core/test_coverage.py` measures the coverage; the table is in `docs/measured.md`.
 """
 
 from __future__ import annotations

@@ -388,7 +388,7 @@ async def _refuse(send: Send, status: int, text: str) -> None:
 
 
 class PairRow(BaseModel):
-    """One answer beside its key; the fields are those of docs/judge-pairs.md, and null is as good as none."""
+    """One answer with its key: the fields of docs/verify.md#fields-of-a-row; null counts as absent."""
 
     model_config = ConfigDict(extra="forbid", title="PairRow")
 

@@ -34,7 +34,7 @@ FIELDS: Final = (
     *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
     *("language", "subject", "solution", "scheme", "part_points", "finish_reason", "model"),
 )
-"""What is read of a row besides its id (see docs/judge-pairs.md); `gold` and `response` must be there."""
+"""What is read of a row besides its id (see docs/verify.md#fields-of-a-row); `gold` and `response` must be there."""
 MOST_WORKERS: Final = 1024
 _PACKED: Final = {"float16": "e", "float32": "f"}
 """Of short floats the form in `struct`, by the last part of their type's name."""

@@ -22,13 +22,17 @@ from tests.scripts.command import leaf, livek12_here
 
 GUIDES = [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
 PAGES = [ROOT / "README.md", *GUIDES, *sorted((ROOT / "docs").glob("*.md"))]
-DATA = ("build-a-data-set.md", "subsets.md", "add-a-release.md")
-ELSEWHERE = re.compile(r"hub\b|org/|cfe_bench|mdk12_tsv")
-"""Sources that are not here: the Hub, and upstream's own files."""
+DATA = ("build-a-data-set.md", "curate.md", "publish.md")
+ELSEWHERE = re.compile(r"hub\b|org/|cfe_bench|mdk12_tsv|\b(?:exams|papers)/|mine-en")
+"""Sources that are not here: the Hub, files of others, and what models make."""
 
 
-def fences(page: Path, language: str = "") -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+def fences(page: Path, language: str = "", section: str = "") -> list[str]:
+    text = page.read_text()
+    if section:
+        text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [block for name, block in blocks if name == language]
 
 
 def commands(page: Path) -> list[list[str]]:
@@ -120,7 +124,7 @@ def test_the_page_of_the_verifier_runs_as_it_stands(capsys: pytest.CaptureFixtur
     shown: dict[str, object] = {}
     told: list[str] = []
     with serving(replying()) as address:
-        for snippet in fences(ROOT / "docs" / "verify.md", "python"):
+        for snippet in fences(ROOT / "docs" / "verify.md", "python", "From Python"):
             exec(compile(snippet.replace("http://127.0.0.1:8000/v1", address), "verify.md", "exec"), shown)
             told += re.findall(r"print\(.*?\)  # (.*)$", snippet, re.MULTILINE)
     said = capsys.readouterr().out.splitlines()

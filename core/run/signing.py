@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, install, why
 from livek12.core.files import write_atomically
 from livek12.core.packed import STEMS
 from livek12.core.records import Record, canonical_json
@@ -72,7 +72,7 @@ class Signature(Record):
 def check_library() -> None:
     """Refuses a missing library."""
     if find_spec("cryptography") is None:
-        raise UserError("signatures need the library cryptography: pip install 'livek12[sign]'")
+        raise UserError(f"signatures need the library cryptography: {install('sign')}")
 
 
 def sign(run: RunFolder, key: Path) -> str:

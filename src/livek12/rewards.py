@@ -38,7 +38,7 @@ def accuracy_reward(
         log_extra: TRL's; gets decisions and reasons.
         log_metric: TRL's; gets the share of undecided completions, which is otherwise logged.
         columns: of the data set: `question_type`, `options`, `unit`, `variables`, `language`, `scheme` and others of
-            docs/judge-pairs.md; the rest is ignored.
+            docs/verify.md#fields-of-a-row; the rest is ignored.
 
     Raises:
         UserError: no column has the keys, or one is of another length.
@@ -149,7 +149,7 @@ def reward_func(
     Args:
         queries: each prompt with its response.
         prompts: the prompts; one is the question where its label names none.
-        labels: the keys; a mapping is a row of docs/judge-pairs.md without its response.
+        labels: the keys; a mapping is a row of docs/verify.md#fields-of-a-row without its response.
         undecided: the reward of what the rules leave open, or "low" (as for TRL); OpenRLHF knows no None.
         workers: processes that compare.
         judge: the model that is asked where the rules leave a response open.

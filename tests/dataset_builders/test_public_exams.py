@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.scripts.command import livek12_here
 from tests.test_docs import commands
 
-PAGE = ROOT / "docs" / "public-exams.md"
+PAGE = ROOT / "docs" / "build-a-data-set.md"
 SHOWN = [line for line in commands(PAGE) if line[0] == "build" and "--out" in line and line[3].startswith("exams/")]
 SHOWN = [line for line in SHOWN if "exams/mine" not in line]
 LEFT_OUT = {"gaokao_bench": 6}

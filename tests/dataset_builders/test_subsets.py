@@ -198,7 +198,7 @@ def test_words_for_korea(text: str, categories: set[str]) -> None:
 
 
 def test_proposals_agree_with_labels_written_before_the_rule_was_looked_at(shared_data: Path) -> None:
-    """CLIcK rows without the sentence that names their group; docs/subsets.md has the whole measurement."""
+    """CLIcK rows without the sentence that names their group; docs/measured.md has the whole measurement."""
     labels = json.loads((Path(__file__).parent / "korean_labels.json").read_text(encoding="utf-8"))
     rows = {
         f"{file.stem}/{row['id']}": row

@@ -1,4 +1,4 @@
-"""The page for people who come from math-verify: every row of its table is run through both."""
+"""The section for people who come from math-verify: every row of its table is run through both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from tests.test_docs import fences, printed
 
 math_verify = pytest.importorskip("math_verify", reason="math-verify is not installed")
-PAGE = ROOT / "docs" / "from-math-verify.md"
+PAGE = ROOT / "docs" / "verify.md"
 CASES = ROOT / "docs" / "measured.md"
 
 
@@ -49,7 +49,7 @@ def test_the_table_is_read() -> None:
 
 
 def test_the_snippets_work_in_threads_too(capsys: pytest.CaptureFixture[str]) -> None:
-    before, after, threads = fences(PAGE, "python")
+    before, after, threads = fences(PAGE, "python", "Coming from math-verify")
     assert eval(before.splitlines()[-1].partition("#")[0], vars(math_verify).copy()) is True
     for snippet in (after, threads):
         exec(compile(snippet, PAGE.name, "exec"), {})

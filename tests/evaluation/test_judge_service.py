@@ -173,8 +173,8 @@ def test_many_ask_at_once(served: Served, verdicts: list[dict[str, Any]]) -> Non
 
 
 def test_the_snippet_of_the_page_works(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
-    (snippet,) = fences(ROOT / "docs" / "serve-judge.md", "python")
-    exec(compile(snippet.replace(":7870/", f":{served.port}/"), "serve-judge.md", "exec"), {})
+    (snippet,) = fences(ROOT / "docs" / "verify.md", "python", "Over HTTP")
+    exec(compile(snippet.replace(":7870/", f":{served.port}/"), "verify.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == printed([snippet])
 
 

@@ -174,7 +174,7 @@ def test_times_are_texts(tmp_path: Path) -> None:
 
 
 def test_what_the_docs_show_is_read(tmp_path: Path) -> None:
-    shown = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs" / "sweep.md").read_text(), re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs" / "cluster.md").read_text(), re.DOTALL | re.MULTILINE)
     backends = []
     for number, text in enumerate(shown):
         file = tmp_path / f"{number}.yaml"

@@ -391,7 +391,7 @@ def test_what_cannot_be_is_one_line() -> None:
 def test_each_shape_has_a_name_of_its_own_and_metrics() -> None:
     assert len({shape.name for shape in (*SHAPES, *COUNTS)}) == len(SHAPES) + len(COUNTS)
     named = re.findall(
-        r"`(?:tables --table )?((?:livek12|kmmmu|cfe|mdk12)-[\w-]+)", (ROOT / "docs/tables.md").read_text()
+        r"`(?:tables --table )?((?:livek12|kmmmu|cfe|mdk12)-[\w-]+)", (ROOT / "docs/compare-runs.md").read_text()
     )
     assert {shape.name for shape in (*SHAPES, *COUNTS)} == set(named)
     assert all(block.metrics for shape in SHAPES for block in shape.blocks)

@@ -1,6 +1,6 @@
 """Knowledge tree: subjects at the top, knowledge points as leaves, at most six layers (MDK12-Bench, Table 2).
 
-Contract: YAML (see docs/tag-questions.md), read as bounded data; errors name the node.
+Contract: YAML (see docs/curate.md#tags), read as bounded data; errors name the node.
 """
 
 from __future__ import annotations
