@@ -135,7 +135,7 @@ def _other_kind(left: Expr, right: Expr) -> str:
     if not all(names):
         number, formula = (left, right) if not names[0] else (right, left)
         multiple = number.is_number and _is_multiple(formula, number)
-        words = formula is right and all(part.is_Number or len(str(part)) < 3 for part in sympy.Mul.make_args(formula))
+        words = formula is right and _may_be_words(formula)
         if not any(names) or not (multiple or (is_formula(formula) and not words)):
             return ""
         return "a formula for a number" if formula is right else "a number for a formula"
@@ -154,6 +154,12 @@ def _other_kind(left: Expr, right: Expr) -> str:
         if len(powers) == 2 and None not in powers:
             return f"other powers of {name}"
     return ""
+
+
+def _may_be_words(expr: Expr) -> bool:
+    """Checks for a product of letters alone, as which prose is read."""
+    bases = [part.base if part.is_Pow and part.exp.is_Integer else part for part in sympy.Mul.make_args(expr)]
+    return all(base.is_Number or (base.is_Symbol and str(base).isalpha()) for base in bases)
 
 
 def _names(expr: Expr) -> set[str]:

@@ -208,8 +208,8 @@ def test_labels_are_asked_for_one_by_one_and_a_sample_is_audited(built: Path, tm
     file, fields = tmp_path / "labels.csv", ["task", "visual_modality"]
     with serving(script) as url:
         engine = make_engine("openai", "m", {"base_url": url, "concurrency": 1})
-        report = label(built, "kmmmu", fields, engine, file, 6, 500)
-        again = label(built, "kmmmu", fields, engine, file, 6, 500)
+        report = label(built, "kmmmu", fields, lambda: engine, file, 6, 500)
+        again = label(built, "kmmmu", fields, lambda: engine, file, 6, 500)
         engine.close()
     questions = len(report.rows) // 2
     assert questions > 6 and len(script.seen) == 2 * questions, "two requests a question, none twice"

@@ -169,7 +169,7 @@ def test_every_eval_ever(run: Path, tmp_path: Path) -> None:
     results = {result["evaluation_result_id"]: result for result in record["evaluation_results"]}
     accuracy = results[f"{TASK}/accuracy"]
     assert accuracy["score_details"]["score"] == 1.0
-    assert accuracy["score_details"]["uncertainty"]["confidence_interval"]["confidence_level"] == 0.95
+    assert "confidence_interval" not in accuracy["score_details"].get("uncertainty", {}), "too few questions for one"
     assert accuracy["source_data"]["hf_repo"] == "org/exam"
     assert accuracy["generation_config"]["generation_args"]["temperature"] == 0.5
     detail = record["detailed_evaluation_results"]
