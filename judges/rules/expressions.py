@@ -159,7 +159,7 @@ def _other_kind(left: Expr, right: Expr) -> str:
 def _may_be_words(expr: Expr) -> bool:
     """Checks for a product of letters alone, as which prose is read."""
     bases = [part.base if part.is_Pow and part.exp.is_Integer else part for part in sympy.Mul.make_args(expr)]
-    return all(base.is_Number or (base.is_Symbol and str(base).isalpha()) for base in bases)
+    return all(base.is_Number or (base.is_Symbol and "_" not in str(base)) for base in bases)
 
 
 def _names(expr: Expr) -> set[str]:
