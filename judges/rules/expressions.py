@@ -158,8 +158,11 @@ def _other_kind(left: Expr, right: Expr) -> str:
 
 def _may_be_words(expr: Expr) -> bool:
     """Checks for a product of letters alone, as which prose is read."""
-    bases = [part.base if part.is_Pow and part.exp.is_Integer else part for part in sympy.Mul.make_args(expr)]
-    return all(base.is_Number or (base.is_Symbol and "_" not in str(base)) for base in bases)
+    powers = [part.as_base_exp() for part in sympy.Mul.make_args(expr)]
+    return all(
+        power.is_Integer and (base in (sympy.E, sympy.I) or base.is_Number or (base.is_Symbol and "_" not in str(base)))
+        for base, power in powers
+    )
 
 
 def _names(expr: Expr) -> set[str]:

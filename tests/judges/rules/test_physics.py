@@ -73,5 +73,12 @@ def test_what_may_be_the_same_quantity_is_left_open(gold: str, answer: str) -> N
     assert outcome(gold, answer) == outcome(answer, gold) == "undecided"
 
 
+@pytest.mark.parametrize(
+    "words", ["I can say a word.", "9\nI don't know.", "A few general questions", "one file", "1 ms per verdict"]
+)
+def test_prose_that_reads_as_a_product_is_no_formula(words: str) -> None:
+    assert outcome("7", words) == "undecided"
+
+
 def test_a_key_may_be_one_of_the_values_of_an_answer() -> None:
     assert outcome(r"R = 10^3\,\Omega", "R=1000, L=0.25, C=3") == "undecided"
