@@ -224,7 +224,7 @@ def test_drafts_are_repaired_by_few_keys(tmp_path: Path, browser: Browser, width
             opened.stored()
 
         opened.go("1")
-        assert page.evaluate("() => document.querySelector('.crops img').naturalWidth") > 100
+        page.wait_for_function("() => document.querySelector('.crops img').naturalWidth > 100")
         page.click("[data-rest=text]")
         assert page.input_value(text).endswith("\n(a) $1$\n(b) $2$\n(c) $3$\n(d) $4$")
         behind("A. one B. a Big one", "Alt+p")
