@@ -386,7 +386,7 @@ _MAX_OPTIONS = 11
 
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
     start = match.start("run")
-    if len(wording.strip()) > 1 or cleaned[:start].rstrip(" ")[-1:] not in tuple(":：\n"):
+    if len(wording.strip()) > 1 or cleaned[max(0, start - 3) : start].rstrip(" ")[-1:] not in tuple(":：\n"):
         return False
     letters = [line[1] for line in _option_lines(cleaned, start)]
     return len(letters) > 1 and letters == sorted(set(letters))

@@ -42,7 +42,7 @@ _MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.D
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
-_ASKED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")
+_NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")
 """A heading that numbers a question."""
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
@@ -113,7 +113,7 @@ class _Reader(HTMLParser):
         self.formulas = 0
         self.source: list[str] | None = None  # of a formula in a script
         self.math = False  # right behind the begin of an element that holds LaTeX alone
-        self.asked = False  # below a heading that numbers a question
+        self.is_numbered = False  # below a heading that numbers a question
         self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -154,7 +154,7 @@ class _Reader(HTMLParser):
             form = styled[1] if styled else _FORMS.get(given.get("type", ""), "decimal")
             first = int(given["start"]) if given.get("start", "").isdecimal() else 1
             form = re.sub(r"-?(?:alpha|latin)", "Letter", form) if tag == "ol" else ""
-            self.lists.append((self.below if self.asked and form == "decimal" else form, first))
+            self.lists.append((self.below if self.is_numbered and form == "decimal" else form, first))
         elif tag == "li" and self.lists:
             form, number = self.lists[-1]
             number = int(given["value"]) if given.get("value", "").isdecimal() else number
@@ -204,7 +204,7 @@ class _Reader(HTMLParser):
 
     def _end(self, tag: str) -> None:
         if tag in _HEADINGS:
-            self.asked = bool(_ASKED.fullmatch(self.paragraph.text.strip()))
+            self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
         if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
             self.flush()
         if tag in ("ol", "ul") and self.lists:

@@ -16,8 +16,8 @@ export const words = name => name.replaceAll("_", " ");
 
 /* Options of a text: at their labels, else a line each. */
 export function optionsOf(text, many) {
-  const found = [...text.matchAll(/(?:^|\s)(?:[(（]?([A-H])[.．、)）]|([①-⑩]))\s*/gu)];
-  if (found.length > 1 && !found[0].index) return found.map((match, i) => ({ label: match[1] || String(match[2].codePointAt(0) - 0x245f), text: text.slice(match.index + match[0].length, found[i + 1]?.index).trim() }));
+  const matches = [...text.matchAll(/(?:^|\s)(?:[(（]?([A-H])[.．、)）]|([①-⑩]))\s*/gu)];
+  if (matches.length > 1 && !matches[0].index) return matches.map((match, i) => ({ label: match[1] || String(match[2].codePointAt(0) - 0x245f), text: text.slice(match.index + match[0].length, matches[i + 1]?.index).trim() }));
   return text.split("\n").map(line => line.trim()).filter(Boolean).map((line, i) => ({ label: String.fromCodePoint(65 + many + i), text: line }));
 }
 

@@ -314,12 +314,12 @@ function rest(name) {
 /* The number of this question; those behind it count on, until theirs begin anew. */
 function renumber() {
   if (!q) return;
-  const box = h("input", { value: q.form.number, inputmode: "numeric", maxlength: 8 }), asked = id;
+  const box = h("input", { value: q.form.number, inputmode: "numeric", maxlength: 8 }), begin = id;
   box.addEventListener("keydown", event => {
     const first = parseInt(box.value, 10);
     if (event.key !== "Enter" || event.isComposing || !(first >= 0)) return;
     event.preventDefault(); close();
-    const rows = queue.filter(row => row.paper === q.paper), from = rows.findIndex(row => row.id === asked), same = uid();
+    const rows = queue.filter(row => row.paper === q.paper), from = rows.findIndex(row => row.id === begin), same = uid();
     const end = rows.findIndex((row, place) => place > from && !(+row.number > +rows[place - 1].number));
     rows.slice(from, end < 0 ? rows.length : end).forEach((row, place) => send("edit", row.id, { fields: { number: String(first + place) }, group: same }));
   });
