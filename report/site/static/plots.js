@@ -21,7 +21,7 @@
     let [low, high] = [Math.min(...values), Math.max(...values)];
     if (log) return { low: low / 1.3, high: high * 1.3, log };
     if (zero) low = Math.min(low, 0);
-    const room = (high - low || Math.abs(high) || 1) * 0.06;
+    const room = high > low ? (high - low) * 0.06 : Math.max(1, Math.abs(high) * 0.06);  // of one value: its ticks differ
     return { low: zero && low === 0 ? 0 : low - room, high: high + room, log };
   };
   const along = (scale, from, to) => (value) => {
