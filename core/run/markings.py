@@ -27,8 +27,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from livek12.core.errors import UserError, why
-from livek12.core.records import Record, Verdict
-from livek12.core.rows import Row
+from livek12.core.records import Record, Row, Verdict
 
 REGRADES = "regrades.jsonl"
 """The file of a run folder in which the marks stand that people set (`core.run.markings`)."""

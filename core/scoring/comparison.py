@@ -16,7 +16,7 @@ from math import erfc, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from livek12.core.errors import UserError
-from livek12.core.rows import Row
+from livek12.core.records import Row
 from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
