@@ -1,4 +1,4 @@
-"""Leases for file systems without reliable locks (NFS, Lustre, FUSE).
+"""Leases for file systems without reliable locks (NFS, Lustre, FUSE); fixed shares would strand a dead machine's work.
 
 Contract: of all processes that link a file to one name, one succeeds. Views of others may be stale, so what cannot be
 seen counts as held. A holder is alive while it writes its heartbeat, timed by each watcher's own clock, and gone when

@@ -156,6 +156,7 @@ def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_short")
 def test_one_on_another_machine_is_gone_when_its_lease_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed share of the keys a process would leave "a" to nobody."""
     other = OtherMachine(tmp_path, monkeypatch)
     assert other.claims.take("a")
     with JournalWriter(tmp_path, "r") as writer:
