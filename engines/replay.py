@@ -203,7 +203,7 @@ def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
     try:
         with file.open("rb") as stream:
             offset = 0
-            for number, raw in read_lines(stream, MAX_LINE_BYTES):
+            for number, raw in read_lines(stream, MAX_LINE_BYTES - 1):
                 if raw.strip():
                     yield number, offset, raw
                 offset = stream.tell()

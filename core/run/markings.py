@@ -177,7 +177,7 @@ def read_wordings(folder: Path) -> dict[tuple[str, str], dict[str, Wording]]:
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with file.open("rb") as lines:
-            yield from ((place, line) for place, line in read_lines(lines, LONGEST_LINE) if line.strip())
+            yield from ((place, line) for place, line in read_lines(lines, LONGEST_LINE - 1) if line.strip())
     except FileNotFoundError:
         return
     except OSError as error:
