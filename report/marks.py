@@ -8,8 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
 from livek12.core.engine_kinds import kind_of as engine_kind_of
-from livek12.core.records import NO_KEY, PartVerdict
-from livek12.core.rows import lacks_key
+from livek12.core.records import NO_KEY, PartVerdict, lacks_key
 from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.formulas import ADAPTIVE

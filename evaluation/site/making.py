@@ -29,10 +29,10 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import Fence, only_writer
-from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.run.spec import RunSpec, shown_model
+from livek12.core.run_answers import read_exam
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
 from livek12.core.version import __version__
