@@ -89,7 +89,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     from livek12.evaluation.article_tables import SHAPES, article_tables
     from livek12.report.html import write_html
     from livek12.report.sections import Shown
-    from livek12.report.task_views import MOST_GROUPS
+    from livek12.report.views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
     scores, outcomes = _scored(folder, profile, shown)

@@ -14,8 +14,7 @@ from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
 from livek12.core.tables import csv_text
-from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
-from livek12.report.exam_views import ExamView, compared_exams
+from livek12.report import views
 from livek12.report.marks import INTERVAL, STATE_WORDS, UNDECIDED, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
@@ -30,7 +29,6 @@ from livek12.report.ranking import (
     ranking,
     verdict,
 )
-from livek12.report.usage import MEANING, usage_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -147,11 +145,6 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     ]
 
 
-def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column]:
-    """Usage of the runs' engines."""
-    return [Column(*column) for column in usage_columns(usage, names)]
-
-
 def of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
     """Share of the points by kind, and the number of criteria."""
     names = list(dict.fromkeys(kind for run in kinds.values() for kind in run))
@@ -185,7 +178,7 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
             _print_pairs(out, ranked)
     from livek12.report.terminal import print_deltas, print_exams
 
-    print_exams(out, compared_exams(result.get("exams", {})))
+    print_exams(out, views.compared_exams(result.get("exams", {})))
     print_deltas(out, result.get("variants", ()))
     for curve in result.get("sittings", ()):
         out.print(f"\n{clean(curve_heading(curve))}", style="bold", markup=False, highlight=False)
@@ -236,7 +229,7 @@ def remarks(result: Comparison) -> list[str]:
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
         *([PROMPTS] if any("prompt_tokens" in task for task in tasks) else []),
-        *([MEANING] if result.get("usage") else []),
+        *([views.MEANING] if result.get("usage") else []),
         *dict.fromkeys(
             clean(f"{run}: {note}.")
             for task in tasks
@@ -332,8 +325,8 @@ _ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_
 def as_markdown(result: Comparison) -> str:
     """All tables of a comparison."""
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
-    variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
-    exams = [block for exam in compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
+    variants = [block for each in views.shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
+    exams = [block for exam in views.compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
     curves = [
         text
         for curve in result.get("sittings", ())
@@ -345,7 +338,7 @@ def as_markdown(result: Comparison) -> str:
     return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *remarks(result)])
 
 
-def _markdown_exam(exam: ExamView) -> Iterator[str]:
+def _markdown_exam(exam: views.ExamView) -> Iterator[str]:
     yield f"## {_escaped(exam.title)}"
     for table in exam.tables:
         cells = zip(*(cells for _, _, cells in table.rows), strict=True)
@@ -382,10 +375,10 @@ def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
     if kinds := result.get("kinds"):
         yield KINDS, of_kinds(kinds)
     if usage := result.get("usage"):
-        yield USAGE, of_usage(usage, result["runs"])
+        yield USAGE, [Column(*column) for column in views.usage_columns(usage, result["runs"])]
 
 
-def markdown_delta(delta: ShownDelta) -> Iterator[str]:
+def markdown_delta(delta: views.ShownDelta) -> Iterator[str]:
     """One Δ: heading, sentences, and a table for each axis."""
     yield f"## {_escaped(delta.title)}"
     yield "\n".join(f"- {_escaped(sentence)}" for sentence in delta.sentences)
@@ -393,7 +386,7 @@ def markdown_delta(delta: ShownDelta) -> Iterator[str]:
         names = Column(axis, list(values), right=False)
         cells = zip(*values.values(), strict=True)
         yield _markdown_table(
-            [names, *(Column(head, list(column)) for head, column in zip(HEADINGS, cells, strict=True))]
+            [names, *(Column(head, list(column)) for head, column in zip(views.DELTA_HEADINGS, cells, strict=True))]
         )
 
 

@@ -21,9 +21,8 @@ from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
 from livek12.core.scoring import Row
 from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
-from livek12.evaluation.labelling.criteria import criteria_view, mark_by_criteria
 from livek12.evaluation.labelling.regrading import Regrading
-from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
+from livek12.evaluation.labelling.store import LabelNotStored, LabelStore, criteria_view, mark_by_criteria
 from livek12.evaluation.studies.human import decided_by
 from livek12.evaluation.studies.label_plan import planned, read_plan
 from livek12.evaluation.studies.labels import Label, fit_labels, read_labels

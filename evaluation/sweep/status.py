@@ -23,8 +23,8 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import Session, Stage, read_sessions
 from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
-from livek12.evaluation.sweep.notes import WorkPlace, here
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
+from livek12.evaluation.sweep.processes import WorkPlace, here
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
 
