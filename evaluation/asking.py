@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from livek12.engines.base import Engine, Outcome
     from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.marking import Overlap
-    from livek12.evaluation.options import RunOptions
 
 
 def ask(
@@ -269,14 +268,11 @@ def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Req
     for task, question in asked_in_order(exam):
         if task.sitting:
             keys = [Key(task=task.name, question_id=question.id, trial=trial) for trial in range(spec.trials)]
-            yield from (_on_its_sheet(key, samplings[task.name]) for key in keys if claims.take(str(key)))
+            yield from (
+                Request(key=key, messages=[], sampling=samplings[task.name]) for key in keys if claims.take(str(key))
+            )
         else:
             yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
-
-
-def _on_its_sheet(key: Key, sampling: Sampling) -> Request:
-    """Stands for a question until its sheet is made."""
-    return Request(key=key, messages=[], sampling=sampling)
 
 
 def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:

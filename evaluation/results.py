@@ -141,7 +141,7 @@ def _exam(matrix: Matrix, options: ResultsOptions) -> TaskData:
     file = options.items or options.file
     name = logged_name(options.task or file.name.partition(".")[0])
     source = Source(url=options.source or None, licence=options.licence or None)
-    several = _has_several(matrix)
+    several = any(len(read_labels(str(facts.get("key", ""))) or ()) > 1 for facts in matrix.items.values())
     questions = [_question(id, facts, source, several, file) for id, facts in matrix.items.items()]
     return TaskData(str(file.resolve()), [get_task(name)], {name: questions}, {})
 
@@ -150,11 +150,6 @@ def _take_keys(matrix: Matrix, exam: TaskData) -> None:
     for questions in exam.questions.values():
         for question in questions:
             matrix.items[question.id] = {"key": "; ".join(question.answer)} if question.answer else {}
-
-
-def _has_several(matrix: Matrix) -> bool:
-    """Some key has several letters."""
-    return any(len(read_labels(str(facts.get("key", ""))) or ()) > 1 for facts in matrix.items.values())
 
 
 def _question(id: str, facts: Item, source: Source, several: bool, file: Path) -> Question:

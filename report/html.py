@@ -87,7 +87,7 @@ def write_html(
     with Progress("writing report.html", len(chosen), patient=True) as progress:
         files = []
         for n, part in enumerate(parts):
-            files.append(_folder(path) / part.file)
+            files.append(make_subfolder(path.parent, FOLDER) / part.file)
             way = {"up": f"../{path.name}", "part": part, "before": parts[n - 1] if n else None}
             way["after"] = parts[n + 1] if n + 1 < len(parts) else None
             own = {
@@ -117,10 +117,6 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
         "sections": sections(chosen, pages, pictures, step, on_sheets, begin),
         "shared_pictures": pictures.shared,
     }
-
-
-def _folder(index: Path) -> Path:
-    return make_subfolder(index.parent, FOLDER)
 
 
 def further_pages(index: Path) -> list[Path]:

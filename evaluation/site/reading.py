@@ -185,7 +185,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     return {
         "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes), "signed": signer_of(folder)},
         "tasks": tasks,
-        "budgets": _budgets(scores["article"]["budgets"]),
+        "budgets": ({task: list(_points(curve)) for task, curve in scores["article"]["budgets"].items()}),
         "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),
         "cells": cells,
     }
@@ -357,11 +357,6 @@ def _metrics(estimates: Mapping[str, Estimate], names: Iterable[str]) -> dict[st
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
-
-
-def _budgets(curves: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Points of each curve: share, tokens, and Acc≤r in both readings."""
-    return {task: list(_points(curve)) for task, curve in curves.items()}
 
 
 def _points(curve: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -185,12 +185,7 @@ class Cell:
         counts = asdict(self.counts) if self.counts else dict.fromkeys(CellCounts.__dataclass_fields__)
         bill = asdict(self.bill) if self.bill else dict.fromkeys(Bill.__dataclass_fields__)
         return {
-            "label": self.label,
-            "model": self.model,
-            "task": self.task,
-            "state": self.state,
-            "reason": self.reason,
-            "by": self.by,
+            **{name: getattr(self, name) for name in ("label", "model", "task", "state", "reason", "by")},
             **counts,
             "prompt_tokens": self.work.prompt_tokens,
             "completion_tokens": self.work.completion_tokens,
