@@ -98,7 +98,7 @@ def ask(
     folder.take_keys(read_keys(Path(run.data)))
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         samplings = {task.name: task.sampling for task in spec.tasks}
-        for line in sentences(expected_cost(exam, trials, samplings)):
+        for line in sentences(_expected_cost(exam, trials, samplings)):
             say(line)
     batches = adaptive.batches(folder, exam, partial(mark, folder, exam)) if adaptive and mark else None
     try:
@@ -107,7 +107,7 @@ def ask(
         folder.leave()
         raise
     if isinstance(recorded, ReplayEngine):
-        tell_unlike(recorded, exam, trials)
+        _tell_unlike(recorded, exam, trials)
     return folder, exam
 
 
@@ -117,7 +117,7 @@ def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCo
     chosen = chosen_questions(run.questions, tasks)
     exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
     samplings = {each.name: sampling_of(each, sampling, run.engine) for each in tasks}
-    return expected_cost(exam, run.trials or default_trials(tasks), samplings)
+    return _expected_cost(exam, run.trials or default_trials(tasks), samplings)
 
 
 def _fill(
@@ -399,8 +399,7 @@ def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
     return max(1, *(len(trials) for trials in _recordings(recorded, exam).values()))
 
 
-def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
-    """Warns of recorded answers that the run leaves out and of questions that lack some."""
+def _tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
     ids = {id for task in exam.tasks for id in _recorded_ids(task, exam)}
     if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
         warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
@@ -550,8 +549,7 @@ class PromptCost:
         return {name: round(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
-def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, PromptCost]:
-    """Expected requests by task."""
+def _expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, PromptCost]:
     costs = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None

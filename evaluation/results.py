@@ -82,7 +82,7 @@ def import_results(options: ResultsOptions) -> list[Imported]:
     """Makes the run folders of a matrix."""
     matrix = read_matrix(options.file, options.columns)
     if options.items is not None:
-        _join(matrix, read_items(options.items, options.columns), options.items)
+        _join(matrix, _read_items(options.items, options.columns), options.items)
     exam = _exam(matrix, options)
     if options.data:
         _take_keys(matrix, exam)
@@ -549,8 +549,7 @@ def _by_model(matrix: Matrix, line: int, row: Item, roles: Mapping[str, str], ot
         matrix.add(line, model, question, row.get(question))
 
 
-def read_items(file: Path, named: Mapping[str, str]) -> dict[str, Item]:
-    """Facts of questions from a file of their own."""
+def _read_items(file: Path, named: Mapping[str, str]) -> dict[str, Item]:
     matrix = Matrix(file)
     with _unpacked(file) as plain:
         columns = list(dict.fromkeys(name for _, row in _rows(plain, file) for name in row))

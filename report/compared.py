@@ -92,8 +92,7 @@ def heading(task: str, comparison: TaskComparison) -> str:
     return f"{task}, {totals.pop():,} questions" if len(totals) == 1 else task
 
 
-def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
-    """The runs, in groups of columns that stay together."""
+def _run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
     groups = []
     for metric in ranking_metrics():
         if is_known(comparison, metric):
@@ -110,25 +109,22 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
     if prompts := comparison.get("prompt_tokens"):
         groups.append([Column("prompt tokens", [f"{prompts[name]:,.1f}" for name in ranked.names])])
     for state, word in COUNTS.items():
-        counts = [counted(comparison["counts"][name], state) for name in ranked.names]
+        counts = [_counted(comparison["counts"][name], state) for name in ranked.names]
         if any(counts) and (state != "questions" or len(set(counts)) > 1):
             groups.append([Column(word, [str(count) for count in counts])])
     return groups
 
 
-def counted(counts: Counts, state: str) -> int:
-    """One of `COUNTS`."""
+def _counted(counts: Counts, state: str) -> int:
     number: int = dict(counts)[state]  # type: ignore[assignment]
     return number
 
 
-def numbered(ranked: Ranking) -> Column:
-    """The numbers of the runs."""
+def _numbered(ranked: Ranking) -> Column:
     return Column("", [str(run) for run, _ in enumerate(ranked.names, 1)])
 
 
-def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
-    """Paired tests of some pairs of runs."""
+def _pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
     pair_tests = [ranked.tests[pair] for pair in pairs]
     tests = [test.found["test"] for test in pair_tests]
     differences = [shown(ranked.metric, test.difference) for test in pair_tests]
@@ -145,8 +141,7 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     ]
 
 
-def of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
-    """Share of the points by kind, and the number of criteria."""
+def _of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
     names = list(dict.fromkeys(kind for run in kinds.values() for kind in run))
     return [Column(kind, [_share_of(run.get(kind)) for run in kinds.values()]) for kind in names]
 
@@ -158,8 +153,7 @@ def _share_of(marks: KindMarks | None) -> str:
     return f"{low if low == high else f'{low}–{high}'} ({marks['criteria']:,})"
 
 
-def pairs_heading(ranked: Ranking) -> str:
-    """The heading of paired tests."""
+def _pairs_heading(ranked: Ranking) -> str:
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
 
 
@@ -181,24 +175,22 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
     print_exams(out, views.compared_exams(result.get("exams", {})))
     print_deltas(out, result.get("variants", ()))
     for curve in result.get("sittings", ()):
-        out.print(f"\n{clean(curve_heading(curve))}", style="bold", markup=False, highlight=False)
-        out.print(_table(curve_columns(curve)))
+        out.print(f"\n{clean(_curve_heading(curve))}", style="bold", markup=False, highlight=False)
+        out.print(_table(_curve_columns(curve)))
     for title, columns in _run_tables(result):
         out.print(f"\n{title}", style="bold", highlight=False)
         names = [_cut_to(clean(name), max(_LEAST_NAME, out.width - 50)) for name in result["runs"]]
         out.print(_table([Column("run", names, right=False), *columns]))
     out.print()
-    for remark in remarks(result):
+    for remark in _remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)
 
 
-def curve_heading(curve: SittingCurve) -> str:
-    """The heading of a sitting's table."""
+def _curve_heading(curve: SittingCurve) -> str:
     return f"{curve['task']} minus {curve['base']}, by the place on the sheet"
 
 
-def curve_columns(curve: SittingCurve) -> list[Column]:
-    """Marks by position."""
+def _curve_columns(curve: SittingCurve) -> list[Column]:
     rows = curve["positions"]
     deltas = [shown(row["metric"], row["difference"]["difference"]) for row in rows]
     metric = rows[0]["metric"]
@@ -218,12 +210,11 @@ def _percent(bounds: Sequence[float]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def remarks(result: Comparison) -> list[str]:
-    """Explanations of the tables."""
+def _remarks(result: Comparison) -> list[str]:
     tasks = result["tasks"].values()
     tied = any(pair["metrics"] for task in tasks for pair in task["pairs"])
     undecided = any(
-        counted(counts, state) for task in tasks for counts in task["counts"].values() for state in UNDECIDED
+        _counted(counts, state) for task in tasks for counts in task["counts"].values() for state in UNDECIDED
     )
     return [
         *([TIED, NEEDED] if tied else []),
@@ -243,10 +234,10 @@ def remarks(result: Comparison) -> list[str]:
 
 
 def _print_runs(out: Console, comparison: TaskComparison, ranked: Ranking) -> None:
-    numbers, names = numbered(ranked), [clean(name) for name in ranked.names]
+    numbers, names = _numbered(ranked), [clean(name) for name in ranked.names]
     room = out.width - _width([numbers]) - 4  # for a name, two blanks and what is known
     least = min(max(map(_cells, names)), max(_LEAST_NAME, room // 3))
-    tables = list(_side_by_side(run_columns(comparison, ranked), room - least))
+    tables = list(_side_by_side(_run_columns(comparison, ranked), room - least))
     runs = [[_cut_to(name, max(least, room - _width(columns))) for name in names] for columns in tables]
     for columns, cells in zip(tables, runs, strict=True):
         out.print()
@@ -261,8 +252,8 @@ def _print_pairs(out: Console, ranked: Ranking) -> None:
     pairs = list(ranked.tests)
     some = pairs if len(pairs) <= MANY_PAIRS else [pair for pair in pairs if pair[0] == 1]
     rest = "" if some == pairs else f": run 1 beside the others (--md, --csv and --json have all {len(pairs)} pairs)"
-    out.print(f"\n{pairs_heading(ranked)}{rest}", highlight=False)
-    pair, *columns = pair_columns(ranked, some)
+    out.print(f"\n{_pairs_heading(ranked)}{rest}", highlight=False)
+    pair, *columns = _pair_columns(ranked, some)
     for beside in _side_by_side([columns[:2], *([column] for column in columns[2:])], out.width - _width([pair]) - 2):
         out.print()
         out.print(_table([pair, *beside]))
@@ -330,12 +321,12 @@ def as_markdown(result: Comparison) -> str:
     curves = [
         text
         for curve in result.get("sittings", ())
-        for text in (f"## {_escaped(curve_heading(curve))}", _markdown_table(curve_columns(curve)))
+        for text in (f"## {_escaped(_curve_heading(curve))}", _markdown_table(_curve_columns(curve)))
     ]
     tables = []
     for title, columns in _run_tables(result):
         tables += [f"## {title}", _markdown_table([Column("run", result["runs"], right=False), *columns])]
-    return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *remarks(result)])
+    return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *_remarks(result)])
 
 
 def _markdown_exam(exam: views.ExamView) -> Iterator[str]:
@@ -373,7 +364,7 @@ def as_html(markdown: str) -> str:
 
 def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
     if kinds := result.get("kinds"):
-        yield KINDS, of_kinds(kinds)
+        yield KINDS, _of_kinds(kinds)
     if usage := result.get("usage"):
         yield USAGE, [Column(*column) for column in views.usage_columns(usage, result["runs"])]
 
@@ -394,11 +385,11 @@ def _markdown(task: str, comparison: TaskComparison) -> Iterator[str]:
     ranked = ranking(comparison)
     yield f"## {_escaped(heading(task, comparison))}"
     yield _escaped(verdict(ranked))
-    columns = [column for group in run_columns(comparison, ranked) for column in group]
-    yield _markdown_table([numbered(ranked), Column("run", ranked.names, right=False), *columns])
+    columns = [column for group in _run_columns(comparison, ranked) for column in group]
+    yield _markdown_table([_numbered(ranked), Column("run", ranked.names, right=False), *columns])
     if ranked.tests:
-        yield f"{pairs_heading(ranked)}:"
-        yield _markdown_table(pair_columns(ranked, list(ranked.tests)))
+        yield f"{_pairs_heading(ranked)}:"
+        yield _markdown_table(_pair_columns(ranked, list(ranked.tests)))
 
 
 def _markdown_table(columns: Sequence[Column]) -> str:
@@ -427,7 +418,7 @@ def as_csv(result: Comparison) -> str:
             values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
             values += [comparison.get("prompt_tokens", {}).get(name)] if prompts else ()
             values += _used(usage.get(name)) if usage else ()
-            table.append([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
+            table.append([task, name, None, *(_counted(counts, c) for c in COUNTS), *values])
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
             blank = [None] * (len(COUNTS) - 1)

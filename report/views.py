@@ -483,8 +483,7 @@ def usage_sentences(usage: RunUsage | None) -> Iterator[str]:
         yield _usage_sentence("judging", *_of_stage(usage["judging"]))
 
 
-def watt_hours(value: float) -> str:
-    """Watt-hours with three significant digits."""
+def _watt_hours(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -500,7 +499,7 @@ def _usage_figures(usage: RunUsage | None) -> tuple[str, str, str, str]:
     """Tokens a second, busy share, watt-hours, watt-hours per mark; "" where not measured."""
     if usage is None:
         return "", "", "", ""
-    low, high = (watt_hours(end) for end in usage["watt_hours_per_mark"] or (0.0, 0.0))
+    low, high = (_watt_hours(end) for end in usage["watt_hours_per_mark"] or (0.0, 0.0))
     per_mark = (low if low == high else f"{low} to {high}") if usage["watt_hours_per_mark"] else ""
     return (*_of_stage(usage["asking"]), per_mark)
 
@@ -510,7 +509,7 @@ def _of_stage(usage: Usage) -> tuple[str, str, str]:
     return (
         "" if pace is None else f"{pace:,.1f}",
         "" if busy is None else f"{100 * busy:.0f}",
-        "" if energy is None else watt_hours(energy),
+        "" if energy is None else _watt_hours(energy),
     )
 
 
@@ -584,4 +583,4 @@ def _gpus(session: Session) -> str:
         return ""
     busy = "busy share not measured" if session.busy is None else f"busy {session.busy:.0%} of the time"
     joules = session.joules
-    return f"GPUs {busy}, " + ("energy not measured" if joules is None else f"{watt_hours(joules / 3600)} Wh")
+    return f"GPUs {busy}, " + ("energy not measured" if joules is None else f"{_watt_hours(joules / 3600)} Wh")

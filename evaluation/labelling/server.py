@@ -76,8 +76,7 @@ def _verdict(row: Row) -> str:
     return f"{mark.text} {mark.word} by {decided_by(row)}{audit}".replace("  ", " ")
 
 
-def said_view(label: Label, full: float | None) -> dict[str, Any]:
-    """The rater's earlier label, for the form."""
+def _said_view(label: Label, full: float | None) -> dict[str, Any]:
     score = None if label.share is None else points(round(label.share * (full or 1), 6))
     return {
         "correct": label.correct,
@@ -154,7 +153,7 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
             "place": place,
             "criteria": criteria_view(row.question, mended),
             "outdated": place in store.outdated(by or rater),
-            "said": said and said_view(said, row.question.points),
+            "said": said and _said_view(said, row.question.points),
         }
 
     @pages.post("/points")

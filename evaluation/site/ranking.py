@@ -365,13 +365,12 @@ def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
     rows = list(entries)
     filters = []
     for axis, name in FILTER_AXES.items():
-        seen = {str(value) for row in rows for value in values_of(row[name])}
+        seen = {str(value) for row in rows for value in _values_of(row[name])}
         if 1 < len(seen) <= MOST_VALUES:
             filters.append([axis, sorted(seen, key=lambda value: (value == NO_VALUE, value))])
     return filters
 
 
-def values_of(value: Any) -> Sequence[Any]:
-    """The values of an index entry, or `NO_VALUE`."""
+def _values_of(value: Any) -> Sequence[Any]:
     several = value if isinstance(value, list) else [value]
     return [each for each in several if each not in (None, "")] or [NO_VALUE]

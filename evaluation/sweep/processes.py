@@ -111,7 +111,7 @@ def work_off(
                 living.remove(child)
                 again = _settle(work, child, say, retry_smaller)
                 if again is not None:
-                    got_on = stored_bytes(child.run.folder) > child.stored
+                    got_on = _stored_bytes(child.run.folder) > child.stored
                     waiting.appendleft((again, child.tries.next(got_on)))
                 if waiting and parallel == 1 and not remote(child.run.entry):
                     _wait_for_memory(child, say)
@@ -120,8 +120,7 @@ def work_off(
         raise
 
 
-def stored_bytes(folder: Path) -> int:
-    """Size of the work in a run folder."""
+def _stored_bytes(folder: Path) -> int:
     total = 0
     for stem in ("responses", "verdicts"):
         with contextlib.suppress(OSError):
@@ -138,7 +137,7 @@ def shown(run: PlannedRun, arguments: list[str]) -> str:
 def _begin(
     work: Path, run: PlannedRun, lock: int, tries: Tries, living: list[_Child], say: Callable[[str], None]
 ) -> None:
-    stored, on_devices = stored_bytes(run.folder), measure().on_devices
+    stored, on_devices = _stored_bytes(run.folder), measure().on_devices
     note = Note(by="livek12 sweep", host=socket.gethostname(), started=time.time(), log=str(run.folder / LOG))
     try:
         process, note = _started(run, lock, note)

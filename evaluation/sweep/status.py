@@ -305,17 +305,15 @@ def _counted(folder: RunFolder) -> CellState:
 def look(plan: SweepPlan, states: Mapping[str, CellState] | None = None) -> list[Cell]:
     """The cells, model by model."""
     states = states or {run.label: find(run) for run in plan.runs}
-    places, judging = whereabouts(plan), judges_gpus(plan)
+    places, judging = _whereabouts(plan), _judges_gpus(plan)
     return [cell for run in plan.runs for cell in _cells(run, states[run.label], places[run.label], judging)]
 
 
-def judges_gpus(plan: SweepPlan) -> float | None:
-    """GPUs of the judging job, if stated in the file."""
+def _judges_gpus(plan: SweepPlan) -> float | None:
     return plan.sweep.slurm.judging.gpus if plan.sweep.backend == "slurm" else None
 
 
-def whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """State of each run."""
+def _whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
     if plan.sweep.backend == "slurm":
         from livek12.evaluation.sweep.slurm import places
 
