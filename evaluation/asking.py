@@ -30,12 +30,15 @@ from livek12.core.records import EarlierReply, Failure, Key, Question, Request, 
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import JournalWriter
+from livek12.core.run.keys import AnsweredKeys
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import MOST_NAME, RunSpec, differences
 from livek12.core.text import one_line, tokens_in
 from livek12.core.version import __version__
 from livek12.engines import check_engine, choose_engine, in_folder, make_engine
+from livek12.engines.base import Engine, Outcome
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.choosing import chosen_questions
@@ -49,9 +52,6 @@ from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_
 from livek12.tasks.sheets import QuestionSheet, answers, sheet_request, sheets_of
 
 if TYPE_CHECKING:
-    from livek12.core.run.journal import JournalWriter
-    from livek12.core.run.keys import AnsweredKeys
-    from livek12.engines.base import Engine, Outcome
     from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.marking import Overlap
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, warn
@@ -20,17 +19,14 @@ from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Comparison, Profile, Row
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import Counterpart, delta
-from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim
+from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import Delta, KindMarks, SheetPosition, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
 from livek12.evaluation.exams import run_exams
 from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
+from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task
 from livek12.tasks.sheets import sheets_of
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.outcomes import SlimQuestion
-    from livek12.tasks.base import Task
 
 MOST_PAIRS = 15
 """Beyond these, pairs of runs are not compared by axis."""

@@ -24,10 +24,10 @@ from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run.sums import note_whole, write_summed
 from livek12.core.run_answers import answers_of, read_answers, standing_of
-from livek12.core.scoring import Profile, Row
+from livek12.core.scoring import Limit, Profile, Row
 from livek12.core.scoring.bank import in_words
 from livek12.core.scoring.deltas import Counterpart
-from livek12.core.scoring.outcomes import Slim, points_awarded
+from livek12.core.scoring.outcomes import Outcomes, Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
 from livek12.evaluation.exams import run_exams, take_exams
 from livek12.evaluation.task_data import TaskData, illustrated
@@ -35,8 +35,6 @@ from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, variants, way_of
 
 if TYPE_CHECKING:
-    from livek12.core.scoring import Limit
-    from livek12.core.scoring.outcomes import Outcomes
     from livek12.report.paper import Pages
     from livek12.report.sections import Shown
 

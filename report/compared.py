@@ -10,9 +10,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from livek12.core.scoring import Comparison
 from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
+from livek12.core.scoring.schema import (
+    Counts,
+    Estimate,
+    KindMarks,
+    PairMetric,
+    RunUsage,
+    SittingCurve,
+    TaskComparison,
+    TaskReport,
+)
 from livek12.core.tables import csv_text
 from livek12.report import views
 from livek12.report.marks import INTERVAL, STATE_WORDS, UNDECIDED, shown
@@ -33,18 +44,6 @@ from livek12.report.ranking import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import (
-        Counts,
-        Estimate,
-        KindMarks,
-        PairMetric,
-        RunUsage,
-        SittingCurve,
-        TaskComparison,
-        TaskReport,
-    )
 
 
 COUNTS = {

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
+from livek12.core.run.sessions import Session
 from livek12.core.run.spec import shown_model
 from livek12.report import marks, views
 from livek12.report.markup import clean
@@ -31,8 +32,6 @@ from livek12.report.tables import ArticleTable, with_heads
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from livek12.core.run.sessions import Session
 
 
 def write_html(

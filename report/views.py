@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from livek12.core.run.sessions import GIB, Session, Stage, covered
+from livek12.core.run.sessions import GIB, Session, Stage, Usage, covered
 from livek12.core.scoring.metrics import meaning_of, metric_of, metrics, ranking_metrics, tested_metrics
+from livek12.core.scoring.schema import RunUsage
 from livek12.report import marks
 from livek12.report.paper import ERRORS
 from livek12.report.ranking import in_words, p_value
-
-if TYPE_CHECKING:
-    from livek12.core.run.sessions import Usage
-    from livek12.core.scoring.schema import RunUsage
 
 TOKEN_KINDS = {
     "prompt": "read",

@@ -33,8 +33,6 @@ from livek12.report.pictures import PictureFiles
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from livek12.report.paper import Pages
-
 
 def answer_view(row: Row, image_only: bool, pages: Pages, audited: bool, verdict: bool) -> dict[str, Any]:
     """One answer for the page; `audited` adds process errors, `verdict` the run's decision."""
