@@ -342,13 +342,9 @@ def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequen
 
     def blocks_with(chosen: Sequence[Highlight]) -> list[Markup]:
         blocks = _blocks(text, pictures, chosen) if chosen else []
-        return blocks if _without_marks(blocks) == "".join(plain) else []
+        return blocks if QUOTED.sub("", "".join(blocks)) == "".join(plain) else []
 
     return blocks_with(highlights) or blocks_with([own for own in highlights if blocks_with([own])]) or plain
-
-
-def _without_marks(blocks: Sequence[Markup]) -> str:
-    return QUOTED.sub("", "".join(blocks))
 
 
 def _blocks(text: str, pictures: Sequence[Markup], highlights: Sequence[Highlight]) -> list[Markup]:

@@ -56,10 +56,9 @@ from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_hal
 from livek12.tasks.registry import PREFIX
 
 
-def front_of(
+def _front_of(
     record: Mapping[str, Any], model: KnownModel | None, placed: Mapping[str, Any], slug: str
 ) -> dict[str, Any]:
-    """The first page's data of a run."""
     tasks = {}
     for task, marks in record["tasks"].items():
         counts = marks["counts"]
@@ -80,7 +79,7 @@ def front_of(
         }
     facts = {name: value for name, value in record["facts"].items() if name not in ("limits", "cost")}
     has_cost = "cost" in record["facts"] or (model is not None and model.prices is not None)
-    about = {**facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
+    about = {**_facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
     exams = {"exams": record["exams"]} if record["exams"] else {}
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}
@@ -289,7 +288,7 @@ def _across(
     off = exams.hidden(hidden)
     with same_by_rules() as same:
         statistics = items(exams.tasks, off, records, same)
-    front = {slug: front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
+    front = {slug: _front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
     tasks = {}
     for task in sorted(exams.tasks):
         stem, order = stems[task], places(exams.tasks[task])
@@ -340,7 +339,7 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
 
 def _known(folder: str, spec: RunSpec, wishes: SiteWishes) -> KnownModel | None:
     model = shown_model(spec.model)
-    stated = of_run(wishes.models or {}, (folder, spec.shown, model))
+    stated = _of_run(wishes.models or {}, (folder, spec.shown, model))
     if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return _asked(model)
     return stated
@@ -521,13 +520,11 @@ def stated_by(record: Any) -> KnownModel:
     )
 
 
-def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
-    """The facts under the first listed name."""
+def _of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
     return next((models[name] for name in names if name in models), None)
 
 
-def facts_of(model: KnownModel | None) -> dict[str, Any]:
-    """The model's facts for display; unknown ones are None."""
+def _facts_of(model: KnownModel | None) -> dict[str, Any]:
     if model is None:
         return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
     return {

@@ -36,10 +36,10 @@ from livek12.core.text import folded
 from livek12.core.visible import visible
 from livek12.evaluation.exams import run_exams
 from livek12.evaluation.reporting import alike, limits_of, read_rows, tasks_of
-from livek12.report.exam_views import row_cells
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import answer_fragment
 from livek12.report.site.store import PIECE, SiteStore, digest_of
+from livek12.report.views import row_cells
 
 HELD_BACK = "held back"
 Refuses: TypeAlias = Callable[[Question], str]
@@ -184,7 +184,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     return {
         "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes), "signed": signer_of(folder)},
         "tasks": tasks,
-        "budgets": _budgets(scores["article"]["budgets"]),
+        "budgets": ({task: list(_points(curve)) for task, curve in scores["article"]["budgets"].items()}),
         "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),
         "cells": cells,
     }
@@ -356,11 +356,6 @@ def _metrics(estimates: Mapping[str, Estimate], names: Iterable[str]) -> dict[st
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
-
-
-def _budgets(curves: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Points of each curve: share, tokens, and Acc≤r in both readings."""
-    return {task: list(_points(curve)) for task, curve in curves.items()}
 
 
 def _points(curve: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

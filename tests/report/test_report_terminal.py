@@ -11,9 +11,9 @@ from rich.console import Console
 
 from livek12.core.records import Call
 from livek12.core.scoring import Row
-from livek12.report.budgets import curves
 from livek12.report.marks import number, shown, span
 from livek12.report.terminal import print_marks, print_summary
+from livek12.report.views import budget_curves
 from tests.report.test_report_html import TASK, question, row, run_of
 from tests.scored import score
 
@@ -168,4 +168,4 @@ def test_what_is_not_available_is_a_dash_and_never_a_zero() -> None:
 def test_a_curve_of_which_nothing_is_known_is_not_shown(ends: tuple[float | None, float | None], shown: bool) -> None:
     """Where no answer came, ten rows would say that the share lies between none and all."""
     point = {"share": 0.1, "tokens": 10, "true": None, "counterfactual": {"low": ends[0], "high": ends[1]}}
-    assert bool(list(curves({"budgets": {TASK: {"points": [point]}}}))) is shown
+    assert bool(list(budget_curves({"budgets": {TASK: {"points": [point]}}}))) is shown

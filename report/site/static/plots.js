@@ -42,7 +42,11 @@
       ticks(x.low, x.high, x.log).map((value) => h("text", { class: "tick", x: px(value), y: height - BOTTOM + 20 }, Math.abs(value) >= 1e4 ? many(value) : number(value, 4))),
       h("text", { class: "tick", x: (LEFT + wide) / 2, y: height - 10 }, xName), h("text", { class: "tick", x: 14, y: height / 2 - 20, transform: `rotate(-90 14 ${height / 2 - 20})` }, yName), draw(px, py)));
   };
-  const table = (heads, rows) => h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
+  // A column of which no row has a value, as the interval of too few questions, is left out.
+  const table = (heads, rows) => {
+    const kept = (cells) => cells.filter((_, n) => !rows.length || rows.some((row) => row[n] !== ""));
+    return h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, kept(heads).map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, kept(row).map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
+  };
   const whisker = (px, py, x, found) => [found[2] !== null && h("line", { class: "whisker", x1: px(x), x2: px(x), y1: py(found[2]), y2: py(found[3]) }), found[0] !== found[1] && h("line", { class: "spread", x1: px(x), x2: px(x), y1: py(found[0]), y2: py(found[1]) })];
   const named = (points, px, py) => {
     // A name stands right of its point, or left of it near the edge, and moves up or down where another one stands.
