@@ -139,7 +139,8 @@ def _sections(data: Json) -> Iterator[str]:
         yield (
             f"Answers that the rules leave open, and the tokens that a panel of {JUDGES} would read and write for them,"
             f" compared with the same panel without the rules. A reply is assumed to have {REPLY_TOKENS} tokens;"
-            f" retries, repeated votes and the audit of the reasoning are excluded. Version: {data['needs_a_model']['judge']}."
+            " retries, repeated votes and the audit of the reasoning are excluded."
+            f" Version: {data['needs_a_model']['judge']}."
         )
         yield markdown_table(
             ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
