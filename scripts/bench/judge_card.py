@@ -31,6 +31,20 @@ ABOUT = {
     "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
     "hardverify": "HardVerify-Math: hard pairs, each with a right and a wrong answer",
     "teachers, choices": "choice questions of the 2024 gaokao, models' answers with full or zero marks by teachers",
+    "mathvista": "MathVista testmini, 17 models (lupantech/MathVista, commit 53d5258); its labels where its own"
+    " extraction is an option or a number of the response",
+    "gsm8k": "four models' solutions of GSM8K (openai/grade-school-math), labels of the authors",
+    "yale_physics": "university physics (yale-nlp/Physics, commit 15dc8d9), labels by sympy and a model, noisy",
+    "jeebench": "JEE Advanced, extracted by people (somethingdevs/cs678-jeebench)",
+    "draw1k": "word problems answered in prose (lab-v2/ChatGPT_MWP_eval)",
+    "tabmwp": "questions on tables (lupantech/PromptPG)",
+    "zscot": "short reasoning tasks (kojima-takeshi188/zero_shot_cot)",
+    "reread": "CommonsenseQA, SVAMP, GSM8K (Tebmer/Rereading-LLM-Reasoning)",
+    "lawbench": "Chinese judicial exams and amounts (open-compass/LawBench)",
+    "physics": "PhD-level physics, labels read and corrected (yale-nlp/Physics)",
+    "ksat_json": "Korean CSAT 2025, answers in JSON (roboco-io/KSAT-AI-Benchmark)",
+    "ko_mcq": "Korean choice questions (hsr87/evaluate-llm-on-korean-dataset)",
+    "bbh": "BIG-Bench Hard (suzgunmirac/BIG-Bench-Hard)",
     "teachers, blanks": "blanks of the same papers, all subjects, full or zero marks by teachers",
 }
 
@@ -54,6 +68,7 @@ def card(
         "sets": sets,
         "kinds": figures["kinds"],
         "languages": figures["languages"],
+        "parts": figures.get("parts") or (before or {}).get("parts", {}),
         "attacks": {key: attacks[key] for key in ATTACKS} if attacks else None,
         "conventions": figures["conventions"],
         "needs_a_model": before["needs_a_model"] if before and not costs else needs,
@@ -114,6 +129,20 @@ def _sections(data: Json) -> Iterator[str]:
             if figures["decided"]
         ],
     )
+    if data.get("parts"):
+        yield "## Open and closed parts of other sources"
+        yield (
+            "Authors of rules may read the open part of a source. The closed part is only counted, once a version: the"
+            " difference shows how much the rules owe to answers that they have met."
+        )
+        parts = [
+            (f"{name}, {part}", side, of)
+            for name, by_part in data["parts"].items()
+            for part, sides in by_part.items()
+            for side, of in sides.items()
+        ]
+        yield _judged("source", [_row(*row) for row in parts])
+        yield "\n".join(f"- {name}: {ABOUT[name]}" for name in data["parts"] if name in ABOUT)
     if data["attacks"]:
         yield "## Attacks"
         yield from _attacks(data["attacks"])
