@@ -261,12 +261,13 @@ class Glyph:
         left, top, right, bottom: of its ink, in points.
         base: y of the base line.
         size: as printed, in points.
-        advance: x of the next character.
+        advance: x of the next character, which may be left of the ink (f) or far right of it (full-width commas).
         math: set in a font for formulas.
         sound: `text` can be believed.
         confidence: 0 to 1.
         item: address of its text object; 0 for none.
         upright: its line runs across the page.
+        start: x of its origin, left of its ink by the white space of its own; None: its ink's.
     """
 
     text: str
@@ -284,6 +285,7 @@ class Glyph:
     confidence: float = 1.0
     item: int = 0
     upright: bool = True
+    start: float | None = None
 
 
 @dataclass(slots=True)
@@ -381,10 +383,15 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             bars.append(Rule(*box))
             continue
         yield Glyph(
-            meaning or character, *box, base, size, max(around[2], box[2]), font,
+            meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
-            upright=upright,
+            upright=upright, start=around[0] if 0 < box[0] - around[0] < size else None,
         )  # fmt: skip
+
+
+def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
+    """The right edge of a letter with its white space; ink may hang over it by a third of a letter."""
+    return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
 def _code(layer: Any, at: int) -> int:
@@ -433,6 +440,7 @@ def _character(code: int) -> str:
     return UNREAD if _unsound(code) else chr(code)
 
 
+_OVERHANG: Final = 0.35
 _HYPHENATED: Final = 2
 """Pdfium's code of a hyphen that parts a word at the end of a line."""
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
@@ -492,6 +500,7 @@ def _part_ligatures(glyphs: list[Glyph]) -> None:
         if len(letters) > 1 and all(glyph.text.isalpha() for glyph in letters):
             for place, glyph in enumerate(letters):
                 glyph.left, glyph.right = left + place * step, left + (place + 1) * step
+                glyph.start, glyph.advance = None, max(glyph.right, glyph.advance if place + 1 == len(letters) else 0)
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
