@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 MAX_CANDIDATES = 2500
@@ -151,7 +152,9 @@ def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
 
 
 def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]) -> bool:
-    """More questions are numbered above the first head than by heads."""
+    """More questions are numbered above the first head than by heads, unless all of these have points."""
+    if all(says_worth(items[head.place].text) for head in heads):
+        return False
     above = _candidates(items[: heads[0].place], "dot", without)
     return len(_best_run(above, (), ())[1]) > len(heads)
 
