@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, groupby, pairwise
 from statistics import median
 from typing import Final
 
@@ -22,12 +22,13 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.texts import begins_option
 
 _N = r"(\d{1,3})"
 _NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
@@ -475,6 +476,31 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "text", 0.4)
 
 
+def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
+    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong.
+
+    Options are counted by their labels.
+    """
+    placed = [
+        (item.box.page, item.line.place, place, item)
+        for place, segment, _ in reading.pairs
+        for item in segment.items
+        if item.line and item.line.place >= 0 and not is_label(item.text) and not begins_option(item.text)
+    ]
+    runs = [
+        (page, place)
+        for (page, place), _ in groupby(sorted(placed, key=lambda line: line[:2]), key=lambda line: (line[0], line[2]))
+    ]
+    parted = {place for (_, place), many in Counter(runs).items() if many > 1}
+    for place, lines in groupby(placed, key=lambda line: line[2]):
+        turned = next((b for a, b in pairwise(lines) if a[0] == b[0] and b[1] < a[1]), None)
+        if turned:
+            text = f"the text layer has {one_line(turned[3].text, 40)!r} before the line above it"
+            yield Breach(text, (place,), "text", 0.3)
+        elif place in parted:
+            yield Breach("the text layer has lines of another question between its own", (place,), "text", 0.3)
+
+
 def _points_have_parts(reading: PaperReading) -> Iterator[Breach]:
     """Without parts, lines side by side were mixed."""
     for place, draft in enumerate(reading.drafts):
@@ -499,18 +525,22 @@ def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
-    if len(lengths) < _FEWEST_QUESTIONS or not sum(lengths):
+    if not sum(lengths):
         return
-    usual = median(lengths)
+    usual = median(lengths) if len(lengths) >= _FEWEST_QUESTIONS else max(lengths)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
-        if 2 * lengths[place] > sum(lengths) and lengths[place] > _LONG_CHARACTERS:
+        if (
+            len(lengths) >= _FEWEST_QUESTIONS
+            and 2 * lengths[place] > sum(lengths)
+            and lengths[place] > _LONG_CHARACTERS
+        ):
             name = f"{draft.elective} {draft.number}".strip()
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
         elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
-            yield Breach(text, (place,), "text", 0.4)
+            yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
 
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
@@ -808,6 +838,7 @@ INVARIANTS: Final = tuple(
         (_text_is_in_questions, "running text before and between questions belongs to one"),
         (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
+        (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
         (_points_have_parts, "several points within a text are those of its parts"),
         (_no_text_in_pictures, "running text stands in no picture alone"),
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),

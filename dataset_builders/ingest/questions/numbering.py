@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 MAX_CANDIDATES = 2500
@@ -143,15 +144,21 @@ def anchors(
 
 
 def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
-    """Numbers by words that are headings of a source, or count from 1 with text between them."""
+    """Numbers by words that are headings of a source, or count from 1 with text or points behind them."""
     places = [candidate.place for candidate in chosen]
     counted = [candidate.number for candidate in chosen] == list(range(1, len(chosen) + 1))
-    spread = bool(places) and (places[-1] - places[0]) > _SPREAD * len(places)
+    spread = bool(places) and ((places[-1] - places[0]) > _SPREAD * len(places) or _worth(items, chosen))
     return len(places) > 1 and (all(items[place].is_heading for place in places) or (counted and spread))
 
 
+def _worth(items: Sequence[Item], heads: Sequence[_Candidate]) -> bool:
+    return all(says_worth(items[head.place].text) for head in heads)
+
+
 def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]) -> bool:
-    """More questions are numbered above the first head than by heads."""
+    """More questions are numbered above the first head than by heads, unless all of these have points."""
+    if _worth(items, heads):
+        return False
     above = _candidates(items[: heads[0].place], "dot", without)
     return len(_best_run(above, (), ())[1]) > len(heads)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -446,3 +447,33 @@ def test_what_is_needed_is_looked_for_before_any_work(tmp_path: Path, monkeypatc
     with pytest.raises(UserError, match=r"needs pypdfium2: pip install"):
         ingest([tmp_path / "no.pdf"], tmp_path / "out", Options(answers=(tmp_path / "no.csv",)))
     assert not (tmp_path / "out").exists()
+
+
+def placed(lines: Sequence[tuple[str, int]]) -> PageBlocks:
+    """A page whose lines have places in the text layer."""
+    made = page(*(text for text, _ in lines))
+    blocks = [
+        replace(block, lines=[replace(block.lines[0], place=place)])
+        for block, (_, place) in zip(made.blocks, lines, strict=True)
+    ]
+    return replace(made, blocks=blocks)
+
+
+@pytest.mark.parametrize(
+    ("places", "doubted"),
+    [((0, 1, 2, 3), []), ((0, 2, 1, 3), ["1"]), ((0, 2, 3, 4), []), ((0, 1, 4, 3), ["1"])],
+)
+def test_lines_that_the_text_layer_has_in_another_order_are_doubted(
+    places: tuple[int, ...], doubted: list[str]
+) -> None:
+    lines = ["1. A cart rolls", "down a slope.", "How fast is it?", "2. Why?"]
+    paper = read(placed(list(zip(lines, places, strict=True))))
+    assert [d.number for d in paper.drafts if any("text layer" in doubt.text for doubt in d.doubts)] == doubted
+
+
+def test_words_that_another_reading_lacks_are_doubted() -> None:
+    made = page("1. The worst case ofselection", "2. Why?")
+    block = made.blocks[0]
+    made.blocks[0] = replace(block, lines=[replace(block.lines[0], other="ofselection")])
+    doubts = [[doubt.text for doubt in draft.doubts if doubt.kind == "text"] for draft in read(made).drafts]
+    assert doubts == [["another reading of the page does not have: ofselection"], []]
