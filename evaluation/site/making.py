@@ -29,10 +29,10 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import Fence, only_writer
-from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.run.spec import RunSpec, shown_model
+from livek12.core.run_answers import read_exam
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
 from livek12.core.version import __version__
@@ -168,7 +168,7 @@ class SiteWishes:
 
     `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
     (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
-    facts.
+    facts; `publisher` is a name with or without an address.
     """
 
     refuses: Refuses
@@ -176,6 +176,7 @@ class SiteWishes:
     models: Mapping[str, KnownModel] | None = None
     ask_hub: bool = False
     title: str = ""
+    publisher: str = ""
     permits: str | None = None
 
 
@@ -212,7 +213,9 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     facts = {slug: _known(slugs[slug].resolve().name, spec, wishes) for slug, spec in specs.items()}
     prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
     before, code = _before(out), _code()
-    basis = digest_of(code, wishes.title, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs])
+    basis = digest_of(
+        code, wishes.title, wishes.publisher, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs]
+    )
     if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
         return same
     if not (out / MADE).exists():
@@ -224,7 +227,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     store = SiteStore(out, before["files"], fence)
     records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
     made = exams.write(store, hidden, before["exams"], code)
-    _across(store, exams, hidden, records, made, wishes.title, facts, code)
+    _across(store, exams, hidden, records, made, wishes, facts, code)
     questions, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     made_from = {"basis": basis if drawn else "", "questions": questions, "hidden": off, "files": store.sizes()}
@@ -274,7 +277,7 @@ def _across(
     hidden: Hidden,
     records: Mapping[str, Any],
     made: Mapping[str, Any],
-    title: str,
+    wishes: SiteWishes,
     facts: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
@@ -306,8 +309,10 @@ def _across(
     shown = (item for questions in exams.tasks.values() for item in questions.items() if item[0] not in off)
     named = {question.exam for _, question in shown if question.exam}
     named = named or {task.removeprefix(PREFIX) for task in exams.tasks}
-    title = title or (named.pop() if len(named) == 1 else "")
-    write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
+    title = wishes.title or (named.pop() if len(named) == 1 else "")
+    write_front(
+        store, title, wishes.publisher, front, tasks, {axis: names for axis, names in groups.items() if names}, method()
+    )
     write_tables(store, front, exams, off, hidden, statistics)
 
 

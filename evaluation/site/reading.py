@@ -21,13 +21,12 @@ from livek12.core.exams import EXAMS
 from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
 from livek12.core.rights import Name, held_release, made_from
-from livek12.core.run.alike import AlikeAnswers, read_alike
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.signing import SIGNATURE, signer_of
 from livek12.core.run.spec import RunSpec
+from livek12.core.run_answers import AlikeAnswers, of_alike, read_alike, with_prediction
 from livek12.core.run_answers import answers_of as scored_answers
-from livek12.core.run_answers import of_alike, with_prediction
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.metrics import site_metrics
 from livek12.core.scoring.outcomes import Slim, finding_of

@@ -107,6 +107,7 @@ MOST_AT_ONCE = 60
 def write_front(
     store: SiteStore,
     title: str,
+    publisher: str,
     runs: Mapping[str, Any],
     tasks: Mapping[str, Any],
     groups: Mapping[str, Any],
@@ -116,7 +117,15 @@ def write_front(
     names = store.pieces("front", runs.items())
     store.data(
         "site",
-        {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method, "metrics": on_pages()},
+        {
+            "title": title,
+            "publisher": publisher,
+            "runs": list(runs),
+            "tasks": tasks,
+            "groups": groups,
+            "method": method,
+            "metrics": on_pages(),
+        },
     )
     store.file("assets/words.js", words().encode())
     for name in (*SCRIPTS[1:], "site.css"):

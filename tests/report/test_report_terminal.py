@@ -41,7 +41,7 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     assert re.search(r"물리\s+1\s+0\s", text)
     assert re.search(r"物理\s+1\s+0–100\s", text)
     assert "7 questions were asked; 5 are marked, 1 open, 1 failed.\n" in text
-    assert "  1 marked as 0: the response holds no answer\n" in text
+    assert "  1 marked as 0: the response contains no answer\n" in text
     assert "1 failed: no response came" in text
     assert "not asked" not in text
     assert "tokens written: 66, 11 an answer" in text
@@ -52,13 +52,12 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     [
         (
             {"judge": "rules-1"},
-            "  1 open: the rules alone could not tell; this has a model decide:\n"
-            "    livek12 judge runs/a --judge MODEL\n",
+            "  1 open: the rules could not decide. Ask a model:\n    livek12 judge runs/a --judge MODEL\n",
         ),
-        ({"judge": "none"}, "  1 open: not judged yet; this does it:\n    livek12 judge runs/a\n"),
+        ({"judge": "none"}, "  1 open: not judged yet. Judge them:\n    livek12 judge runs/a\n"),
         (
             {"judge": "rules-1 p1", "calls": [Call(judge="m", prompt="p", raw="?")]},
-            "  1 open: the judge models could not tell; a person may:\n    livek12 review runs/a\n",
+            "  1 open: the judge models could not decide. Review them:\n    livek12 review runs/a\n",
         ),
     ],
 )

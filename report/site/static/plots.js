@@ -24,6 +24,10 @@
     const room = high > low ? (high - low) * 0.06 : Math.max(1, Math.abs(high) * 0.06);  // of one value: its ticks differ
     return { low: zero && low === 0 ? 0 : low - room, high: high + room, log };
   };
+  const markAxis = (rows) => {
+    const { low, high } = axis(rows.flatMap(({ mark }) => [mark[2] ?? mark[0], mark[3] ?? mark[1]]));
+    return { low: Math.max(low, 0), high: Math.min(high, 100) };
+  };
   const along = (scale, from, to) => (value) => {
     const f = scale.log ? Math.log10 : (x) => x;
     return from + (f(value) - f(scale.low)) / (f(scale.high) - f(scale.low)) * (to - from);
@@ -59,7 +63,7 @@
   };
 
   const scatter = (title, xName, points, lineWord) => {
-    const y = axis(points.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]])), positive = points.every((one) => one.x > 0);
+    const y = markAxis(points), positive = points.every((one) => one.x > 0);
     const [least, most] = [Math.min(...points.map((one) => one.x)), Math.max(...points.map((one) => one.x))];
     const x = axis(points.map((one) => one.x), positive && most / least > 8, least < 0.5 * most);
     const front = [];
@@ -100,7 +104,7 @@
         return model === null || !of ? [] : of.filter((one) => one.exam !== null && one.mark).map((one) => ({ name: `${labels.get(slug)}${of.length > 1 ? ` · ${one.name}` : ""}`, x: (one.exam - model) / 30.44, mark: one.mark, y: middle(one.mark) }));
       });
       if (!found.length) return h("p", {}, t("no_dates"));
-      const x = axis([0, ...found.map((one) => one.x)]), y = axis(found.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]]));
+      const x = axis([0, ...found.map((one) => one.x)]), y = markAxis(found);
       return [frame(t("date_plot"), x, y, t("before_after"), livek12.metricName("mark"), (px, py) => [h("line", { class: "zero", x1: px(0), x2: px(0), y1: TOP, y2: H - BOTTOM }), found.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: one.x > 0 ? "dot" : "dot before", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, one.name))]), named(found, px, py)]), table([t("model"), t("before_after"), livek12.metricName("mark"), t("interval")], found.map((one) => [one.name, number(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
     },
     subjects: async (list, labels, task) => {
