@@ -30,18 +30,12 @@ if TYPE_CHECKING:
 MAX_GROUPS = 20
 
 
-def print_summary(
-    score: Mapping[str, Any],
-    run: Mapping[str, Any] | None = None,
-    console: Console | None = None,
-    *,
-    run_name: str = "RUN",
-) -> None:
+def print_summary(score: Mapping[str, Any], console: Console | None = None, *, run_name: str = "RUN") -> None:
     """Prints the marks of a run."""
     from rich.console import Console
 
     out = console or Console()
-    made = run if run is not None else score.get("run", {})
+    made = score.get("run", {})
     names = _in_asking_order(score, made)
     for name in names:
         task = score["tasks"][name]

@@ -85,14 +85,7 @@ def _front_of(
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}
 
 
-def write_tables(
-    store: SiteStore,
-    front: Mapping[str, Any],
-    exams: Exams,
-    off: frozenset[str],
-    hidden: Hidden,
-    statistics: Mapping[str, Any],
-) -> None:
+def write_tables(store: SiteStore, front: Mapping[str, Any], exams: Exams, statistics: Mapping[str, Any]) -> None:
     """Writes the three tables."""
     rows, costs = [], []
     for slug, run in front.items():
@@ -118,10 +111,10 @@ def write_tables(
         costs.append({**about, "task": None, "judges": run["judges"]})
     for name, value in (("table.json", rows), ("cost.json", costs)):
         store.file(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace"))
-    store.file("questions.parquet", _parquet(exams, off, hidden, statistics))
+    store.file("questions.parquet", _parquet(exams, statistics))
 
 
-def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapping[str, Any]) -> bytes:
+def _parquet(exams: Exams, statistics: Mapping[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -130,7 +123,7 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
     counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
     fields = [pa.field(name, pa.string()) for name in (*texts, *shown)]
     fields += [pa.field(name, pa.int64()) for name in counts] + [pa.field(name, pa.float64()) for name in numbers]
-    rows = []
+    rows, off = [], exams.off()
     for task in sorted(exams.tasks):
         for anchor, question in exams.in_order(task):
             seen, may = statistics.get(anchor, {}), anchor not in off
@@ -138,8 +131,9 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
             row = {
                 "task": task, "anchor": anchor, "benchmark": question.benchmark, "release": question.release,
                 "language": question.language, "subject": question.subject, "question_type": question.question_type,
-                "difficulty": question.difficulty, "hidden": hidden.why(question) or None, "points": question.points,
-                "discrimination": seen.get("discrimination"), **{name: seen.get(name) for name in counts},
+                "difficulty": question.difficulty, "hidden": exams.hidden.why(question) or None,
+                "points": question.points, "discrimination": seen.get("discrimination"),
+                **{name: seen.get(name) for name in counts},
             }  # fmt: skip
             if may:
                 row |= {"question_id": question.id, "paper": question.paper_id, "number": question.number}
@@ -220,15 +214,15 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
         return same
     if not (out / MADE).exists():
         write_atomically(make_subfolder(out, "data") / "made.json", "{}")  # a build that is killed can be begun again
-    hidden, exams = Hidden(wishes.refuses, releases), Exams()
+    exams = Exams(Hidden(wishes.refuses, releases))
     for path in runs:
-        exams.take(path, hidden)
-    hidden.settle()
+        exams.take(path)
+    exams.hidden.settle()
     store = SiteStore(out, before["files"], fence)
-    records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
-    made = exams.write(store, hidden, before["exams"], code)
-    _across(store, exams, hidden, records, made, wishes, facts, code)
-    questions, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
+    records, read = _records(slugs, exams.hidden, store, before["runs"], prints, digest_of(code, exams.hidden.digest()))
+    made = exams.write(store, before["exams"], code)
+    _across(store, exams, records, made, wishes, facts, code)
+    questions, off = sum(map(len, exams.tasks.values())), len(exams.off())
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     made_from = {"basis": basis if drawn else "", "questions": questions, "hidden": off, "files": store.sizes()}
     store.clear()
@@ -274,7 +268,6 @@ def _records(
 def _across(
     store: SiteStore,
     exams: Exams,
-    hidden: Hidden,
     records: Mapping[str, Any],
     made: Mapping[str, Any],
     wishes: SiteWishes,
@@ -285,7 +278,7 @@ def _across(
     placed = {
         task: place(task, stems[task], questions_of, records, store, code) for task, questions_of in exams.tasks.items()
     }
-    off = exams.hidden(hidden)
+    off = exams.off()
     with same_by_rules() as same:
         statistics = items(exams.tasks, off, records, same)
     front = {slug: _front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
@@ -313,7 +306,7 @@ def _across(
     write_front(
         store, title, wishes.publisher, front, tasks, {axis: names for axis, names in groups.items() if names}, method()
     )
-    write_tables(store, front, exams, off, hidden, statistics)
+    write_tables(store, front, exams, statistics)
 
 
 def _sources(questions: Iterable[Question]) -> list[tuple[str, str]]:
@@ -551,12 +544,13 @@ TOGETHER = 10
 class Exams:
     """All questions by task and anchor, with one run that asked each."""
 
+    hidden: Hidden
     tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
     modality: dict[str, str] = field(default_factory=dict)
     asked_by: dict[tuple[str, str], Path] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
 
-    def take(self, path: Path, hidden: Hidden) -> None:
+    def take(self, path: Path) -> None:
         """Takes in the questions of a run."""
         run = RunFolder(path, warn)
         spec = run.spec()
@@ -572,22 +566,18 @@ class Exams:
             anchor = anchor_of(task, question.id)
             if self.tasks.setdefault(task, {}).setdefault(anchor, question) is question:
                 self.asked_by[task, anchor] = path
-            hidden.look([question], elsewhere)
+            self.hidden.look([question], elsewhere)
 
     def in_order(self, task: str) -> list[tuple[str, Question]]:
         """The questions of a task by paper and number."""
         return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
 
-    def hidden(self, hidden: Hidden) -> frozenset[str]:
+    def off(self) -> frozenset[str]:
         """Anchors of hidden questions."""
-        return frozenset(
-            anchor
-            for questions in self.tasks.values()
-            for anchor, question in questions.items()
-            if hidden.why(question)
-        )
+        every = (item for questions in self.tasks.values() for item in questions.items())
+        return frozenset(anchor for anchor, question in every if self.hidden.why(question))
 
-    def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
+    def write(self, store: SiteStore, before: Mapping[str, Any], code: str) -> dict[str, Any]:
         """Writes the pieces of all tasks; `before` is the result of the build before.
 
         Returns:
@@ -600,10 +590,10 @@ class Exams:
                 stem, groups, index, order = stem_of(task), [], [], places(self.tasks[task])
                 earlier = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
                 for number, some in enumerate(_batched(self.in_order(task))):
-                    group = self._group(task, number, some, earlier, code, hidden, at_hand, pictures, store)
+                    group = self._group(task, number, some, earlier, code, at_hand, pictures, store)
                     groups.append(group)
                     for anchor, question in some:
-                        entry = _entry(question, hidden, self.modality[task], group["pieces"].get(anchor, ""))
+                        entry = _entry(question, self.hidden, self.modality[task], group["pieces"].get(anchor, ""))
                         index.append((anchor, dict(zip(("at", "source"), order[anchor], strict=True)) | entry))
                         progress.step()
                 chosen_by = axes(entry for _, entry in index)
@@ -617,13 +607,12 @@ class Exams:
         some: Sequence[tuple[str, Question]],
         earlier: Mapping[str, Any],
         code: str,
-        hidden: Hidden,
         at_hand: _AtHand,
         pictures: SitePictures,
         store: SiteStore,
     ) -> dict[str, Any]:
-        off = sorted(hidden.pages())
-        shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
+        off = sorted(self.hidden.pages())
+        shown = [(anchor, question) for anchor, question in some if not self.hidden.why(question)]
         texts = [(anchor, question.model_dump_json()) for anchor, question in shown]
         image_only = self.modality[task] == IMAGE_ONLY
         digest = digest_of(code, number, texts, image_only, off)

@@ -14,22 +14,23 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.records import ERROR_TYPES
-from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
-from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
+from livek12.evaluation.studies.consulting import AskedOf, JsonForm, Opinions, authors_of, consult
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.study import Study, all_numbers, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
@@ -97,52 +98,29 @@ def _kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
 # --- judges ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class KindReply:
-    """The form of a reply: {"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
-
-    names: tuple[str, ...]
-    one: bool
-
-    @property
-    def schema(self) -> Json:
-        """JSON schema."""
-        kind: Json = {"type": "string", "enum": list(self.names)}
-        reason: Json = {"type": "string", "maxLength": 2000}
-        if self.one:
-            return object_schema(reason=reason, kind=kind)
-        return object_schema(reason=reason, kinds={"type": "array", "items": kind, "maxItems": len(self.names)})
-
-    def read(self, text: str) -> Kinds:
-        """Parses a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form, or names a kind that there is not.
-        """
-        fields = fields_of(parse_object(text), "reason", "kind" if self.one else "kinds")
-        a_text(fields["reason"], "reason")
-        kinds = [fields["kind"]] if self.one else a_list(fields["kinds"], "kinds")
-        if strange := [kind for kind in kinds if kind not in self.names]:
-            raise Unreadable(f"names the kind {str(strange[0])[:40]!r} instead of {', '.join(self.names)}")
-        return frozenset(map(str, kinds))
+def _read_kinds(names: Sequence[str], fields: Json) -> Kinds:
+    a_text(fields["reason"], "reason")
+    kinds = [fields["kind"]] if "kind" in fields else a_list(fields["kinds"], "kinds")
+    if strange := [kind for kind in kinds if kind not in names]:
+        raise Unreadable(f"names the kind {str(strange[0])[:40]!r} instead of {', '.join(names)}")
+    return frozenset(map(str, kinds))
 
 
-def _put_to_judges() -> AskedOf[Kinds]:
-    return AskedOf(PROMPT, _values, _form)
-
-
-def _form(row: Row) -> KindReply:
-    kinds = _kinds_of(row.question.benchmark)
-    return KindReply(tuple(kind.name for kind in kinds), bool(one_each(row.question.benchmark)))
+def _form(row: Row) -> JsonForm[Kinds]:
+    """{"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
+    names = [kind.name for kind in _kinds_of(row.question.benchmark)]
+    kind: Json = {"type": "string", "enum": names}
+    kinds: Json = {"type": "array", "items": kind, "maxItems": len(names)}
+    asked = {"kind": kind} if one_each(row.question.benchmark) else {"kinds": kinds}
+    return JsonForm(object_schema(reason={"type": "string", "maxLength": 2000}, **asked), partial(_read_kinds, names))
 
 
 def _values(row: Row, case: Case) -> Values:
-    kinds, form = _kinds_of(row.question.benchmark), _form(row)
-    listed = "\n".join(f"- {kind.name}: {kind.meaning}" for kind in kinds)
+    listed = "\n".join(f"- {kind.name}: {kind.meaning}" for kind in _kinds_of(row.question.benchmark))
     ask = (
         'The answer is of one kind. Reply with one JSON object and nothing else: {"reason": "one short sentence",'
         ' "kind": "one of these names"}'
-        if form.one
+        if one_each(row.question.benchmark)
         else "Any of these may be in the response, or none. Reply with one JSON object and nothing else:"
         ' {"reason": "one short sentence", "kinds": ["each name that applies"]}'
     )
@@ -153,6 +131,9 @@ def _values(row: Row, case: Case) -> Values:
         "response": case.response_block(),
         "kinds": f"Kinds of errors:\n{listed}\n{ask}",
     }
+
+
+REQUEST: Final = AskedOf(PROMPT, _values, _form)
 
 
 def _by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
@@ -491,7 +472,7 @@ def typed_by_judges(typed: Found, folders: Mapping[str, RunFolder], jury: Jury, 
             settled = [by_itself(wrong.row) for wrong in own.sample]
             open_rows = [wrong.row for wrong, answer in zip(own.sample, settled, strict=True) if answer is None]
             rows = list(illustrated(open_rows, pictures))
-            opinions = consult(jury, rows, _put_to_judges(), authors_of(folder), _sees, step)
+            opinions = consult(jury, rows, REQUEST, authors_of(folder), _sees, step)
             judged = iter(_by_judges(rows, opinions))
             own.sample = [answer or next(judged) for answer in settled]
 

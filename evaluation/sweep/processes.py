@@ -285,9 +285,9 @@ class WorkPlace(Record):
     reason: str = ""
 
 
-def write_note(work: Path, label: str, note: Note, part: int = 0) -> None:
+def write_note(work: Path, label: str, note: Note) -> None:
     """Stores the note, replacing an earlier one."""
-    write_atomically(note_file(work, label, part), note.model_dump_json() + "\n")
+    write_atomically(note_file(work, label), note.model_dump_json() + "\n")
 
 
 def read_note(work: Path, label: str, part: int = 0) -> Note | None:

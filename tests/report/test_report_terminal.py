@@ -21,7 +21,7 @@ from tests.scored import score
 def printed(rows: list[Row], width: int = 80, run_name: str = "RUN", **console: Any) -> str:
     out = io.StringIO()
     terminal = Console(file=out, width=width, **console)
-    print_summary(dict(score(rows)), run_of(rows), terminal, run_name=run_name)
+    print_summary({**score(rows), "run": run_of(rows)}, terminal, run_name=run_name)
     return out.getvalue()
 
 
