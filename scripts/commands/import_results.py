@@ -32,8 +32,7 @@ def import_results(
     """Make run folders from a table of results, models × questions: letters, answers, 0/1, shares or points."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
-    from livek12.evaluation.matrix import COLUMNS, KINDS
-    from livek12.evaluation.results import ResultsOptions, import_results
+    from livek12.evaluation.results import COLUMNS, KINDS, ResultsOptions, import_results
     from livek12.scripts.endings import answer
 
     if cells:

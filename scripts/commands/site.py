@@ -24,7 +24,8 @@ def site(
         list[str] | None, options.Opt("A release that is held back: marks only; repeatable.", metavar="RELEASE")
     ] = None,
     rights: options.Rights = None,
-    title: Annotated[str, "Of the site."] = "",
+    title: Annotated[str, "Title of the site (default: the exam's name)."] = "",
+    publisher: Annotated[str, "Who publishes it, for its About page: a name, with an https:// address or not."] = "",
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of runs: leaderboard, heat-map, plots, questions, papers."""
@@ -41,6 +42,7 @@ def site(
         models=read_models(models) if models else None,
         ask_hub=ask_hub,
         title=title,
+        publisher=publisher,
         permits=repr(permissions),
     )
     places = [place for run in runs for place in options.data_of(RunFolder.open(run))]
