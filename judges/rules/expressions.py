@@ -57,6 +57,16 @@ PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
 """Letters that may be constants of nature."""
 NUMBERS = KNOWN_CONSTANTS - {"c", "g", "G", "h", "R"}
 """Names that are nothing but constants of nature."""
+_K, _HBAR, _OMEGA, _EPSILON = sympy.symbols("k hbar omega epsilon_0")
+_BOLTZMANN = frozenset({_K})
+DEFINITIONS: tuple[tuple[Expr, Expr], ...] = (
+    (sympy.Symbol("beta"), 1 / (_K * sympy.Symbol("T"))), (sympy.Symbol("h"), 2 * sympy.pi * _HBAR),
+    (sympy.Symbol("nu"), _OMEGA / (2 * sympy.pi)), (sympy.Symbol("f"), _OMEGA / (2 * sympy.pi)),
+    (sympy.Symbol("k_e"), 1 / (4 * sympy.pi * _EPSILON)), (_K, 1 / (4 * sympy.pi * _EPSILON)),
+    (sympy.Symbol("mu_0"), 1 / (_EPSILON * sympy.Symbol("c") ** 2)),
+    (sympy.Symbol("k_B"), _K), (sympy.Symbol("m_e"), sympy.Symbol("m")),
+)  # fmt: skip
+"""Constants in terms of others. Formulas that agree at all points with them are equal."""
 MAX_UNIT = 4
 """Letters of a unit that may be read as a product (mph)."""
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
@@ -102,6 +112,9 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     outcome, reason = agree(left, right)
     if outcome == "accept":
         return outcome, reason
+    written = in_one_notation(left, right)
+    if written[0].free_symbols == written[1].free_symbols and agree(*written)[0] == "accept":
+        return "accept", "equal by the definition of a constant"
     more, less = sorted((left.free_symbols, right.free_symbols), key=len, reverse=True)
     extra = {str(name) for name in more - less}
     marked = all("(" in name for name in extra)
@@ -129,9 +142,22 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     return "undecided", "other symbols"
 
 
+def in_one_notation(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Both sides without the constants that one of them writes in terms of the other's: h for 2π ħ, β for 1/kT."""
+    sides = [left, right]
+    for name, value in DEFINITIONS:
+        for own, other in ((0, 1), (1, 0)):
+            meant = (value.free_symbols or {name}) - _BOLTZMANN <= sides[other].free_symbols
+            if name in sides[own].free_symbols and name not in sides[other].free_symbols and meant:
+                sides[own] = sides[own].xreplace({name: value})
+    return sides[0], sides[1]
+
+
 def _other_kind(left: Expr, right: Expr) -> str:
     """The difference that no renaming of letters removes; "" for none."""
     names = _names(left), _names(right)
+    if (left == 0 and _cannot_vanish(right) and not _may_be_words(right)) or (right == 0 and _cannot_vanish(left)):
+        return "only one of them is zero"
     if not all(names):
         number, formula = (left, right) if not names[0] else (right, left)
         multiple = number.is_number and _is_multiple(formula, number)
@@ -154,6 +180,14 @@ def _other_kind(left: Expr, right: Expr) -> str:
         if len(powers) == 2 and None not in powers:
             return f"other powers of {name}"
     return ""
+
+
+def _cannot_vanish(expr: Expr) -> bool:
+    """Checks for a product of two letters or more, without differences and functions."""
+    parts = sympy.preorder_traversal(expr)
+    return len(expr.free_symbols) > 1 and all(
+        part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts
+    )
 
 
 def _may_be_words(expr: Expr) -> bool:
@@ -207,9 +241,9 @@ def _power_of(name: Expr, expr: Expr) -> float | None:
 
 def is_formula(expr: Expr) -> bool:
     """Checks for variables beyond constants, labels and letters of a unit."""
-    names = {str(name) for name in expr.free_symbols}
+    names = {name for name in map(str, expr.free_symbols) if "(" not in name}
     label = expr.is_Symbol and "_" not in str(expr)
-    if names <= PHYSICAL_CONSTANTS or label or any("(" in name for name in names):
+    if names <= PHYSICAL_CONSTANTS or label:
         return False
     number, product = expr.as_independent(*expr.free_symbols, as_Add=False)
     letters = product.args if product.is_Mul else (product,)
