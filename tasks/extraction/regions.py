@@ -153,11 +153,6 @@ def _tail(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 
-def unbolded(text: str) -> str:
-    """Removes bold marks; a bold "Answer: …" before words ends its line."""
-    return without_stars(_BOLD_ANSWER.sub(r"\1\n", text)) if "**" in text else text
-
-
 def without_stars(text: str) -> str:
     """Removes bold marks; a power in code ("x**2") gets a caret."""
     return _POWER.sub("^", text).replace("**", "")
@@ -166,9 +161,6 @@ def without_stars(text: str) -> str:
 _POWER = late(
     r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
 )
-
-
-_BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
 
 
 def boxes(text: str) -> list[TextRegion]:
