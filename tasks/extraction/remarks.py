@@ -177,9 +177,9 @@ def called_wrong(text: str, end: int) -> bool:
 
 def supposed(text: str, start: int, end: int) -> bool:
     """Checks for a supposition: "if A, then …"."""
-    if _EXAMPLE.match(sentence_before(text, start)) or _SUPPOSED_AT_ONCE.search(
-        text[max(0, start - _LEAD_CHARS) : start]
-    ):
+    lead = text[max(0, start - _LEAD_CHARS) : start]
+    supposes = any(word in lead.lower() for word in _SUPPOSING) and _SUPPOSED_AT_ONCE.search(lead)
+    if supposes or _EXAMPLE.match(sentence_before(text, start)):
         return True
     return _SHOWN_FORM.match(text, end) is not None
 
@@ -195,6 +195,8 @@ _SUPPOSED_AT_ONCE = late(
     re.IGNORECASE,
 )
 """Right before the words that state an answer, or before a box."""
+_SUPPOSING = "if suppos assum were such form for e.g one 例 形 格式 模板 若 如果 假 만 예".split()
+"""Stems, in small letters, without which nothing is supposed."""
 _SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
 
 
