@@ -24,6 +24,7 @@ import sympy
 
 from livek12.judges.base import Outcome
 from livek12.judges.rules import trees
+from livek12.judges.rules.doubles import Functions, functions_of, same_value
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.units import NO_UNIT, read_unit
@@ -47,6 +48,8 @@ POWERS = 12
 MAX_EXACT = 100
 """Whole numbers up to this are put in exactly where cancellation leaves no digits."""
 SECOND_LOOKS, MOST_LOOKS = 2, 6
+SLOW_LOOKS = 2
+"""Points at which doubles that are close are looked at with all digits; if these differ, all points are."""
 ENOUGH_APART = 3
 SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
@@ -316,15 +319,23 @@ _TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Compares two expressions at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
+    names = tuple(sorted(left.free_symbols | right.free_symbols, key=str))
+    functions = None if imaginary else functions_of(left, right, names)
     other = alone = whole = 0
     agreed: list[Point] = []
-    for point in points(left.free_symbols | right.free_symbols):
-        first, second = at(left, point), at(right, point)
-        if first is None or second is None:
-            continue
-        if not imaginary and (first[1] != 0 or second[1] != 0):
-            alone += one_is_real(first, second, point)
-        elif _close(first, second, TOLERANCE):
+    for point, numbers in zip(_points(names), _doubles(names), strict=True):
+        same = same_value(functions, numbers) if functions else None
+        if same is None or (same and len(agreed) < SLOW_LOOKS):
+            first, second = at(left, point), at(right, point)
+            if first is None or second is None:
+                continue
+            if not imaginary and (first[1] != 0 or second[1] != 0):
+                alone += one_is_real(first, second, point)
+                continue
+            close = _close(first, second, TOLERANCE)
+            functions = None if same and not close else functions
+            same = close
+        if same:
             agreed.append(point)
             whole += all(value.is_Integer for value in point.values())
         else:
@@ -334,14 +345,14 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     if agreed and alone:
         return "undecided", "equal where both are real, but only one is real elsewhere"
     if not other and not alone:
-        return _everywhere(left, right, agreed)
+        return _everywhere(left, right, agreed, functions)
     if other >= ENOUGH_APART and len(agreed) == whole <= 1:
         return "reject", "different at all points but whole ones"
     return "undecided", "equal at some points only" if agreed else "defined at too few points"
 
 
-def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, str]:
-    beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE))
+def _everywhere(left: Expr, right: Expr, agreed: list[Point], functions: Functions | None) -> tuple[Outcome, str]:
+    beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE), functions)
     if beyond is None:
         return "undecided", "equal near 0, but not everywhere"
     agreed = [*agreed, *beyond]
@@ -368,14 +379,21 @@ def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
     return "reject", "different at all points"
 
 
-def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
-    """Points beyond those near 0 at which two expressions are `same`; None unless everywhere."""
+def look_further(
+    left: Expr, right: Expr, same: Callable[[Parts, Parts], bool], functions: Functions | None = None
+) -> list[Point] | None:
+    """Points beyond those near 0 at which two expressions are `same`, or equal `functions`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
+    names = sorted(left.free_symbols | right.free_symbols, key=str)
     beyond = further(left, right)
     agreed: list[Point] = []
     for side in (*(KinkSide([point]) for point in beyond.far), *beyond.sides):
         evaluated = False
         for point in side.points:
+            if functions and same_value(functions, [float(point[name]) for name in names]):
+                agreed.append(point)
+                evaluated = True
+                continue
             first, second = at(left, point), at(right, point)
             if first is None or second is None:
                 continue
@@ -449,6 +467,11 @@ def points(symbols: set[Expr]) -> Sequence[Mapping[Expr, Expr]]:
 @lru_cache(maxsize=256)
 def _points(names: tuple[Expr, ...]) -> Sequence[Mapping[Expr, Expr]]:
     return tuple(_drawn(names))
+
+
+@lru_cache(maxsize=256)
+def _doubles(names: tuple[Expr, ...]) -> Sequence[Sequence[float]]:
+    return tuple(tuple(float(point[name]) for name in names) for point in _points(names))
 
 
 def _drawn(names: tuple[Expr, ...]) -> Iterator[Mapping[Expr, Expr]]:

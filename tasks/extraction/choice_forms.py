@@ -181,10 +181,8 @@ _KO = (
     r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
-_RIGHT_KO = (
-    r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
-    r"|[을를]\s?(?:선택|고른|택))"
-)
+_CALLED_RIGHT_KO = r"(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)|[을를]\s?(?:선택|고른|택))"
+_RIGHT_KO = r"\s*번?\s*(?:선택지\s?)?" + _CALLED_RIGHT_KO
 _CALLED_RIGHT_ZH = r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
 _RIGHT_ZH_BEHIND = r"\s*(?:选项|项)?\s*(?:就(?=是))?" + _CALLED_RIGHT_ZH
 _CALLED_RIGHT_EN = (
@@ -296,7 +294,9 @@ FORMS = [
     ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), _words("选 選")),
     ClaimForm(EXPLICIT, late(_ANNOUNCED + _RUN), _ANNOUNCING_WORDS, _ANNOUNCING),
     ClaimForm(LOOSE, late(_CHOSEN + _RUN), _CHOOSING_WORDS, _CHOOSING),
-    ClaimForm(LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(_CALLED_RIGHT)),
+    ClaimForm(
+        LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(f"{_CALLED_RIGHT_KO}|{_CALLED_RIGHT_EN}|{_CALLED_RIGHT_ZH}")
+    ),
     ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), _WRONG_WORDS, _WRONGLY),
     ClaimForm(LOOSE, late(_ONLY + _RUN + _HOLDS), _words("只有 only")),
     ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from livek12.core.patterns import late
@@ -61,8 +62,9 @@ TURN = late(
     r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
     re.IGNORECASE,
 )
-_BORDER = late(r"(?P<sentence>[。！？?\n；;]|!(?!=)|(?<!\.[eg])[.](?=\s)|．(?!\d))|[，,：:]")
-"""The end of a clause, perhaps of a sentence."""
+_ENDS = r"(?<=[。！？?\n；;])|(?<=!)(?!=)|(?<=\.)(?<!\.[eg]\.)(?=\s)|(?<=．)(?!\d)"
+_SENTENCE_END = late(rf"[。！!？?\n；;.．](?:{_ENDS})")
+_CLAUSE_END = late(rf"[。！!？?\n；;.．，,：:](?:{_ENDS}|(?<=[，,：:]))")
 CHARS = 300
 
 
@@ -71,33 +73,30 @@ Span = tuple[int, int]
 
 def sentence_before(text: str, end: int) -> str:
     """The sentence of a place, up to it."""
-    return _before(text, end, sentences=True)
+    return _before(text, end, _SENTENCE_END)
 
 
 def clause_before(text: str, end: int) -> str:
     """The clause of a place, up to it, behind the last "but"."""
-    return TURN.split(_before(text, end, sentences=False))[-1]
+    return TURN.split(_before(text, end, _CLAUSE_END))[-1]
 
 
-def _before(text: str, end: int, sentences: bool) -> str:
+@lru_cache(maxsize=64)
+def _before(text: str, end: int, border: re.Pattern[str]) -> str:
     start = max(0, end - CHARS)
     return text[
-        max((border for border in _borders(text, start, end + 1, sentences) if border <= end), default=start) : end
+        max((mark.end() for mark in border.finditer(text, start, end + 1) if mark.end() <= end), default=start) : end
     ]
-
-
-def _borders(text: str, start: int, end: int, sentences: bool) -> list[int]:
-    return [border.end() for border in _BORDER.finditer(text, start, end) if border["sentence"] or not sentences]
 
 
 def sentences_behind(text: str, end: int) -> list[Span]:
     """Spans of the rest of a sentence and of all behind it."""
-    places = [end, *_borders(text, end, len(text), sentences=True), len(text)]
+    places = [end, *(mark.end() for mark in _SENTENCE_END.finditer(text, end)), len(text)]
     spans = ((start, min(until, start + CHARS)) for start, until in pairwise(places))
     return [span for index, span in enumerate(spans) if not index or text[slice(*span)].strip()]
 
 
 def clauses_of(text: str, start: int, end: int) -> list[str]:
     """The clauses of a span."""
-    places = [start, *(border for border in _borders(text, start, end, sentences=False) if border < end), end]
+    places = [start, *(mark.end() for mark in _CLAUSE_END.finditer(text, start, end) if mark.end() < end), end]
     return [text[begin:until] for begin, until in pairwise(places)]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from livek12.core.languages import HAN, HANGUL, KANA
+from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import part_count
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
-from livek12.tasks.extraction.regions import tail
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,17 @@ CLOSINGS = (
 )
 ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
 MOST, SENTENCE = 400, 300
-_END = re.compile(r"[。！？!?\n]+|\.(?=\s|\Z)")
-_FORMULA = re.compile(r"\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)")
-_EQUATION = re.compile(r"(?<![A-Za-z])[A-Za-z]\s?=\s?[-−]?\d[\d.,]*(?:/\d+)?")
-_NUMBER = re.compile(
+_CANDIDATE = late(r"[\dA-J$]|\\\\\(")
+_END = late(r"[。！？!?\n]+|\.(?=\s|\Z)")
+_FORMULA = late(r"\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)")
+_EQUATION = late(r"(?<![A-Za-z])[A-Za-z]\s?=\s?[-−]?\d[\d.,]*(?:/\d+)?")
+_NUMBER = late(
     r"(?<![\w.,])[-−]?\d+(?:[.,]\d+)?(?:/\d+)?(?![\d])|(?<=[ぁ-ゖァ-ヺ一-鿿])[-−]?\d+(?:\.\d+)?(?:/\d+)?(?!\d)"
 )
-_UNIT = re.compile(r"\s?(?:\\?%|°|[A-Za-zµΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?)(?![\w²³/])")
-_AMBIGUOUS = re.compile(r",|\.\d{3}\Z")
-_LETTER = re.compile(r"(?<![A-Za-zÀ-ỹ0-9])([A-J])(?![A-Za-zÀ-ỹ0-9'’=])")
-_COPULA = re.compile(r"\s*(?:です|である|だ|とな|にな|であ|$)")
+_UNIT = late(r"\s?(?:\\?%|°|[A-Za-zµΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?)(?![\w²³/])")
+_AMBIGUOUS = late(r",|\.\d{3}\Z")
+_LETTER = late(r"(?<![A-Za-zÀ-ỹ0-9])([A-J])(?![A-Za-zÀ-ỹ0-9'’=])")
+_COPULA = late(r"\s*(?:です|である|だ|とな|にな|であ|$)")
 
 
 @cache
@@ -125,21 +126,17 @@ def language_of_closing(text: str) -> Closing | None:
 def closing_answer(text: str, question: Question) -> str | None:
     """The answer of a response's last sentence, or None where it is not the only candidate."""
     shape = type_of(question.question_type).answer
-    if shape not in ("values", "labels") or part_count(question) != 1:
+    if shape not in ("values", "labels"):
         return None
-    if (row := language_of_closing(text)) is None:
-        return None
-    sentences = [part.strip(" *。") for part in _END.split(tail(text)) if part.strip(" *。")]
+    sentences = [part.strip(" *。") for part in _END.split(text[-MOST:]) if part.strip(" *。")]
     sentence = sentences[-1] if sentences else ""
-    apart = row.letters != KANA
-    if (
-        not sentence
-        or "boxed" in sentence
-        or len(sentence) > SENTENCE
-        or not _words(row.announces, apart).search(sentence)
-    ):
+    if "boxed" in sentence or len(sentence) > SENTENCE or not _CANDIDATE.search(sentence):
         return None
-    if _words(row.denies, apart).search(sentence) or (row.articles == "A" and re.search(r"\bn['’]", sentence)):
+    row = language_of_closing(text) if part_count(question) == 1 else None
+    if row is None or not _words(row.announces, row.letters != KANA).search(sentence):
+        return None
+    denied = _words(row.denies, row.letters != KANA).search(sentence)
+    if denied or (row.articles == "A" and re.search(r"\bn['’]", sentence)):
         return None
     if shape == "labels":
         letters = list(dict.fromkeys(_labels(sentence, row)))

@@ -20,7 +20,6 @@ _LABELS = (
     late(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
     late(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
     late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    late(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
     late(r"[(（]\s*([a-j가나다라마바])\s*[)）]"),
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),

@@ -28,7 +28,7 @@ MAX_OPEN = 400
 _TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
 _ODD_SPACE = late(r"[^\S\n ]")
-_BLANK_LINES = late(r"(?: ?\n){2,} ?")
+_BLANK_LINES = late(r"\n(?: ?\n)+ ?")
 _BOX = late(
     r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
     re.DOTALL,
@@ -121,7 +121,11 @@ def _without_meta(text: str) -> str:
     """Removes final confidence notes and restores "boxed(9)"."""
     head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
     text = head + _SURE.sub("", ending) if ":" in ending or "=" in ending else text
-    return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
+    return (
+        _LOST_BOX.sub(r"\\boxed{\1\2}", text)
+        if "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
+        else text
+    )
 
 
 _SURE = late(
@@ -153,22 +157,14 @@ def _tail(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 
-def unbolded(text: str) -> str:
-    """Removes bold marks; a bold "Answer: …" before words ends its line."""
-    return without_stars(_BOLD_ANSWER.sub(r"\1\n", text)) if "**" in text else text
-
-
 def without_stars(text: str) -> str:
     """Removes bold marks; a power in code ("x**2") gets a caret."""
-    return _POWER.sub("^", text).replace("**", "")
+    return _POWER.sub("^", text).replace("**", "") if "**" in text else text
 
 
 _POWER = late(
     r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
 )
-
-
-_BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
 
 
 def boxes(text: str) -> list[TextRegion]:

@@ -18,7 +18,7 @@ from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN, sentence_before
 from livek12.tasks.extraction.labelled import labelled_parts
-from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
+from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, without_stars
 
 
 def _ends_otherwise(behind: str, value: str) -> bool:
@@ -93,7 +93,7 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
     """The values behind the last "the answer is", as many as parts; none at the very end of a truncated text."""
-    ending = remarks.settled(unbolded(tail(text)))
+    ending = remarks.settled(without_stars(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
         if answered and text.count("```", 0, match.start()) % 2:
@@ -496,7 +496,7 @@ def _is_joined(sentence: str, number: re.Match[str]) -> bool:
 
 def _last_sentence(text: str) -> str | None:
     """The last sentence, or what it concludes; None for a question or an announcement."""
-    ending = unbolded(tail(text, 4 * _CHARS)).strip()
+    ending = without_stars(tail(text, 4 * _CHARS)).strip()
     if ending.endswith(("?", "？", ":", "：")):
         return None
     sentence = sentence_before(ending[:-1], len(ending) - 1) + ending[-1:]
@@ -550,9 +550,6 @@ _EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split()
 _MODIFIERS = 3
 _ASKED_CJK = late(
     r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
-)
-_ORDERED_CJK = late(
-    r"(?:计算|求出?|算出)[^。，,；;\n]{0,24}?(?P<before>[\u4e00-\u9fff]{2,3})(?P<unit>)(?=[。，,；;？?\n]|\s*\Z)"
 )
 _ASKED_KO = late(
     r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
@@ -648,7 +645,7 @@ def _plain(number: str) -> str:
 
 def _asked(question: str) -> _Asked | None:
     if _CJK.search(question):
-        places = [match for pattern in (_ORDERED_CJK, _ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
+        places = [match for pattern in (_ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
         words = [word for word in (places[-1]["before"], places[-1]["unit"] or "") if word] if places else []
         return _Asked(1, re.compile("|".join(map(re.escape, words)))) if words else None
     count = 2 if _TWO.search(question) else 1
