@@ -22,8 +22,7 @@ from livek12.core.scoring.deltas import Counterpart, delta
 from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import Delta, KindMarks, SheetPosition, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
-from livek12.evaluation.exams import run_exams
-from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
+from livek12.evaluation.reporting import alike, beside, run_exams, run_usage, tasks_of
 from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task
 from livek12.tasks.sheets import sheets_of

@@ -34,8 +34,7 @@ from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
 from livek12.core.visible import visible
-from livek12.evaluation.exams import run_exams
-from livek12.evaluation.reporting import alike, limits_of, read_rows, tasks_of
+from livek12.evaluation.reporting import alike, limits_of, read_rows, run_exams, tasks_of
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import answer_fragment
 from livek12.report.site.store import PIECE, SiteStore, digest_of

@@ -82,8 +82,7 @@ def work(plan: SweepPlan) -> bool:
 
 
 def _finish(plan: SweepPlan, as_json: bool) -> None:
-    from livek12.evaluation.sweep.report import write_report
-    from livek12.evaluation.sweep.status import find, look
+    from livek12.evaluation.sweep.status import find, look, write_report
     from livek12.report.compared import print_comparison
 
     states = {run.label: find(run) for run in plan.runs}
@@ -142,7 +141,7 @@ def _print(cells: Sequence[Cell]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from livek12.evaluation.sweep.report import hours, money
+    from livek12.evaluation.sweep.status import hours, money
     from livek12.report.markup import clean
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
