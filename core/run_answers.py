@@ -44,12 +44,12 @@ from livek12.core.scoring.outcomes import (
     SlimQuestion,
     Used,
 )
+from livek12.core.statistics import Codes
 from livek12.core.store import cache_folder
 from livek12.core.version import __version__
 
 if TYPE_CHECKING:
     from livek12.core.scoring.bank import BankEstimate
-    from livek12.core.statistics import Codes
 
 
 LEAST_KEPT = 20_000

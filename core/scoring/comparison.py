@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import erfc, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates
@@ -37,6 +37,8 @@ from livek12.core.scoring.schema import (
 )
 from livek12.core.statistics import (
     FEW_FLIPS,
+    Floats,
+    Indices,
     clustered_t_test,
     flip_p,
     flip_signs,
@@ -47,9 +49,6 @@ from livek12.core.statistics import (
     seen_sum,
     sign_flip_tests,
 )
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
 
 PERMUTATIONS = 9999
 _AT_ONCE = 2**23
