@@ -111,6 +111,8 @@ def _words(pattern: str, apart: bool) -> re.Pattern[str]:
 def language_of_closing(text: str) -> Closing | None:
     """The row of the text's language; None for one with a grammar, or an unknown one."""
     lowered = text[-MOST:].lower()
+    if " the " in lowered or " is " in lowered:
+        return None
     if not lowered.isascii():
         for row in CLOSINGS:
             if row.letters and re.search(f"[{row.letters}]", lowered):
