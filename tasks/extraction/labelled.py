@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
+from livek12.tasks.extraction.clauses import SO_EN, SO_KO, SO_ZH
 from livek12.tasks.extraction.regions import without_stars
 
 _LABELS = (
@@ -118,10 +119,7 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
     return [line]
 
 
-_LEAD = late(
-    r"\A(?:(?:so|thus|hence|therefore|finally)[,:]?\s|(?:因此|所以|故|综上|于是)[，,：:]?|(?:따라서|그러므로),?\s)\s*",
-    re.IGNORECASE,
-)
+_LEAD = late(rf"\A(?:{SO_EN}[,:]?\s|{SO_ZH}[，,：:]?|{SO_KO},?\s)\s*", re.IGNORECASE)
 _SIGN = late(r"[=≈:：]|\\approx")
 
 
