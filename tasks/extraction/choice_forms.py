@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
-from livek12.tasks.extraction.clauses import NEGATION, SO_EN, SO_ZH
+from livek12.tasks.extraction.clauses import ANSWER_KO, NEGATION, SO_EN, SO_ZH
 from livek12.tasks.extraction.remarks import RETRACTION
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -178,7 +178,7 @@ _SOLUTION_EN = (
 )
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
 _KO = (
-    r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
+    rf"{ANSWER_KO}\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
 _CALLED_RIGHT_KO = r"(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)|[을를]\s?(?:선택|고른|택))"

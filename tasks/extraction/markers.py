@@ -17,12 +17,9 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.clauses import SO
+from livek12.tasks.extraction.clauses import ANSWER_EN, ANSWER_KO, ANSWER_ZH, SO
 
-_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
-_ZH = r"(?:(?:正确|最终|最后)的?)?(?:答案|选项)"
-_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
-_NOUN = rf"(?:{_EN}|{_ZH}|{_KO})"
+_NOUN = rf"(?:{ANSWER_EN}|{ANSWER_ZH}|(?:正确)?选项|{ANSWER_KO})"
 _WEAK = r"results?|outcome|verdict|conclusion|solution|antwort|respuesta|réponse|结果|结论|答え?|결과|결론"
 _QUALIFIER = r"(?:(?:the|our|my|final)\s){0,2}(?:最终|最后|최종\s?)?"
 _IS = (

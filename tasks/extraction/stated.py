@@ -16,7 +16,19 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
-from livek12.tasks.extraction.clauses import HEDGED, NEGATION, SO, SO_EN, SO_KO, SO_ZH, TURN, sentence_before
+from livek12.tasks.extraction.clauses import (
+    ANSWER_EN,
+    ANSWER_KO,
+    ANSWER_ZH,
+    HEDGED,
+    NEGATION,
+    SO,
+    SO_EN,
+    SO_KO,
+    SO_ZH,
+    TURN,
+    sentence_before,
+)
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, without_stars
 
@@ -50,11 +62,11 @@ _SAID = late(
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
     r"|[:：=→⇒])+(?:\s*approximately)?"
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
-    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
+    rf"|{ANSWER_KO}\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
+    rf"|(?:^|\n)[# ]{{0,8}}(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO}) ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = late(
@@ -409,7 +421,7 @@ def labelled_values(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 
-_ANSWER_WORD = late(r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE)
+_ANSWER_WORD = late(rf"{SO_ZH}(?:{ANSWER_ZH}|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
 _AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
