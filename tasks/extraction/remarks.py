@@ -15,6 +15,9 @@ from livek12.tasks.extraction.clauses import (
     FALSE_EN,
     NEGATION,
     NOT,
+    SO_EN,
+    SO_KO,
+    SO_ZH,
     TURN,
     UNFIT_EN,
     UNFIT_ZH,
@@ -54,7 +57,7 @@ _QUOTED_KEY = (
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+CONCLUDES = late(rf"{SO_ZH}|{SO_KO}|\b{SO_EN}\b", re.IGNORECASE)
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
@@ -93,7 +96,7 @@ def is_told(text: str, start: int, end: int) -> bool:
 
 
 def _supposes(sentence: str) -> bool:
-    return _HYPOTHETICAL.search(SO.split(sentence)[-1]) is not None
+    return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
 
 
 _DENIED = late(
