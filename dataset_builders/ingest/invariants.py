@@ -22,7 +22,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
@@ -63,6 +63,7 @@ _OF_A_PART = re.compile(
 )
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
+_INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
 """The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
@@ -381,6 +382,9 @@ _CHOOSES: Final = re.compile(
     r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
     re.IGNORECASE,
 )
+_WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
+_RESIZED: Final = 0.15
+"""Share by which a title is larger or smaller than text."""
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
@@ -423,9 +427,10 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        places = tuple(
-            place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
-        )
+        told = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
+        places = (*([own[0] - 1] if own and own[0] and told else []), *own)
+        more = more or told
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
@@ -464,16 +469,28 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A line in the middle of its column is a title or closing words."""
+    """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
     for place, segment, _ in reading.pairs:
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
-        if not before or before[-1].line is None or not last.line or not edges or not _TITLE.fullmatch(last.text):
+        if not before or not last.line or not edges or last.line.pitch or begins_option(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
-        if min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide:
+        middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
+        if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+        elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
+            text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.4)
+
+
+def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
+    """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
+    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+        return False
+    bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
+    return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
 
 
 def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
@@ -708,8 +725,15 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        few = 4 * sum(bool(other.options) for other in reading.drafts) <= len(reading.drafts)
+        if draft.options and few and any(_asks(option.text) for option in draft.options):
+            yield Breach("few questions have options, and these ask: they may be parts", (place,), "options", 0.3)
         if draft.options and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
+
+
+def _asks(text: str) -> bool:
+    return bool(re.search(r"[?？:：=_]\s*$|\b(?:what|how|why|find|give|show|write)\b", text, re.IGNORECASE))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
