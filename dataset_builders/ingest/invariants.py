@@ -333,6 +333,44 @@ def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(f"no points were found; {why}", tuple(without), "points", 0.45)
 
 
+def _points_that_are_printed(reading: PaperReading) -> Iterator[Breach]:
+    """A number with a word for points, of a question or its section, without points read."""
+    for place, segment, draft in reading.pairs:
+        lines = draft.question.strip().split("\n") or [""]
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
+        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
+        if draft.points is None and match:
+            yield Breach(f"no points were found, and {match[0].strip()!r} may be some", (place,), "points", 0.4)
+
+
+def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
+    """A wide gap within a cell parts two, and where a third of all cells is empty, rules were missed."""
+    for place, segment, _ in reading.pairs:
+        tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
+        cells = [[cell for line in table.lines for cell in line.text.split("\t")] for table in tables]
+        if any(re.search(r"\S {4,}\S", cell) for some in cells for cell in some):
+            yield Breach("a cell of its table has a wide gap: it may be two", (place,), "text", 0.4)
+        elif any(3 * sum(not cell.strip() for cell in some) > len(some) for some in cells):
+            yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
+
+
+def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
+    """Single words beside a picture may be its own."""
+    for place, segment, _ in reading.pairs:
+        boxes = [item.box for item in segment.items if item.line is None and item.block.kind == "figure"]
+        beside = [
+            item.text
+            for item in segment.items[1:]
+            if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
+            if not begins_option(item.text) and not _SAYS.search(item.text)
+            if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
+        ]
+        if beside:
+            yield Breach(
+                f"{one_line(beside[0], 20)!r} stands beside its picture, and may be in it", (place,), "figure", 0.4
+            )
+
+
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
     for line in without_text(reading.body, reading.unkeyed):
         yield Breach(line, error=True)
@@ -385,6 +423,12 @@ _CHOOSES: Final = re.compile(
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_LONGEST_WORDS: Final = 10
+_SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
+"""The end of a sentence or of a piece of one."""
+_WORTHY: Final = re.compile(
+    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
+)
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
@@ -856,6 +900,9 @@ INVARIANTS: Final = tuple(
         (_keys_were_read_whole, "all letters of a key were read"),
         (_numbers_follow, "numbers go up by one from 1"),
         (_numbers_come_once, "a number comes again in another part only"),
+        (_points_that_are_printed, "a number with a word for points is read as points"),
+        (_tables_have_their_cells, "cells of tables have no wide gaps, and few are empty"),
+        (_labels_are_in_their_figures, "no single words stand beside a picture"),
         (_own_text, "each question has a text of its own"),
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),

@@ -55,7 +55,11 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
-    ("han", re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：]?\s*"), 1.0),
+    (
+        "han",
+        re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：，,]?\s*"),
+        1.0,
+    ),
     ("han", re.compile(r"\s*题\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*(?=[(（]|$)"), 1.0),
     ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
@@ -65,7 +69,7 @@ _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
-_POINTS = re.compile(r"^\s*[(（][^()（）]{0,8}\d+\s*分[)）]")
+_POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _SPREAD = 3
 """Items between two heads, on average."""

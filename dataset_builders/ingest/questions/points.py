@@ -26,6 +26,10 @@ _TOTAL = re.compile(
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
+_HEAD = re.compile(
+    rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]*(?:本[小大]?题)?\s*(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
+)
+"""A first line that ends in the points of its question: 第一题，本题共20分."""
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
@@ -105,6 +109,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         )
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     printed = marks(text)
+    if not printed and (head := _HEAD.match(text)):
+        return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
     if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
