@@ -64,6 +64,8 @@ _OF_A_PART = re.compile(
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
 _INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
+_FEWEST_TOLD = 40
+"""Letters below a title that are more than instructions."""
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
 """The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
@@ -467,7 +469,7 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     if len(front) >= _FEWEST_LINES:
         pages = ", ".join(map(str, sorted({item.box.page for item in front})))
         text = f"text on page {pages} stands before the first question and in none: they may need it"
-        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
+        yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
@@ -478,6 +480,20 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
+
+
+def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
+    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
+    sections = reading.body.sections
+    numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
+    last = -1
+    for place, section in enumerate(sections):
+        last = numbers.get(id(section), last)
+        parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
+        says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
+        if id(section) not in numbers and says and not parted and not _VOLUME.match(section.title):
+            text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
+            yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
 
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
@@ -907,6 +923,7 @@ INVARIANTS: Final = tuple(
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
         (_text_is_in_questions, "running text before and between questions belongs to one"),
+        (_sections_have_questions, "each section has a question"),
         (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
         (_order_is_that_of_the_layer, "lines are in the order of the text layer"),

@@ -514,3 +514,10 @@ def test_parts_that_were_read_as_options_are_doubted() -> None:
     parts = ["A. What is its speed?", "B. What is its mass?", "C. What is its charge?"]
     drafts = read(page("1. A cart rolls.", *parts, "2. Why?", "3. How?", "4. Where?")).drafts
     assert drafts[0].options and any("they may be parts" in doubt.text for doubt in drafts[0].doubts)
+
+
+def test_a_section_without_a_question_is_an_error() -> None:
+    essay = "六、写作题（60分）"
+    paper = read(page("五、简答题（20分）", "1. 什么是网络？", essay, "请以网络为题写一篇文章。"))
+    assert any("has no question" in line and "写作题" in line for line in paper.errors)
+    assert not read(page("五、简答题（20分）", "1. 什么是网络？", essay, "2. 请以网络为题写一篇文章。")).errors
