@@ -1,8 +1,9 @@
-"""`livek12 run`: asks, judges, scores and reports; resumes an interrupted run."""
+"""`livek12 run` and `livek12 generate`: ask the questions of tasks; resume interrupted runs."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from livek12.evaluation.options import OUTPUT, TASK, JudgingOptions, RunOptions,
 from livek12.scripts import options
 
 if TYPE_CHECKING:
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.asking import PromptCost
 
@@ -96,3 +98,33 @@ def _show_cost(costs: Mapping[str, PromptCost], asking: RunOptions, as_json: boo
     if most:
         lines.append(f"at most {most['direct']:,.2f} asked directly, {most['batch']:,.2f} by batches")
     typer.echo("\n".join(lines))
+
+
+@options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
+def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
+    """Only ask: fill a run folder with responses."""
+    from livek12.core.ranks import this_rank
+    from livek12.evaluation.asking import ask
+    from livek12.scripts.endings import answer, end
+
+    draws = sampling.given()
+    folder, _ = ask(asking.with_trials(), draws)
+    if this_rank().first:
+        counts = _counts(folder)
+        summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+        line = f"{asking.out}: {summary}; next: livek12 judge {asking.out}"
+        answer(as_json, {"run": str(asking.out), **counts}, line)
+        end(folder, counts["failed"])
+
+
+def _counts(folder: RunFolder) -> dict[str, int]:
+    """Counts of the run's questions by their state; the rest is in the hands of another command."""
+    spec, answered = folder.spec(), folder.answered()
+    requested = sum(task.questions for task in spec.tasks) * spec.trials
+    states = Counter(failure.state for key, failure in folder.failures().items() if key not in answered)
+    return {
+        "asked": requested,
+        "answered": len(answered),
+        "unsupported": states["unsupported"],
+        "failed": states["failed"],
+    }
