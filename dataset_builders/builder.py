@@ -15,13 +15,13 @@ from typing import Any
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
 from livek12.dataset_builders.reading.exams import exam_files
+from livek12.dataset_builders.reading.fields import with_scheme
 from livek12.dataset_builders.reading.images import ImageLoader, find_pages, unused_pictures
 from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote
 from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_packs, to_questions
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin, origin_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows, source_root, unread_files
-from livek12.dataset_builders.reading.schemes import with_scheme
 from livek12.dataset_builders.reading.text import without_invisible
 
 _SHOWN = 5

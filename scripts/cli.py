@@ -76,14 +76,16 @@ GROUPS = {
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 FAMILIES = {
     "build": ("validate",),
+    "export": ("site",),
     "imports": ("import-judgements", "import-responses", "import-results", "rejudge"),
     "judge": ("judge-pairs", "serve-judge"),
     "plugins": ("metrics",),
     "report": ("score", "compare"),
     "review": ("label-plan",),
-    "run": ("generate",),
+    "run": ("generate", "bank"),
     "run_folder": ("status", "check", "compact", "sign", "push"),
     "tag": ("scheme",),
+    "translate": ("vary",),
 }
 """Commands in a module with another name."""
 MODULES = {name: module for module, names in FAMILIES.items() for name in names}

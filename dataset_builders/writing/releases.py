@@ -24,7 +24,8 @@ from livek12.core.questions import fingerprint
 from livek12.core.records import Page, Question
 from livek12.core.tables import csv_text
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
-from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
+from livek12.dataset_builders.duplicates.finding import DuplicateIndex, Match
+from livek12.dataset_builders.duplicates.library import Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
 from livek12.dataset_builders.writing.card import WITHDRAWN, WITHDRAWN_COLUMNS, read_withdrawn
 from livek12.dataset_builders.writing.parquet import Counts, writer_options

@@ -25,7 +25,8 @@ from livek12.core.process import cores
 from livek12.core.records import Image, Option, Page, Question
 from livek12.core.text import folded
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
-from livek12.dataset_builders.duplicates import SHORT, Library, Stem, find_pairs, stem_of
+from livek12.dataset_builders.duplicates.finding import find_pairs
+from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, stem_of
 from livek12.dataset_builders.duplicates.search import add_questions
 from livek12.dataset_builders.reading.built import stored, tables_of
 from livek12.dataset_builders.reading.images import Look, Picture, look_of, opened, picture_of

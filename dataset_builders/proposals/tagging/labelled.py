@@ -15,7 +15,8 @@ from livek12.core.languages import codes
 from livek12.core.questions import CARD
 from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.duplicates import Library, find_pairs, stem
+from livek12.dataset_builders.duplicates.finding import find_pairs
+from livek12.dataset_builders.duplicates.library import Library, stem
 from livek12.dataset_builders.ingest.pages.geometry import root_of
 from livek12.dataset_builders.proposals import every_question, whole_text
 from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
