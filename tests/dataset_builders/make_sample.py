@@ -139,9 +139,7 @@ class _Parser:
             opening, inner = self.take(), self.row(r"\right")
             self.take(r"\right")
             return f"lr({_delimiter(opening)} {inner} {_delimiter(self.take())})"
-        raise UserError(
-            f"formula {self.latex!r}: \\{name} is not among the LaTeX of the sample; add it here"
-        )
+        raise UserError(f"formula {self.latex!r}: \\{name} is not among the LaTeX of the sample; add it here")
 
 
 def _delimiter(token: str) -> str:
