@@ -64,6 +64,7 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
         yield from _drafts(Path(place), log, pictures=pictures)
         return
     path = Path(place)
+    records: Iterator[object]
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
         records = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
 from livek12.core.key_versions import KEYS_FILE, KeyBook, KeyChange, KeyVersion, QuestionKey, read_keys
@@ -19,7 +19,10 @@ from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.reading.built import stored, tables_of
 from livek12.dataset_builders.writing.card import rewrite_metadata
 from livek12.dataset_builders.writing.data_set import replace, workspace
-from livek12.dataset_builders.writing.parquet import writer_options
+from livek12.dataset_builders.writing.parquet import rewrite, with_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TYPED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?P<answer>.+?)\s*", re.DOTALL)
 
@@ -144,7 +147,9 @@ def put_keys(folder: Path, version: KeyVersion) -> KeyBook:
         shutil.copytree(folder, new, copy_function=_linked)
         for table, splits in tables_of(new)[1].items():
             for file in () if table == PAGES else [file for files in splits.values() for file in files]:
-                _rewrite(file, keys)
+                rewritten = file.with_name(f".{file.name}")
+                if rewrite(file, rewritten, keys, lambda table: _keyed(table, keys)):
+                    rewritten.replace(file)
         (new / KEYS_FILE).unlink(missing_ok=True)
         (new / KEYS_FILE).write_text(book.text, encoding="utf-8")
         rewrite_metadata(new)
@@ -161,23 +166,9 @@ def _linked(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _rewrite(file: Path, keys: Mapping[str, QuestionKey]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if keys.keys().isdisjoint(pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()):
-        return
-    target = file.with_name(f".{file.name}")
-    with pq.ParquetFile(file) as parquet:
-        columns = parquet.schema_arrow
-        with pq.ParquetWriter(target, columns, **writer_options(columns)) as writer:
-            for group in range(parquet.num_row_groups):
-                table = parquet.read_row_group(group)
-                ids = table["id"].to_pylist()
-                for name in ("answer", "question_type"):
-                    place = columns.get_field_index(name)
-                    values = table[name].to_pylist()
-                    new = [getattr(keys[id], name) if id in keys else was for id, was in zip(ids, values, strict=True)]
-                    table = table.set_column(place, columns.field(place), pa.array(new, columns.field(place).type))
-                writer.write_table(table, row_group_size=max(1, table.num_rows))
-    target.replace(file)
+def _keyed(table: pa.Table, keys: Mapping[str, QuestionKey]) -> pa.Table:
+    ids = table["id"].to_pylist()
+    for name in ("answer", "question_type"):
+        pairs = zip(ids, table[name].to_pylist(), strict=True)
+        table = with_column(table, name, [getattr(keys[id], name) if id in keys else was for id, was in pairs])
+    return table
