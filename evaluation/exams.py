@@ -16,13 +16,13 @@ from livek12.core.exams import EXAMS, Exam, read_built, written
 from livek12.core.progress import warn
 from livek12.core.questions import load_exams
 from livek12.core.run.sums import write_summed
+from livek12.core.scoring import Profile
 from livek12.core.scoring.exam_marks import ChosenOption, ExamFigures, exam_figures, plain_label
+from livek12.core.scoring.outcomes import Outcomes
 from livek12.core.scoring.schema import parameters_of
 
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
-    from livek12.core.scoring import Profile
-    from livek12.core.scoring.outcomes import Outcomes
 
 
 def take_exams(run: RunFolder, data: str) -> None:

@@ -24,10 +24,10 @@ from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run.sums import note_whole, write_summed
 from livek12.core.run_answers import answers_of, read_answers, standing_of
-from livek12.core.scoring import Profile, Row
+from livek12.core.scoring import Limit, Profile, Row
 from livek12.core.scoring.bank import in_words
 from livek12.core.scoring.deltas import Counterpart
-from livek12.core.scoring.outcomes import Slim, points_awarded
+from livek12.core.scoring.outcomes import Outcomes, Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage
 from livek12.evaluation.exams import run_exams, take_exams
 from livek12.evaluation.task_data import TaskData, illustrated
@@ -35,8 +35,6 @@ from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, variants, way_of
 
 if TYPE_CHECKING:
-    from livek12.core.scoring import Limit
-    from livek12.core.scoring.outcomes import Outcomes
     from livek12.report.paper import Pages
     from livek12.report.sections import Shown
 
@@ -89,12 +87,12 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     from livek12.evaluation.article_tables import SHAPES, article_tables
     from livek12.report.html import write_html
     from livek12.report.sections import Shown
-    from livek12.report.task_views import MOST_GROUPS
+    from livek12.report.views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
     scores, outcomes = _scored(folder, profile, shown)
     shown.rows = list(illustrated(shown.rows, exam))
-    pages = with_placed_pages(exam, [row.question for row in shown.rows])
+    pages = _with_placed_pages(exam, [row.question for row in shown.rows])
 
     papers = max(len(task["groups"].get("paper", ())) for task in scores["tasks"].values())
     shapes = [shape for shape in SHAPES if shape.rows_by != "paper" or papers <= MOST_GROUPS]
@@ -108,8 +106,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     return Scored(folder, scores, write_page)
 
 
-def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
-    """Page images of an exam, with those of questions that have places on them."""
+def _with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
     from livek12.core.questions import load_pages
     from livek12.report.scan import page_keys
 
@@ -156,7 +153,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         alike=alike(asked_tasks),
     )
     if spec.adaptive is not None:
-        scores = {**scores, "adaptive": adaptive_scores(run, read.outcomes)}
+        scores = {**scores, "adaptive": _adaptive_scores(run, read.outcomes)}
     by = Counter[str]()
     for origin, answers in read.origins.items():
         if origin.judge not in (None, UNMARKED):
@@ -176,8 +173,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
-    """Ability and misfit of an adaptive run, and a line on them."""
+def _adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
     standing, predicted = standing_of(run, outcomes)
     posed, of = predicted["mark"].posed, len(predicted["mark"].bank)
     return {**standing._asdict(), "asked": posed, "of": of, "lines": [f"adaptive exam, {in_words(standing)}"]}

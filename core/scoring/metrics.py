@@ -15,9 +15,6 @@ from livek12.core.scoring.schema import Parameters, Profile
 from livek12.core.statistics import pass_at_k
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.formulas import Terms
-    from livek12.core.scoring.outcomes import Table
-    from livek12.core.scoring.schema import Parameters, Profile
     from livek12.core.statistics import Floats, Indices
 
 

@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overload
 
 from livek12.core.errors import UserError
-from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
-from livek12.core.rows import Row, lacks_key
+from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, Row, State, Verdict, lacks_key
 from livek12.core.scoring.formulas import Answers, PredictedTerm, Presence, Steps, presence_bounds, step_bounds
 from livek12.core.scoring.schema import (
     STATES,

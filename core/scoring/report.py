@@ -56,7 +56,6 @@ from livek12.core.scoring.schema import (
 )
 
 if TYPE_CHECKING:
-    from livek12.core.scoring.outcomes import Table
     from livek12.core.statistics import Floats
 
 

@@ -29,10 +29,10 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import Fence, only_writer
-from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.run.spec import RunSpec, shown_model
+from livek12.core.run_answers import read_exam
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
 from livek12.core.version import __version__
@@ -56,10 +56,9 @@ from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_hal
 from livek12.tasks.registry import PREFIX
 
 
-def front_of(
+def _front_of(
     record: Mapping[str, Any], model: KnownModel | None, placed: Mapping[str, Any], slug: str
 ) -> dict[str, Any]:
-    """The first page's data of a run."""
     tasks = {}
     for task, marks in record["tasks"].items():
         counts = marks["counts"]
@@ -80,7 +79,7 @@ def front_of(
         }
     facts = {name: value for name, value in record["facts"].items() if name not in ("limits", "cost")}
     has_cost = "cost" in record["facts"] or (model is not None and model.prices is not None)
-    about = {**facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
+    about = {**_facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
     exams = {"exams": record["exams"]} if record["exams"] else {}
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}
@@ -169,7 +168,7 @@ class SiteWishes:
 
     `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
     (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
-    facts.
+    facts; `publisher` is a name with or without an address.
     """
 
     refuses: Refuses
@@ -177,6 +176,7 @@ class SiteWishes:
     models: Mapping[str, KnownModel] | None = None
     ask_hub: bool = False
     title: str = ""
+    publisher: str = ""
     permits: str | None = None
 
 
@@ -213,7 +213,9 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     facts = {slug: _known(slugs[slug].resolve().name, spec, wishes) for slug, spec in specs.items()}
     prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
     before, code = _before(out), _code()
-    basis = digest_of(code, wishes.title, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs])
+    basis = digest_of(
+        code, wishes.title, wishes.publisher, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs]
+    )
     if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
         return same
     if not (out / MADE).exists():
@@ -225,7 +227,7 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     store = SiteStore(out, before["files"], fence)
     records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
     made = exams.write(store, hidden, before["exams"], code)
-    _across(store, exams, hidden, records, made, wishes.title, facts, code)
+    _across(store, exams, hidden, records, made, wishes, facts, code)
     questions, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     made_from = {"basis": basis if drawn else "", "questions": questions, "hidden": off, "files": store.sizes()}
@@ -275,7 +277,7 @@ def _across(
     hidden: Hidden,
     records: Mapping[str, Any],
     made: Mapping[str, Any],
-    title: str,
+    wishes: SiteWishes,
     facts: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
@@ -286,7 +288,7 @@ def _across(
     off = exams.hidden(hidden)
     with same_by_rules() as same:
         statistics = items(exams.tasks, off, records, same)
-    front = {slug: front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
+    front = {slug: _front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
     tasks = {}
     for task in sorted(exams.tasks):
         stem, order = stems[task], places(exams.tasks[task])
@@ -307,8 +309,10 @@ def _across(
     shown = (item for questions in exams.tasks.values() for item in questions.items() if item[0] not in off)
     named = {question.exam for _, question in shown if question.exam}
     named = named or {task.removeprefix(PREFIX) for task in exams.tasks}
-    title = title or (named.pop() if len(named) == 1 else "")
-    write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
+    title = wishes.title or (named.pop() if len(named) == 1 else "")
+    write_front(
+        store, title, wishes.publisher, front, tasks, {axis: names for axis, names in groups.items() if names}, method()
+    )
     write_tables(store, front, exams, off, hidden, statistics)
 
 
@@ -335,7 +339,7 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
 
 def _known(folder: str, spec: RunSpec, wishes: SiteWishes) -> KnownModel | None:
     model = shown_model(spec.model)
-    stated = of_run(wishes.models or {}, (folder, spec.shown, model))
+    stated = _of_run(wishes.models or {}, (folder, spec.shown, model))
     if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return _asked(model)
     return stated
@@ -516,13 +520,11 @@ def stated_by(record: Any) -> KnownModel:
     )
 
 
-def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
-    """The facts under the first listed name."""
+def _of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
     return next((models[name] for name in names if name in models), None)
 
 
-def facts_of(model: KnownModel | None) -> dict[str, Any]:
-    """The model's facts for display; unknown ones are None."""
+def _facts_of(model: KnownModel | None) -> dict[str, Any]:
     if model is None:
         return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
     return {

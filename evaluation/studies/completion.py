@@ -231,8 +231,7 @@ def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
     return None if apart is None else {"of": "exactness" if judged else "characters", **apart}
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, study in result.items():
         for cell in study["sources"]:
             exact = f"exactness {_said(cell['exactness'])}, " if cell["exactness"] else ""
@@ -256,8 +255,7 @@ def _said(values: Mapping[str, float | None]) -> str:
 HINTS = {False: "without a hint", True: "with exam and year"}
 
 
-def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
-    """Share of the text that came back, by source."""
+def _charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     for run, study in result.items():
         sources = list(dict.fromkeys(cell["source"] for cell in study["sources"]))
         yield Chart(
@@ -280,8 +278,7 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Figures by source and hint."""
+def _tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     heads = ["", *"hint questions exactness median characters median".split(), "longest run", "refused", "made up"]
     for run, study in result.items():
         yield TableShown(
@@ -307,4 +304,4 @@ def _spread_cells(values: Mapping[str, Any] | None) -> list[str]:
     return ["–", "–"] if values is None else [spread(values["mean"], values["std"]), rounded(values["median"])]
 
 
-STUDY = Study("completion", sentences, "Has it seen the questions?", charts, tables)
+STUDY = Study("completion", _sentences, "Has it seen the questions?", _charts, _tables)

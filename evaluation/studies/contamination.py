@@ -435,7 +435,7 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         (low, high), (like, unlike) = cell["similarity"], cell["questions"]
         part = f"{like} questions like a public one ({low:g} to {high:g}) against {unlike} like none"
         yield f"{cell['run']}, {part}: {_said(cell)}"
-    years = [cell for cell in result["years"] if _sure(cell)]
+    years = [cell for cell in result["years"] if (cell.get("p_holm") is not None and cell["p_holm"] < 0.05)]
     if result["years"]:
         yield (
             f"Of {len(result['years'])} cells of run, difficulty and year, {len(years)} differ from the other years of"
@@ -455,10 +455,6 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         "A difference is no proof: an older exam may be easier. What a run has more than the other runs on the same"
         " questions (beyond) is the part that its difficulty does not explain."
     )
-
-
-def _sure(cell: Mapping[str, Any]) -> bool:
-    return cell.get("p_holm") is not None and cell["p_holm"] < 0.05
 
 
 def _said(cell: Mapping[str, Any]) -> str:

@@ -146,8 +146,7 @@ def _histogram(counts: Iterable[float]) -> dict[str, int]:
     return {str(length): histogram[length] for length in sorted(histogram)}
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, study in result.items():
         for name, each in study["outcomes"].items():
             if each["answers"]:
@@ -174,8 +173,7 @@ def _spread(each: Mapping[str, Any], what: str) -> str:
     return f"{number(each[what])} ± {number(each[f'{what}_std'])}"
 
 
-def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
-    """Distribution of lengths of each run, means as dashed lines."""
+def _charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     for run, study in result.items():
         counts = study["distribution"]
         yield Chart(
@@ -195,8 +193,7 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Lengths by outcome, as in table 4."""
+def _tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     for run, study in result.items():
         parts = (
             {"": study["outcomes"]} if len(study["subsets"]) < 2 else {**study["subsets"], "both": study["outcomes"]}
@@ -211,4 +208,4 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         yield from all_numbers(f"{run}: answers by steps", study["distribution"])
 
 
-STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)
+STUDY = Study("steps", _sentences, "How many steps does the model take?", _charts, _tables)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring.metrics import ranking_metrics
+from livek12.core.scoring.schema import TaskComparison
 from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, SweepPlan
 from livek12.evaluation.sweep.status import Cell, CellState
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.schema import TaskComparison
 
 
 def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, CellState]) -> dict[str, Any]:

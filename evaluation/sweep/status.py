@@ -23,8 +23,8 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import Session, Stage, read_sessions
 from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
-from livek12.evaluation.sweep.notes import WorkPlace, here
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
+from livek12.evaluation.sweep.processes import WorkPlace, here
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
 
@@ -185,12 +185,7 @@ class Cell:
         counts = asdict(self.counts) if self.counts else dict.fromkeys(CellCounts.__dataclass_fields__)
         bill = asdict(self.bill) if self.bill else dict.fromkeys(Bill.__dataclass_fields__)
         return {
-            "label": self.label,
-            "model": self.model,
-            "task": self.task,
-            "state": self.state,
-            "reason": self.reason,
-            "by": self.by,
+            **{name: getattr(self, name) for name in ("label", "model", "task", "state", "reason", "by")},
             **counts,
             "prompt_tokens": self.work.prompt_tokens,
             "completion_tokens": self.work.completion_tokens,
@@ -310,17 +305,15 @@ def _counted(folder: RunFolder) -> CellState:
 def look(plan: SweepPlan, states: Mapping[str, CellState] | None = None) -> list[Cell]:
     """The cells, model by model."""
     states = states or {run.label: find(run) for run in plan.runs}
-    places, judging = whereabouts(plan), judges_gpus(plan)
+    places, judging = _whereabouts(plan), _judges_gpus(plan)
     return [cell for run in plan.runs for cell in _cells(run, states[run.label], places[run.label], judging)]
 
 
-def judges_gpus(plan: SweepPlan) -> float | None:
-    """GPUs of the judging job, if stated in the file."""
+def _judges_gpus(plan: SweepPlan) -> float | None:
     return plan.sweep.slurm.judging.gpus if plan.sweep.backend == "slurm" else None
 
 
-def whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
-    """State of each run."""
+def _whereabouts(plan: SweepPlan) -> dict[str, WorkPlace]:
     if plan.sweep.backend == "slurm":
         from livek12.evaluation.sweep.slurm import places
 

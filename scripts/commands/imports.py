@@ -27,18 +27,10 @@ def import_responses(
         ),
     ] = "jsonl",
     limit: options.Limit = None,
-    trials: Annotated[
-        int | None, options.Opt("Answers taken of each question; default: all that there are.", min=1)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, options.Opt("The most tokens that an answer could have; default: what the log says.", min=1)
-    ] = None,
-    tokenizer: Annotated[
-        str, "The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts."
-    ] = "",
-    log_marks: Annotated[
-        bool, "Take the marks and audits of judge models that stand in the log (inspect), too."
-    ] = False,
+    trials: Annotated[int | None, options.Opt("Answers per question; default: all.", min=1)] = None,
+    max_tokens: Annotated[int | None, options.Opt("Token limit of the answers; default: the log's.", min=1)] = None,
+    tokenizer: Annotated[str, "Tokenizer (a folder or Hub name) to count tokens if the log does not."] = "",
+    log_marks: Annotated[bool, "Also take judge models' marks and audits from the log (inspect)."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
@@ -69,31 +61,26 @@ def import_responses(
 
 @options.command("livek12 import-results results.csv --items items.csv --out runs/theirs")
 def import_results(
-    file: Annotated[Path, typer.Argument(help="The matrix: .csv, .tsv, .jsonl or .parquet, also as .gz.")],
-    out: Annotated[Path, "Folder of the run folders, one for each model."],
-    items: Annotated[
-        Path | None, "The questions: id, key, category, options, points, if the matrix lacks them."
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="The table: .csv, .tsv, .jsonl or .parquet, also as .gz.")],
+    out: Annotated[Path, "Folder for the run folders, one per model."],
+    items: Annotated[Path | None, "Table of the questions: id, key, category, options, points."] = None,
     data: options.Data = "",
-    task: Annotated[str, "The task of --data; without --data, what to call it."] = "",
+    task: Annotated[str, "The task of --data; without --data, a name for it."] = "",
     cells: Annotated[
-        str, "letters, answers, marks (0/1), shares (0 to 1) or points; default: what fits all cells."
+        str, "Kind of the cells: letters, answers, marks (0/1), shares (0 to 1) or points; default: inferred."
     ] = "",
     column: Annotated[
         list[str] | None,
-        options.Opt(
-            "A column whose name does not tell: model, question, value, key, … = its name.", metavar="ROLE=NAME"
-        ),
+        options.Opt("Name of the column for model, question, value, key, ….", metavar="ROLE=NAME"),
     ] = None,
-    source: Annotated[str, "Where the questions are from: an address."] = "",
-    licence: Annotated[str, "Their licence; without one a site shows marks alone."] = "",
+    source: Annotated[str, "Address of the source of the questions."] = "",
+    licence: Annotated[str, "Licence of the questions; without it, a site shows only marks."] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Make run folders of others' results: models × questions with letters, answers, 0/1, shares or points."""
+    """Make run folders from a table of results, models × questions: letters, answers, 0/1, shares or points."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
-    from livek12.evaluation.matrix import COLUMNS, KINDS
-    from livek12.evaluation.results import ResultsOptions, import_results
+    from livek12.evaluation.results import COLUMNS, KINDS, ResultsOptions, import_results
     from livek12.scripts.endings import answer
 
     if cells:
@@ -117,12 +104,12 @@ def import_judgements(
     run: options.OwnRun,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Recorded judgements: JSONL or CSV; several are several prompts."),
+        typer.Argument(metavar="FILE", help="Recorded judgements, JSONL or CSV; one file per prompt."),
     ],
     judge: Annotated[str, "The judge's name."],
     as_json: options.Json = False,
 ) -> None:
-    """Mark a run by the recorded marks, or replies, of a judge."""
+    """Mark a run by a judge's recorded marks or replies."""
     from livek12.core.progress import tell, warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation import judgements
@@ -149,15 +136,15 @@ def rejudge(
     question: Annotated[str, options.Opt(f"The question, {_PATHS}.", metavar="F")] = "",
     gold: Annotated[str, options.Opt("The reference answer, likewise.", metavar="F")] = "",
     response: Annotated[str, options.Opt("The model's answer, likewise.", metavar="F")] = "",
-    type: Annotated[str, options.Opt("The kind of question, likewise; or a kind itself.", metavar="F")] = "",
-    choices: Annotated[str, options.Opt("What a choice offers, likewise.", "--options", metavar="F")] = "",
+    type: Annotated[str, options.Opt("The question type, likewise; or one type for all.", metavar="F")] = "",
+    choices: Annotated[str, options.Opt("The options of a choice question, likewise.", "--options", metavar="F")] = "",
     score: Annotated[str, options.Opt("The harness's own mark, likewise.", metavar="F")] = "",
-    task: Annotated[str, "What to call the task; default: as the log does."] = "",
-    model: Annotated[str, "Whose answers to take, of several; or whose they are, if the log is silent."] = "",
+    task: Annotated[str, "Name of the task; default: the log's."] = "",
+    model: Annotated[str, "Model whose answers to take, if there are several, or to name, if the log does not."] = "",
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
-    """Judge the log of any task of another harness."""
+    """Mark the log of any task of another harness."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation import rejudging

@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 def judge(
     run: options.OwnRun,
     judging: Annotated[JudgingOptions, options.Offered(names={"judge_repeats": "--repeats"})],
-    answers: Annotated[str, "A data set with the reference answers, if the run's questions have none."] = "",
+    answers: Annotated[str, "Data set with the reference answers, if the run's questions have none."] = "",
     data: options.MovedData = "",
-    workers: Annotated[
-        int | None, options.Opt("Processes that mark by the rules; default: by the processors.", min=1)
-    ] = None,
-    engine_args: Annotated[str, "ray=auto, local or HOST:PORT: mark by the rules on a Ray cluster."] = "",
-    again: Annotated[bool, "Mark everything anew; old marks count until then."] = False,
+    workers: Annotated[int | None, options.Opt("Processes for the rules; default: one per core.", min=1)] = None,
+    engine_args: Annotated[str, "ray=auto, local or HOST:PORT: run the rules on a Ray cluster."] = "",
+    again: Annotated[bool, "Mark everything again; old marks count until then."] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Mark what is not marked in a run folder, and settle what was left open."""
+    """Mark the unmarked and undecided answers of a run folder."""
     from livek12.core.arguments import parse_engine_args
     from livek12.core.errors import UserError
     from livek12.core.progress import warn
@@ -61,15 +59,15 @@ def judge_pairs(
     source: Annotated[
         Path, typer.Argument(metavar="IN.jsonl", help="Rows {id, question, question_type, gold, response}.")
     ],
-    target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="One line for each line of IN, in its order.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT.jsonl", help="Judgements, one line per line of IN, in the same order.")
+    ],
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_repeats", "audit", "stages"))],
-    model: Annotated[str, "The model that wrote the responses, which never judges itself."] = "",
-    compare: Annotated[
-        str, "math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
-    ] = "",
+    model: Annotated[str, "Model that wrote the responses; it never judges itself."] = "",
+    compare: Annotated[str, "math-verify, or a true/false column of IN; OUT.html shows the disagreements."] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Judge responses beside their reference answers; an unfinished file goes on where it stopped."""
+    """Judge responses against reference answers; resumes an unfinished file."""
     from livek12.evaluation.pair_file import judge_file
 
     counts = judge_file(source, target, judging.judges(), model)
@@ -99,15 +97,15 @@ def _told(target: Path, counts: PairCounts) -> str:
 
 @options.command("livek12 serve-judge --port 7870 --workers 4")
 def serve_judge(
-    host: Annotated[str, "Address to serve at; by default this machine's own."] = "127.0.0.1",
-    port: Annotated[int, options.Opt("Port to serve at; 0 takes a free one.", min=0, max=65535)] = 7870,
-    workers: Annotated[int | None, options.Opt("Processes that compare; default: by the processors.", min=1)] = None,
-    undecided: Annotated[float | None, "Score of what stays undecided; default: null."] = None,
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
+    port: Annotated[int, options.Opt("Port to listen on; 0: a free one.", min=0, max=65535)] = 7870,
+    workers: Annotated[int | None, options.Opt("Number of processes; default: one per core.", min=1)] = None,
+    undecided: Annotated[float | None, "Score of undecided answers; default: null."] = None,
     judge: options.Judge = "rules",
     as_json: options.Json = False,
 ) -> None:
     """Serve the judge over HTTP: POST /verify, POST /verify/batch, GET /health."""
-    from livek12.core.serving.addresses import is_loopback
+    from livek12.core.serving.pages import is_loopback
     from livek12.evaluation.judge_service import serve
     from livek12.evaluation.verify import Verifier
 

@@ -28,7 +28,7 @@ def run(
     profile: options.Profile = "article",
     adaptive: Annotated[
         Path | None,
-        options.Opt("Ask what tells most, by this item bank (`livek12 bank`).", rich_help_panel=TASK),
+        options.Opt("Item bank (`livek12 bank`): ask its most informative questions.", rich_help_panel=TASK),
     ] = None,
     until: Annotated[
         str,
@@ -36,12 +36,12 @@ def run(
     ] = "",
     batch: Annotated[
         int | None,
-        options.Opt("Questions of an adaptive exam that are asked at once; default: 5.", min=1, rich_help_panel=TASK),
+        options.Opt("Questions that an adaptive exam asks at once; default: 5.", min=1, rich_help_panel=TASK),
     ] = None,
     dry_run: Annotated[
         bool,
         options.Opt(
-            "Ask and write nothing; say how many requests and tokens it would be, and with price= the cost.",
+            "Only print the number of requests and tokens and, with price=, the cost.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -103,7 +103,7 @@ def _show_cost(costs: Mapping[str, PromptCost], asking: RunOptions, as_json: boo
 
 @options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
 def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
-    """Only ask: fill a run folder with responses."""
+    """Only ask: write the responses to a run folder."""
     from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask
     from livek12.scripts.endings import answer, end
@@ -135,13 +135,13 @@ def _counts(folder: RunFolder) -> dict[str, int]:
 def bank(
     runs: options.ScoredRuns,
     out: Annotated[Path, "The bank's file."],
-    task: Annotated[str, "Whose questions: one task of the runs, if they have several."] = "",
-    area: Annotated[str, "The field of a question that is its content area."] = "subject",
-    samples: Annotated[Path | None, "Also write a file for lm-eval's --samples: a fixed exam of --size."] = None,
+    task: Annotated[str, "Task of the runs, if they have several."] = "",
+    area: Annotated[str, "Field of the questions that gives the content area."] = "subject",
+    samples: Annotated[Path | None, "Also write a fixed exam of --size questions for lm-eval's --samples."] = None,
     size: Annotated[int, options.Opt("Questions of --samples.", min=1)] = 50,
     as_json: options.Json = False,
 ) -> None:
-    """Make an item bank of marked runs, for `run --adaptive`."""
+    """Make an item bank from marked runs, for `run --adaptive`."""
     from livek12.core.files import write_atomically
     from livek12.evaluation.adaptive import bank_of_runs, fixed_exam
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def status(
     run: options.Run,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Ask the providers to stop the batches that wait; answers are kept.")
+        bool, typer.Option("--cancel", help="Ask the provider to cancel waiting batches; finished answers are kept.")
     ] = False,
     key_file: Annotated[str, typer.Option(help="For --cancel: a file of mode 0600 with the provider's key.")] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Say how far a run is, and which batches were submitted, wait or were fetched; connects only for --cancel."""
+    """Show the progress of a run and its batches. Connects only for --cancel."""
     from livek12.core.engine_kinds import kind_of
     from livek12.core.errors import UserError
     from livek12.core.progress import tell
@@ -71,11 +71,14 @@ def _in_words(batch: Batch) -> str:
 def check(
     run: options.Run,
     signer: Annotated[
-        str, typer.Option("--signer", help="Public ed25519 key (ssh-ed25519 …), or its file, that must have signed it.")
+        str,
+        typer.Option(
+            "--signer", help="Public ed25519 key (ssh-ed25519 …), or its file, that must have signed the run."
+        ),
     ] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Check every file, line and number of a run folder against what was written; changes nothing."""
+    """Check every file, line and number of a run folder; changes nothing."""
     from livek12.core.progress import say, tell
     from livek12.evaluation.checking import check_run
 
@@ -94,10 +97,8 @@ def check(
 
 
 @options.command("livek12 compact runs/qwen3")
-def compact(
-    run: options.OwnRun, undo: Annotated[bool, "Write the journals again, byte for byte as they were."] = False
-) -> None:
-    """Pack the journals of a finished run into Parquet, without losing a byte; every command reads both."""
+def compact(run: options.OwnRun, undo: Annotated[bool, "Restore the journals, byte for byte."] = False) -> None:
+    """Pack the journals of a finished run into Parquet, losslessly. All commands read both forms."""
     from livek12.core.compaction import compact as pack
     from livek12.core.compaction import restore
     from livek12.core.progress import say
@@ -111,10 +112,10 @@ def sign(
     run: options.OwnRun,
     key: Annotated[
         Path,
-        options.Opt("Private ed25519 key without a password, or the public one of a key in ssh-agent."),
+        options.Opt("Private ed25519 key without a password, or the public key of one in ssh-agent."),
     ],
 ) -> None:
-    """Sign a finished run; `check --signer` tells whether it is still what you signed."""
+    """Sign a finished run. `livek12 check --signer` verifies the signature."""
     from livek12.core.progress import tell
     from livek12.core.run.access import alone
     from livek12.core.run.folder import RunFolder
@@ -131,14 +132,14 @@ def push(
         str,
         typer.Argument(metavar="ADDRESS", help="hf://datasets/ORG/NAME[/FOLDER], or s3://BUCKET/FOLDER and the like."),
     ],
-    public: Annotated[bool, "Make a data set that is not there a public one; default: private."] = False,
-    unfinished: Annotated[bool, "Send a run with answers that are missing or not marked."] = False,
+    public: Annotated[bool, "Create the data set as a public one; default: private."] = False,
+    unfinished: Annotated[bool, "Also send a run with missing or unmarked answers."] = False,
     hold: options.Hold = None,
-    reveal_answers: Annotated[bool, "Send answers that are held back all the same."] = False,
+    reveal_answers: Annotated[bool, "Send answers even if they are held back."] = False,
     rights: options.Rights = None,
     as_json: options.Json = False,
 ) -> None:
-    """Send a finished run to a data set of the Hub or to a bucket, where every command that reads runs can read it."""
+    """Send a finished run to a data set of the Hub or a bucket, where other commands can read it."""
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation import pushing
 

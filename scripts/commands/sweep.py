@@ -27,12 +27,12 @@ def sweep(
     file: Annotated[
         Path, typer.Argument(metavar="SWEEP.yaml", help="The models, tasks and trials to run.", show_default=False)
     ],
-    status: Annotated[bool, "Only print how far each cell is."] = False,
-    report: Annotated[bool, "Only compare and report the cells that are done."] = False,
+    status: Annotated[bool, "Only print the progress of each cell."] = False,
+    report: Annotated[bool, "Only compare and report the finished cells."] = False,
     dry_run: Annotated[bool, "Only print the commands or the job scripts."] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Run models × tasks × trials on this machine, on Ray or on Slurm."""
+    """Run models × tasks × trials on this machine, Ray, Slurm or the Hub's jobs."""
     from livek12.core.errors import UserError
     from livek12.evaluation.sweep.plan import read_plan
 

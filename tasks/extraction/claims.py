@@ -258,9 +258,10 @@ def _asks_for_wrong(question: str) -> bool | None:
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims in words, boxes and tags."""
     small = cleaned.lower()
+    words = frozenset(word for word in choice_forms.WORDS if word in small)
     forms = (*choice_forms.FORMS, *(choice_forms.DIGIT_FORMS if offer.digits else ()))
     candidates = (
-        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, small)
+        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, words)
     )
     return [claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)]
 

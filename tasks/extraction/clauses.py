@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from functools import lru_cache
 from itertools import pairwise
 
 from livek12.core.patterns import late
@@ -63,7 +61,7 @@ TURN = late(
     r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
     re.IGNORECASE,
 )
-_BORDER = late(r"(?P<sentence>[。！!？?\n；;]|(?<!\.[eg])[.](?=\s)|．(?!\d))|[，,：:]")
+_BORDER = late(r"(?P<sentence>[。！？?\n；;]|!(?!=)|(?<!\.[eg])[.](?=\s)|．(?!\d))|[，,：:]")
 """The end of a clause, perhaps of a sentence."""
 CHARS = 300
 
@@ -71,37 +69,35 @@ CHARS = 300
 Span = tuple[int, int]
 
 
-@lru_cache(maxsize=8)
-def _starts(text: str) -> tuple[list[int], list[int]]:
-    """Starts of sentences and of clauses."""
-    borders = list(_BORDER.finditer(text))
-    return [0, *(border.end() for border in borders if border["sentence"])], [0, *(border.end() for border in borders)]
-
-
 def sentence_before(text: str, end: int) -> str:
     """The sentence of a place, up to it."""
-    return _before(text, end, _starts(text)[0])
+    return _before(text, end, sentences=True)
 
 
 def clause_before(text: str, end: int) -> str:
     """The clause of a place, up to it, behind the last "but"."""
-    return TURN.split(_before(text, end, _starts(text)[1]))[-1]
+    return TURN.split(_before(text, end, sentences=False))[-1]
 
 
-def _before(text: str, end: int, starts: list[int]) -> str:
-    return text[max(starts[bisect_right(starts, end) - 1], end - CHARS) : end]
+def _before(text: str, end: int, sentences: bool) -> str:
+    start = max(0, end - CHARS)
+    return text[
+        max((border for border in _borders(text, start, end + 1, sentences) if border <= end), default=start) : end
+    ]
+
+
+def _borders(text: str, start: int, end: int, sentences: bool) -> list[int]:
+    return [border.end() for border in _BORDER.finditer(text, start, end) if border["sentence"] or not sentences]
 
 
 def sentences_behind(text: str, end: int) -> list[Span]:
     """Spans of the rest of a sentence and of all behind it."""
-    starts = _starts(text)[0]
-    places = [end, *starts[bisect_right(starts, end) :], len(text)]
+    places = [end, *_borders(text, end, len(text), sentences=True), len(text)]
     spans = ((start, min(until, start + CHARS)) for start, until in pairwise(places))
     return [span for index, span in enumerate(spans) if not index or text[slice(*span)].strip()]
 
 
 def clauses_of(text: str, start: int, end: int) -> list[str]:
     """The clauses of a span."""
-    starts = _starts(text)[1]
-    places = [start, *starts[bisect_right(starts, start) : bisect_left(starts, end)], end]
-    return [text[start:until] for start, until in pairwise(places)]
+    places = [start, *(border for border in _borders(text, start, end, sentences=False) if border < end), end]
+    return [text[begin:until] for begin, until in pairwise(places)]

@@ -53,7 +53,8 @@ def final_text(response: str, question: Question) -> str:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
-    turns = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
+    text = _shown(text)
+    turns = [piece for piece in _TURN_END.split(text) if piece.strip()] if "<" in text else [text]
     own = turns[0] if turns else ""
     if turns[1:]:
         own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
@@ -119,7 +120,7 @@ def _without_end_marks(text: str) -> str:
 def _without_meta(text: str) -> str:
     """Removes final confidence notes and restores "boxed(9)"."""
     head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
-    text = head + _SURE.sub("", ending)
+    text = head + _SURE.sub("", ending) if ":" in ending or "=" in ending else text
     return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
 
 
@@ -172,11 +173,12 @@ _BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?
 
 def boxes(text: str) -> list[TextRegion]:
     r"""Contents of outermost closed \boxed{}, \fbox{} and \answer{}, in order."""
-    if not _BOX_NAMES.search(text):
+    first = _BOX_NAMES.search(text)
+    if first is None:
         return []
     regions: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
-    for match in _BOX.finditer(text):
+    for match in _BOX.finditer(text, len(text[: first.start()].rstrip("\\"))):
         token = match[0]
         if match["bare"]:
             regions.append(TextRegion(match.start(), match.end(), match["bare"]))
@@ -212,7 +214,7 @@ _BEGAN_BEFORE = late(
 
 def closed(text: str) -> str:
     """Closes the last answer tag if a short answer follows."""
-    tags = list(_TAG.finditer(text))
+    tags = list(_TAG.finditer(text)) if "<" in text else []
     if not tags or tags[-1][1] or not 0 < len(text[tags[-1].end() :].strip()) <= MAX_OPEN:
         return text
     return f"{text}</answer>"
@@ -222,7 +224,7 @@ def answer_tags(text: str) -> list[TextRegion]:
     """Contents of <answer>…</answer> and of "answer" in JSON, in order."""
     regions: list[TextRegion] = []
     opened: re.Match[str] | None = None
-    for match in _TAG.finditer(text):
+    for match in _TAG.finditer(text) if "<" in text else ():
         if not match[1]:
             opened = match
         elif opened is not None:
@@ -303,9 +305,11 @@ def cut_off(text: str) -> bool:
 def box_cut_off(text: str) -> bool:
     """Checks for an unclosed last box."""
     ending = text[-MAX_ANSWER:]
-    if not _BOX_NAMES.search(ending):
+    first = _BOX_NAMES.search(ending)
+    if first is None:
         return False
-    begun = [match for match in _BOX.finditer(ending) if len(match[0]) > 2 and not match["bare"]]
+    tokens = _BOX.finditer(ending, len(ending[: first.start()].rstrip("\\")))
+    begun = [match for match in tokens if len(match[0]) > 2 and not match["bare"]]
     depth = 1
     for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
         depth += {"{": 1, "}": -1}.get(match[0], 0)

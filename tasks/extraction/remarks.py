@@ -136,7 +136,11 @@ def refused(text: str, start: int) -> bool:
 
 def false_lead(text: str, start: int) -> bool:
     """Checks whether preceding words call the answer wrong, another's or forbidden."""
-    return _FALSE_LEAD.search(sentence_before(text, start)) is not None
+    return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
+
+
+_LEAD_CHARS = 100
+"""More than any lead in words needs; each place of it is tried."""
 
 
 _ANSWER_IS = (
@@ -167,7 +171,8 @@ _FALSE_LEAD = late(
 
 def counterfactual(text: str, start: int) -> bool:
     """Checks for an answer under a contrary condition."""
-    return _CONTRARY.search(sentence_before(text, start)) is not None
+    sentence = sentence_before(text, start)
+    return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
 
 
 _CONTRARY = late(
@@ -185,7 +190,9 @@ def called_wrong(text: str, end: int) -> bool:
 
 def supposed(text: str, start: int, end: int) -> bool:
     """Checks for a supposition: "if A, then …"."""
-    if _EXAMPLE.match(sentence_before(text, start)) or _SUPPOSED_AT_ONCE.search(text[max(0, start - CHARS) : start]):
+    if _EXAMPLE.match(sentence_before(text, start)) or _SUPPOSED_AT_ONCE.search(
+        text[max(0, start - _LEAD_CHARS) : start]
+    ):
         return True
     if _SHOWN_FORM.match(text, end):
         return True

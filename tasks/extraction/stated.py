@@ -548,15 +548,17 @@ _WORDS = late(r"[A-Za-z]{3,}")
 _EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
 """Stems of words that name nothing."""
 _MODIFIERS = 3
-_ASKED_CJK = late(r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[\u4e00-\u9fff]{0,2})")
+_ASKED_CJK = late(
+    r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
+)
 _ORDERED_CJK = late(
     r"(?:计算|求出?|算出)[^。，,；;\n]{0,24}?(?P<before>[\u4e00-\u9fff]{2,3})(?P<unit>)(?=[。，,；;？?\n]|\s*\Z)"
 )
 _ASKED_KO = late(
-    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3})|구하(?:시오|여라|라))"
+    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
 )
 _DOUBTED = late(
-    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|[不没未若或超]|另外|其中",
+    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中",
     re.IGNORECASE,
 )
 _WORKED = late(
@@ -593,7 +595,26 @@ _PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,
 
 
 def _without_work(sentence: str) -> str:
-    return _WORKED.sub("", _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", sentence))
+    return _WORKED.sub("", _without_signs(_MATH.sub(_chain_end, sentence)))
+
+
+def _without_signs(text: str) -> str:
+    return _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", text)
+
+
+def _chain_end(formula: re.Match[str]) -> str:
+    r"""The value that a chain of equalities comes to ("15\times 14=210"); any other formula unchanged."""
+    content = next(filter(None, formula.groups()))
+    *work, last = content.split("=")
+    value = _FRACTION.sub(r"\1/\2", _without_signs(last)).strip(" .,")
+    if not work or _RELATION.search(content) or not all(map(str.strip, work)) or not _CHAIN_END.fullmatch(value):
+        return formula[0]
+    return f" {value} "
+
+
+_FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
+_RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
+_CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
 
 
 def _numbers(sentence: str, question: str, count: int) -> str | None:
