@@ -22,7 +22,7 @@ from livek12.core.languages import HANGUL, by_name, codes, language_of, listed
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
-from livek12.dataset_builders.benchmarks import free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
@@ -73,26 +73,10 @@ _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 SUBSETS = {"long_reason": "long_horizon"}
 _KNOWN_SUBJECTS = {*SUBJECTS.values()}
 _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
-KEYS = frozenset(
-    {
-        *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
-        *(
-            "passage",
-            "question",
-            "answer",
-            "solution",
-            "marking",
-            "scheme",
-            "images",
-            "solution_images",
-            "options",
-            "subsets",
-        ),
-        *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
-        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
-        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
-    }
-)
+KEYS = COMMON_KEYS | {
+    *("set", "question_type_raw", "solution_images", "boxes", "translation_of", "visual_modality"),
+    *("answer_index", "answer_place"),
+}
 """Row keys read, by our names."""
 _CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
 """Keys of older local files, which are Chinese even with text in other scripts."""
