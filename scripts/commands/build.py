@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.errors import UserError
+from livek12.core.progress import Progress
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -51,7 +52,6 @@ def build(
     as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""
-    from livek12.core.progress import Progress
     from livek12.dataset_builders import build as make
     from livek12.dataset_builders.reading.naming import read_given
 
@@ -92,7 +92,6 @@ def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, 
 @options.command("livek12 validate data/mine")
 def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], as_json: options.Json = False) -> None:
     """Check a built data set."""
-    from livek12.core.progress import Progress
     from livek12.dataset_builders import validate as check
 
     options.confine(reads=[folder])

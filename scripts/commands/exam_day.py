@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from livek12.core.errors import UserError, why
 from livek12.core.files import make_subfolder, write_atomically
 from livek12.core.key_versions import read_keys
-from livek12.core.progress import tell
+from livek12.core.progress import Progress, tell
 from livek12.core.records import Page, Question, Record
 from livek12.scripts import options
 
@@ -127,7 +127,6 @@ class ExamFolder:
 
 def ingest_papers(folder: ExamFolder, pdfs: Sequence[Path], language: str, licence: str) -> list[str]:
     """Reads the papers without a key; returns errors."""
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.paper import Options, ingest
     from livek12.dataset_builders.ingest.report import write_report
 

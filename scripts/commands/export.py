@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.arguments import one_of
+from livek12.core.errors import UserError
+from livek12.core.progress import tell, warn
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -39,9 +41,6 @@ def export(
     as_json: options.Json = False,
 ) -> None:
     """Write the results of runs for other platforms."""
-    from livek12.core.arguments import one_of
-    from livek12.core.errors import UserError
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.adaptive import check_full

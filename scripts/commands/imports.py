@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+from livek12.core.arguments import one_of
+from livek12.core.errors import UserError
+from livek12.core.progress import tell, warn
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 
@@ -35,7 +38,6 @@ def import_responses(
     as_json: options.Json = False,
 ) -> None:
     """Make a run folder from recorded responses."""
-    from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask
     from livek12.evaluation.logs import READERS, as_jsonl
@@ -78,8 +80,6 @@ def import_results(
     as_json: options.Json = False,
 ) -> None:
     """Make run folders from a table of results, models × questions: letters, answers, 0/1, shares or points."""
-    from livek12.core.arguments import one_of
-    from livek12.core.errors import UserError
     from livek12.evaluation.results import COLUMNS, KINDS, ResultsOptions, import_results
     from livek12.scripts.endings import answer
 
@@ -110,7 +110,6 @@ def import_judgements(
     as_json: options.Json = False,
 ) -> None:
     """Mark a run by a judge's recorded marks or replies."""
-    from livek12.core.progress import tell, warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation import judgements
 
@@ -145,7 +144,6 @@ def rejudge(
     as_json: options.Json = False,
 ) -> None:
     """Mark the log of any task of another harness."""
-    from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation import rejudging
     from livek12.evaluation.logs import READERS

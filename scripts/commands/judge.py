@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.arguments import parse_engine_args
+from livek12.core.errors import UserError
+from livek12.core.progress import tell, warn
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 from livek12.scripts.endings import answer
@@ -30,9 +32,6 @@ def judge(
     as_json: options.Json = False,
 ) -> None:
     """Mark the unmarked and undecided answers of a run folder."""
-    from livek12.core.arguments import parse_engine_args
-    from livek12.core.errors import UserError
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder, states
     from livek12.evaluation import marking
     from livek12.scripts.endings import end_judging

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.arguments import one_of
 from livek12.core.benchmarks import VARIABLE
 from livek12.core.errors import UserError
 from livek12.scripts import options
@@ -42,7 +43,6 @@ def plugins(
     as_json: options.Json = False,
 ) -> None:
     """Print the path of the plug-in for a harness, or of the reward for a trainer, and how to call it."""
-    from livek12.core.arguments import one_of
     from livek12.evaluation.rewarding import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES
 

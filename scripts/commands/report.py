@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from livek12.core.errors import UserError
-from livek12.core.progress import tell
+from livek12.core.progress import tell, warn
+from livek12.core.visible import visible
 from livek12.scripts import options
 
 
@@ -22,7 +23,6 @@ def report(
     as_json: options.Json = False,
 ) -> None:
     """Write and print the report of a run folder."""
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation import task_data
@@ -48,7 +48,6 @@ def report(
 @options.command("livek12 score runs/qwen3 --json")
 def score(run: options.ScoredRun, profile: options.Profile = "article", as_json: options.Json = False) -> None:
     """Compute the scores of a run folder."""
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.reporting import score_run
@@ -71,7 +70,6 @@ def compare(
 ) -> None:
     """Compare runs: a table, intervals and paired tests."""
     from livek12.core.scoring import profile_named
-    from livek12.core.visible import visible
     from livek12.evaluation.comparing import compare_runs
     from livek12.evaluation.reporting import corrected_lines
     from livek12.report.compared import as_csv, as_markdown, print_comparison
@@ -97,7 +95,6 @@ def compare(
 
 
 def _corrected(runs: list[Path]) -> dict[str, dict[str, Any]]:
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.comparing import run_names
     from livek12.evaluation.reporting import corrected_marks

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
-from livek12.core.progress import tell
+from livek12.core.progress import tell, warn
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -67,7 +68,6 @@ def review(
 
 
 def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
-    import json
 
     from livek12.dataset_builders.review.page import Rendering, serve
     from livek12.report.markup import render, render_answer
@@ -98,9 +98,7 @@ def _label(
     port: int,
     as_json: bool,
 ) -> None:
-    import json
 
-    from livek12.core.progress import warn
     from livek12.evaluation.labelling.server import open_labels, progress, serve
 
     if status:
@@ -140,7 +138,6 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
 
 
 def _tell_status(status: dict[str, Any], as_json: bool) -> None:
-    import json
 
     if as_json:
         typer.echo(json.dumps(status, ensure_ascii=False))
@@ -167,10 +164,7 @@ def label_plan(
     out: Annotated[Path | None, "Default: RUN/label-plan.jsonl."] = None,
 ) -> None:
     """Choose the answers that reveal most about the judge's errors, and print how to label them."""
-    from livek12.core.arguments import one_of
-    from livek12.core.errors import UserError
     from livek12.core.files import write_atomically
-    from livek12.core.progress import warn
     from livek12.core.run.folder import LABEL_PLAN, RunFolder
     from livek12.core.run.sums import write_summed
     from livek12.evaluation.studies.label_plan import METRICS

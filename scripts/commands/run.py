@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.evaluation.options import OUTPUT, TASK, JudgingOptions, RunOptions, SamplingOptions
 from livek12.scripts import options
 from livek12.scripts.endings import answer
@@ -72,7 +73,6 @@ def adaptive_exam(
     asking: RunOptions, bank: Path | None, until: str, batch: int | None, dry_run: bool
 ) -> Adaptive | None:
     """Exam of `--adaptive`, `--until` and `--batch`."""
-    from livek12.core.errors import UserError
     from livek12.evaluation.adaptive import BATCH, Adaptive
 
     if bank is None:

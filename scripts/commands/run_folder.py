@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.errors import UserError
+from livek12.core.progress import say, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ def status(
 ) -> None:
     """Show the progress of a run and its batches. Connects only for --cancel."""
     from livek12.core.engine_kinds import kind_of
-    from livek12.core.errors import UserError
-    from livek12.core.progress import tell
     from livek12.core.run.folder import RunFolder
     from livek12.engines.batch.ledger import read_batches
 
@@ -79,7 +78,6 @@ def check(
     as_json: options.Json = False,
 ) -> None:
     """Check every file, line and number of a run folder; changes nothing."""
-    from livek12.core.progress import say, tell
     from livek12.evaluation.checking import check_run
 
     checked = check_run(run, signer)
@@ -101,7 +99,6 @@ def compact(run: options.OwnRun, undo: Annotated[bool, "Restore the journals, by
     """Pack the journals of a finished run into Parquet, losslessly. All commands read both forms."""
     from livek12.core.compaction import compact as pack
     from livek12.core.compaction import restore
-    from livek12.core.progress import say
 
     sizes = restore(run) if undo else pack(run)
     say(f"{run}: {sizes.before / 1e6:,.1f} MB → {sizes.after / 1e6:,.1f} MB" + ("" if undo else "; --undo unpacks it"))
@@ -116,7 +113,6 @@ def sign(
     ],
 ) -> None:
     """Sign a finished run. `livek12 check --signer` verifies the signature."""
-    from livek12.core.progress import tell
     from livek12.core.run.access import alone
     from livek12.core.run.folder import RunFolder
     from livek12.core.run.signing import sign as signed

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ def tag(
 ) -> None:
     """Propose tags for review: knowledge points, difficulty, answer variables."""
     from livek12.core.engine_kinds import is_engine
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import LIGHT
 
     how = how or (LIGHT if is_engine(engine) else engine)
@@ -82,8 +82,6 @@ def tag(
 def _tag(
     data: Path, tree: Path | None, how: str, labels: list[Path], threshold: float, problems: list[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import STATE
     from livek12.dataset_builders.proposals.tagging import proposals
     from livek12.dataset_builders.proposals.tagging.classifier import Names, encoder, train_difficulty
@@ -116,7 +114,6 @@ def _tag(
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
     from livek12.core.engine_kinds import engine_names
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, train, untrained
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
 
@@ -148,7 +145,6 @@ def _labelled(places: list[Path], problems: list[str]) -> list[Item]:
 
 
 def _check_ingested(data: Path) -> None:
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.ingest.folder import STATE
 
     if not (data / STATE).is_dir():
@@ -156,9 +152,7 @@ def _check_ingested(data: Path) -> None:
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
-    from contextlib import closing, nullcontext
 
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.tagging.proposals import propose_structure
     from livek12.engines.asking import model_spec
 
@@ -172,8 +166,6 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 
 
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder
     from livek12.dataset_builders.proposals.tagging.measure import measure
 
@@ -221,8 +213,6 @@ def propose(
     as_json: options.Json = False,
 ) -> None:
     """Propose schemes for questions with a solution and points."""
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import STATE
     from livek12.dataset_builders.proposals.tagging.schemes import propose_schemes
     from livek12.engines.asking import model_spec

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ def translate(
     as_json: options.Json = False,
 ) -> None:
     """Translate questions, and check numbers, formulas, options and figures."""
-    from dataclasses import asdict
-
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.translation.translator import read_glossary, translate_data
     from livek12.engines.asking import model_spec
 
@@ -83,9 +81,6 @@ def vary(
     as_json: options.Json = False,
 ) -> None:
     """Make variants of questions: other images, other words, another type."""
-    from dataclasses import asdict
-
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.variants.varying import VaryOptions
     from livek12.dataset_builders.proposals.variants.varying import vary as make
     from livek12.engines.asking import model_spec
