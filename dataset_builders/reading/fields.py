@@ -296,7 +296,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
         if own is not None:
             raise BadRow(str(error)) from None
         log.note(where, question.id, f"{one_line(error)}: the scheme is kept as text of the solution")
-    text = "\n\n".join(filter(None, (question.solution, prose_of(marking))))
+    text = "\n\n".join(filter(None, (question.solution, _prose_of(marking))))
     return question.model_copy(update={"solution": text or None})
 
 
@@ -318,7 +318,7 @@ def _restored(criterion: SchemeCriterion) -> SchemeCriterion:
     return criterion.model_copy(update={"text": restore(criterion.text)})
 
 
-def prose_of(marking: Any) -> str:
+def _prose_of(marking: Any) -> str:
     """A marking scheme as text, a line per criterion; several schemes follow each other."""
     given = parse_list(marking)
     schemes = given if any(isinstance(scheme, list) for scheme in given) else [given]

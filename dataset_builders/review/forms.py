@@ -52,8 +52,7 @@ class CriterionForm(Record):
 SchemeForm = list[list[CriterionForm]]
 
 
-def form_of(scheme: Scheme) -> SchemeForm:
-    """The scheme as it is typed."""
+def _form_of(scheme: Scheme) -> SchemeForm:
     return [
         [
             CriterionForm(
@@ -193,7 +192,7 @@ def copy_of(draft: Draft) -> Copy:
             subject=draft.subject,
             knowledge_points="; ".join(draft.knowledge_points),
             difficulty=draft.difficulty or "",
-            scheme=form_of(draft.scheme),
+            scheme=_form_of(draft.scheme),
         ),
         boxes=draft.boxes,
         figures=draft.figures,

@@ -86,21 +86,20 @@ _LONGEST_NAME = 32
 
 def rows(row: SourceRow) -> list[SourceRow]:
     """Converts a row of a known form to rows in our keys, one a question."""
-    if is_reviewed(row.data):
-        return [replace(row, data=of_reviewed(row.data), found=row.data)]
-    if is_collected(row):
+    if _is_reviewed(row.data):
+        return [replace(row, data=_of_reviewed(row.data), found=row.data)]
+    if _is_collected(row):
         gaokao_row = replace(row, context={}, found=row.data)
         return [replace(gaokao_row, data=data) for data in questions(row)]
     return [row]
 
 
-def is_reviewed(row: Mapping[str, Any]) -> bool:
-    """Tests a row for this shape."""
+def _is_reviewed(row: Mapping[str, Any]) -> bool:
     question, answer = row.get("question"), row.get("answer")
     return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
-def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
+def _of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row to our keys; the number is cut from the text."""
     question, answer = row["question"], row["answer"]
     number = str(row.get("question_number") or "") or None
@@ -127,13 +126,11 @@ def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_collected(row: SourceRow) -> bool:
-    """Tests a row for this shape."""
+def _is_collected(row: SourceRow) -> bool:
     return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
 
 
-def of_collected(row: SourceRow) -> dict[str, Any]:
-    """Converts a row to our keys."""
+def _of_collected(row: SourceRow) -> dict[str, Any]:
     data, keywords = row.data, str(row.context["keywords"])
     key = data["answer"]
     entries = [as_text(entry).strip() for entry in parse_list(key)]
@@ -163,7 +160,7 @@ def of_collected(row: SourceRow) -> dict[str, Any]:
 
 def questions(row: SourceRow) -> list[dict[str, Any]]:
     """Converts a row to our keys: its passage's questions if the key has letters for each, else itself."""
-    whole = of_collected(row)
+    whole = _of_collected(row)
     entries = whole["answer"]
     several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_ONLY_LETTERS.fullmatch, entries))
     parts = split_group(restore(as_text(row.data["question"])), entries) if several else []

@@ -49,8 +49,7 @@ def text_with(question: str, options: Sequence[Option]) -> str:
     return whole_text(question, options).replace(IMAGE_MARK, " ")[:MAX_TEXT]
 
 
-def item_of(question: Question) -> Item:
-    """Converts a question of a data set."""
+def _item_of(question: Question) -> Item:
     return Item(
         id=question.id,
         text=text_with(question.question, question.options),
@@ -70,7 +69,7 @@ def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
     `problems` gets a line for each invalid row.
     """
     if data.is_dir() and (data / CARD).is_file():
-        yield from map(item_of, every_question(data))
+        yield from map(_item_of, every_question(data))
         return
     log = Log()
     for row in read_rows(data, log):
