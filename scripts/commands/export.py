@@ -98,8 +98,8 @@ def site(
         list[str] | None, options.Opt("A release that is held back: marks only; repeatable.", metavar="RELEASE")
     ] = None,
     rights: options.Rights = None,
-    title: Annotated[str, "Title of the site (default: the exam's name)."] = "",
-    publisher: Annotated[str, "Who publishes it, for its About page: a name, with an https:// address or not."] = "",
+    title: Annotated[str, "Title of the site; default: the exam's name."] = "",
+    publisher: Annotated[str, "Publisher on the About page: a name, with or without an https:// address."] = "",
     as_json: options.Json = False,
 ) -> None:
     """Make a static site of runs: leaderboard, heat-map, plots, questions, papers."""

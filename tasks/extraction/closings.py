@@ -57,31 +57,31 @@ CLOSINGS = (
     ),
     Closing(
         common="la le les des une est donc réponse vaut soit du et dans que qui on égale",
-        announces="réponse|donc|ainsi|finalement|obtient|trouve|solution|résultat|vaut|égale?|est|soit",
+        announces="réponses?|donc|ainsi|finalement|obtient|trouve|solutions?|sont|résultat|vaut|égale?|est|soit",
         denies="ne|pas|non|ni|sans|sauf|fauss?e?|incorrecte?|erronée?|ou|si|peut|pourrait|environ|moins|plus|entre|impossible|mais|jamais|hormis",
         articles="A",
     ),
     Closing(
         common="la el los las una es del que por respuesta por lo y en de se",
-        announces="respuesta|por lo tanto|por tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correcta?",
+        announces="respuestas?|por lo tanto|por tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?",
         denies="no|ni|sin|salvo|excepto|fals[ao]|incorrect[ao]|erróne[ao]|o|u|si|quizás?|puede|podría|más|menos|entre|pero|sino|aproximadamente",
         articles="AEO",
     ),
     Closing(
         common="die der das ist und lautet antwort ergibt den ein eine also von zu",
-        announces="antwort|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig",
+        announces="antwort(?:en)?|sind|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig",
         denies="nicht|kein\\w*|nie|weder|ohne|außer|falsch\\w*|unrichtig|oder|wenn|falls|vielleicht|könnte|kann|mindestens|höchstens|mehr|weniger|etwa"
         "|ungefähr|zwischen|aber|sondern",
     ),
     Closing(
         common="a o os as uma é do da que portanto resposta de em se por",
-        announces="resposta|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta",
+        announces="respostas?|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta",
         denies="não|nem|sem|exceto|fals[ao]|errad[ao]|incorret[ao]|ou|se|talvez|pode|poderia|mais|menos|entre|mas|aproximadamente",
         articles="AEO",
     ),
     Closing(
         common="il la lo gli una è del della che quindi risposta di in si per",
-        announces="risposta|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta",
+        announces="rispost[ae]|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta",
         denies="non|né|senza|tranne|fals[ao]|errat[ao]|sbagliat[ao]|scorrett[ao]|o|oppure|se|forse|può|potrebbe|più|meno|tra|ma|bensì|circa",
         articles="AEO",
     ),
