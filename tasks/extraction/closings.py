@@ -63,7 +63,7 @@ CLOSINGS = (
     ),
     Closing(
         common="la el los las una es del que por respuesta por lo y en de se",
-        announces="respuestas?|por lo tanto|por tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?",
+        announces="respuestas?|por (?:lo )?tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?",
         denies="no|ni|sin|salvo|excepto|fals[ao]|incorrect[ao]|erróne[ao]|o|u|si|quizás?|puede|podría|más|menos|entre|pero|sino|aproximadamente",
         articles="AEO",
     ),
