@@ -16,6 +16,7 @@ SO = rf"(?:{SO_EN}|{SO_ZH}|{SO_KO})"
 ANSWER_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
 ANSWER_ZH = r"(?:(?:正确|最终|最后|标准|参考)的?)?答案"
 ANSWER_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
+ANSWER = rf"(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO})"
 """Words for an answer."""
 FALSE_ZH = r"(?:错误?|有误|不对(?![称应])|不正确|不成立|有(?:些|点|明显)?问题)"
 UNFIT_ZH = (

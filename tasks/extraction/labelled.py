@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
-from livek12.tasks.extraction.clauses import ANSWER_EN, ANSWER_KO, ANSWER_ZH, SO_EN, SO_KO, SO_ZH
+from livek12.tasks.extraction.clauses import ANSWER, SO
 from livek12.tasks.extraction.regions import without_stars
 
 _LABELS = (
@@ -119,7 +119,7 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
     return [line]
 
 
-_LEAD = late(rf"\A(?:{SO_EN}[,:]?\s|{SO_ZH}[，,：:]?|{SO_KO},?\s)\s*", re.IGNORECASE)
+_LEAD = late(rf"\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*", re.IGNORECASE)
 _SIGN = late(r"[=≈:：]|\\approx")
 
 
@@ -141,7 +141,7 @@ def _named_line(line: str) -> str:
 
 _ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
 _RULE = late(r"[\s|:-]*")
-_ANSWER_HEAD = late(f"{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO}", re.IGNORECASE)
+_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

@@ -17,9 +17,9 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.clauses import ANSWER_EN, ANSWER_KO, ANSWER_ZH, SO
+from livek12.tasks.extraction.clauses import ANSWER, SO
 
-_NOUN = rf"(?:{ANSWER_EN}|{ANSWER_ZH}|(?:正确)?选项|{ANSWER_KO})"
+_NOUN = rf"(?:{ANSWER}|(?:正确)?选项)"
 _WEAK = r"results?|outcome|verdict|conclusion|solution|antwort|respuesta|réponse|结果|结论|答え?|결과|결론"
 _QUALIFIER = r"(?:(?:the|our|my|final)\s){0,2}(?:最终|最后|최종\s?)?"
 _IS = (

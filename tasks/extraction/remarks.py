@@ -15,9 +15,7 @@ from livek12.tasks.extraction.clauses import (
     FALSE_EN,
     NEGATION,
     NOT,
-    SO_EN,
-    SO_KO,
-    SO_ZH,
+    SO,
     TURN,
     UNFIT_EN,
     UNFIT_ZH,
@@ -57,7 +55,7 @@ _QUOTED_KEY = (
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-CONCLUDES = late(rf"{SO_ZH}|{SO_KO}|\b{SO_EN}\b", re.IGNORECASE)
+CONCLUDES = late(rf"(?<![A-Za-z]){SO}(?![A-Za-z])", re.IGNORECASE)
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"

@@ -17,9 +17,8 @@ from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.clauses import (
-    ANSWER_EN,
+    ANSWER,
     ANSWER_KO,
-    ANSWER_ZH,
     HEDGED,
     NEGATION,
     SO,
@@ -66,7 +65,7 @@ _SAID = late(
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    rf"|(?:^|\n)[# ]{{0,8}}(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO}) ?(?=\n))[^\S\n]*[:：]?",
+    rf"|(?:^|\n)[# ]{{0,8}}{ANSWER} ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = late(
@@ -326,7 +325,7 @@ _CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-
 _LEADS_IN = late(
     r"\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
     r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
-    rf"|{SO_ZH}|即|{SO_KO}"
+    rf"|{SO}|即"
     r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])",
     re.IGNORECASE,
 )
@@ -421,7 +420,7 @@ def labelled_values(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 
-_ANSWER_WORD = late(rf"{SO_ZH}(?:{ANSWER_ZH}|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
+_ANSWER_WORD = late(rf"{SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
 _AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
@@ -452,7 +451,7 @@ _ANY_NUMBER = late(
 )
 _JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
 """Signs by which a number is a piece of a larger value, or a bound of one."""
-_CONCLUDED = late(rf", (?=(?:and )?{SO_EN}\b)|[,，](?={SO_ZH})")
+_CONCLUDED = late(rf"[,，] ?(?=(?:and )?{SO}(?![A-Za-z]))")
 _SAYS = late(
     r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
     r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
