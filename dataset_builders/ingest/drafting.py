@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
-from livek12.dataset_builders.base import UniqueIds
+from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
@@ -75,6 +75,8 @@ def _draft(
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
     body, answer, solution = split_answered(body)
     text, worth, part_points = points.split_points(body)
+    if worth is None:
+        text, worth = points.split_percent(text, segment.section.title)
     section = points.said_of(segment.section.text, segment.number)
     of_choice = "选择" in section.replace("非选择", "") or "선다" in section
     stem, choices = split(text, language, of_choice)
@@ -154,6 +156,8 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
+    if others := ", ".join(word for text in texts for word in text.others):
+        draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
     if _SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft

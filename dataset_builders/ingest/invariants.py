@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, groupby, pairwise
 from statistics import median
 from typing import Final
 
@@ -22,12 +22,13 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.texts import begins_option
 
 _N = r"(\d{1,3})"
 _NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
@@ -62,6 +63,9 @@ _OF_A_PART = re.compile(
 )
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
+_INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
+_FEWEST_TOLD = 40
+"""Letters below a title that are more than instructions."""
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
 """The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
@@ -331,6 +335,44 @@ def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(f"no points were found; {why}", tuple(without), "points", 0.45)
 
 
+def _points_that_are_printed(reading: PaperReading) -> Iterator[Breach]:
+    """A number with a word for points, of a question or its section, without points read."""
+    for place, segment, draft in reading.pairs:
+        lines = draft.question.strip().split("\n") or [""]
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
+        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
+        if draft.points is None and match:
+            yield Breach(f"no points were found, and {match[0].strip()!r} may be some", (place,), "points", 0.4)
+
+
+def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
+    """A wide gap within a cell parts two, and where a third of all cells is empty, rules were missed."""
+    for place, segment, _ in reading.pairs:
+        tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
+        cells = [[cell for line in table.lines for cell in line.text.split("\t")] for table in tables]
+        if any(re.search(r"\S {4,}\S", cell) for some in cells for cell in some):
+            yield Breach("a cell of its table has a wide gap: it may be two", (place,), "text", 0.4)
+        elif any(3 * sum(not cell.strip() for cell in some) > len(some) for some in cells):
+            yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
+
+
+def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
+    """Single words beside a picture may be its own."""
+    for place, segment, _ in reading.pairs:
+        boxes = [item.box for item in segment.items if item.line is None and item.block.kind == "figure"]
+        beside = [
+            item.text
+            for item in segment.items[1:]
+            if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
+            if not begins_option(item.text) and not _SAYS.search(item.text)
+            if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
+        ]
+        if beside:
+            yield Breach(
+                f"{one_line(beside[0], 20)!r} stands beside its picture, and may be in it", (place,), "figure", 0.4
+            )
+
+
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
     for line in without_text(reading.body, reading.unkeyed):
         yield Breach(line, error=True)
@@ -380,6 +422,15 @@ _CHOOSES: Final = re.compile(
     r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
     re.IGNORECASE,
 )
+_WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
+_RESIZED: Final = 0.15
+"""Share by which a title is larger or smaller than text."""
+_LONGEST_WORDS: Final = 10
+_SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
+"""The end of a sentence or of a piece of one."""
+_WORTHY: Final = re.compile(
+    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
+)
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
@@ -418,16 +469,31 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     if len(front) >= _FEWEST_LINES:
         pages = ", ".join(map(str, sorted({item.box.page for item in front})))
         text = f"text on page {pages} stands before the first question and in none: they may need it"
-        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
+        yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        places = tuple(
-            place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
-        )
+        told = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
+        places = (*([own[0] - 1] if own and own[0] and told else []), *own)
+        more = more or told
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
+
+
+def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
+    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
+    sections = reading.body.sections
+    numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
+    last = -1
+    for place, section in enumerate(sections):
+        last = numbers.get(id(section), last)
+        parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
+        says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
+        if id(section) not in numbers and says and not parted and not _VOLUME.match(section.title):
+            text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
+            yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
 
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
@@ -463,16 +529,53 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A line in the middle of its column is a title or closing words."""
+    """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
     for place, segment, _ in reading.pairs:
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
-        if not before or before[-1].line is None or not last.line or not edges or not _TITLE.fullmatch(last.text):
+        if not before or not last.line or not edges or last.line.pitch or begins_option(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
-        if min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide:
+        middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
+        if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+        elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
+            text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.4)
+
+
+def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
+    """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
+    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+        return False
+    bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
+    return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
+
+
+def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
+    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong.
+
+    Options are counted by their labels.
+    """
+    placed = [
+        (item.box.page, item.line.place, place, item)
+        for place, segment, _ in reading.pairs
+        for item in segment.items
+        if item.line and item.line.place >= 0 and not is_label(item.text) and not begins_option(item.text)
+    ]
+    runs = [
+        (page, place)
+        for (page, place), _ in groupby(sorted(placed, key=lambda line: line[:2]), key=lambda line: (line[0], line[2]))
+    ]
+    parted = {place for (_, place), many in Counter(runs).items() if many > 1}
+    for place, lines in groupby(placed, key=lambda line: line[2]):
+        turned = next((b for a, b in pairwise(lines) if a[0] == b[0] and b[1] < a[1]), None)
+        if turned:
+            text = f"the text layer has {one_line(turned[3].text, 40)!r} before the line above it"
+            yield Breach(text, (place,), "text", 0.3)
+        elif place in parted:
+            yield Breach("the text layer has lines of another question between its own", (place,), "text", 0.3)
 
 
 def _points_have_parts(reading: PaperReading) -> Iterator[Breach]:
@@ -499,18 +602,22 @@ def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
-    if len(lengths) < _FEWEST_QUESTIONS or not sum(lengths):
+    if not sum(lengths):
         return
-    usual = median(lengths)
+    usual = median(lengths) if len(lengths) >= _FEWEST_QUESTIONS else max(lengths)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
-        if 2 * lengths[place] > sum(lengths) and lengths[place] > _LONG_CHARACTERS:
+        if (
+            len(lengths) >= _FEWEST_QUESTIONS
+            and 2 * lengths[place] > sum(lengths)
+            and lengths[place] > _LONG_CHARACTERS
+        ):
             name = f"{draft.elective} {draft.number}".strip()
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
         elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
-            yield Breach(text, (place,), "text", 0.4)
+            yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
 
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
@@ -678,8 +785,15 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        few = 4 * sum(bool(other.options) for other in reading.drafts) <= len(reading.drafts)
+        if draft.options and few and any(_asks(option.text) for option in draft.options):
+            yield Breach("few questions have options, and these ask: they may be parts", (place,), "options", 0.3)
         if draft.options and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
+
+
+def _asks(text: str) -> bool:
+    return bool(re.search(r"[?？:：=_]\s*$|\b(?:what|how|why|find|give|show|write)\b", text, re.IGNORECASE))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
@@ -802,12 +916,17 @@ INVARIANTS: Final = tuple(
         (_keys_were_read_whole, "all letters of a key were read"),
         (_numbers_follow, "numbers go up by one from 1"),
         (_numbers_come_once, "a number comes again in another part only"),
+        (_points_that_are_printed, "a number with a word for points is read as points"),
+        (_tables_have_their_cells, "cells of tables have no wide gaps, and few are empty"),
+        (_labels_are_in_their_figures, "no single words stand beside a picture"),
         (_own_text, "each question has a text of its own"),
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
         (_text_is_in_questions, "running text before and between questions belongs to one"),
+        (_sections_have_questions, "each section has a question"),
         (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
+        (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
         (_points_have_parts, "several points within a text are those of its parts"),
         (_no_text_in_pictures, "running text stands in no picture alone"),
         (_shared_text_has_a_head, "text in three or more questions has a head that names them"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.files import write_atomically
-from livek12.core.progress import tell
+from livek12.core.progress import say, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ LONGEST = 180
 def demo(
     out: Annotated[Path, "Folder for the data set and the run."] = Path("demo"),
     limit: options.Limit = FEW,
-    every: Annotated[bool, options.Opt("All questions instead (minutes).", "--all")] = False,
+    every: Annotated[bool, options.Opt("Ask all questions (takes minutes).", "--all")] = False,
     max_tokens: options.MaxTokens = MAX_TOKENS,
-    serve: Annotated[bool, "Only serve the model: print its endpoint's address, until Ctrl+C."] = False,
+    serve: Annotated[bool, "Only serve the model, and print the address; stop with Ctrl+C."] = False,
 ) -> None:
-    """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
+    """Run a small model (SmolLM2, 135 M parameters, text only) on the sample exam."""
     if serve:
         _serve()
         return
@@ -118,7 +118,6 @@ def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
 
 
 def _serve() -> None:
-    from livek12.core.progress import say
     from livek12.engines.small_model import fetch_small_model, serve_gguf
 
     with serve_gguf(fetch_small_model(_cache())) as base_url:
@@ -142,6 +141,5 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-        from livek12.core.progress import say
 
         say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

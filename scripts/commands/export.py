@@ -1,11 +1,18 @@
-"""`livek12 export`: the results of run folders in other formats."""
+"""`livek12 export` and `site`: the results of run folders in the forms of others, and as a static site."""
 
 from __future__ import annotations
 
 import importlib
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from livek12.core.arguments import one_of
+from livek12.core.errors import UserError
+from livek12.core.progress import tell, warn
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -17,24 +24,23 @@ if TYPE_CHECKING:
 def export(
     runs: options.Runs,
     to: Annotated[str, "eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect."],
-    out: Annotated[Path, "The folder of what is written."],
-    model_id: Annotated[str, "The model as the Hub has it, ORG/NAME."] = "",
-    data_repo: Annotated[str, "The data set as the Hub has it, ORG/NAME."] = "",
-    rows: Annotated[str, "Single answers: public (those that may be shown), all, or none."] = "public",
+    out: Annotated[Path, "Folder for the files."],
+    model_id: Annotated[str, "The model's name on the Hub, ORG/NAME."] = "",
+    data_repo: Annotated[str, "The data set's name on the Hub, ORG/NAME."] = "",
+    rows: Annotated[str, "Answers to export: public (those that may be shown), all, or none."] = "public",
     hold: options.Hold = None,
-    bounds: Annotated[bool, "Where a mark is an interval: its lower end, the interval in the notes."] = False,
-    organization: Annotated[str, "Who evaluated."] = "",
-    relationship: Annotated[str, "To the model: first_party, third_party, collaborative or other."] = "other",
-    source_url: Annotated[str, "Where more about the results stands."] = "",
-    pull_request: Annotated[bool, "eval-results: open a pull request at the model, once."] = False,
-    dry_run: Annotated[bool, "Say what would be proposed, and send nothing."] = False,
+    bounds: Annotated[bool, "If a mark is an interval, write its lower end, with the interval in the notes."] = False,
+    organization: Annotated[str, "Organization that evaluated."] = "",
+    relationship: Annotated[
+        str, "Its relationship to the model: first_party, third_party, collaborative or other."
+    ] = "other",
+    source_url: Annotated[str, "Address with more about the results."] = "",
+    pull_request: Annotated[bool, "eval-results: open one pull request at the model."] = False,
+    dry_run: Annotated[bool, "Print what would be proposed; send nothing."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
-    """Write the results of runs in the forms that others read."""
-    from livek12.core.arguments import one_of
-    from livek12.core.errors import UserError
-    from livek12.core.progress import warn
+    """Write the results of runs for other platforms."""
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import profile_named
     from livek12.evaluation.adaptive import check_full
@@ -79,3 +85,50 @@ def _results(
         return files, []
     proposed = [proposal for each in outgoing for proposal in eval_results.proposals(each, bounds=bounds)]
     return files, list(eval_results.propose(proposed, out, dry_run=dry_run))
+
+
+@options.command("livek12 site runs/qwen3 runs/gemma3 --out site")
+def site(
+    runs: options.Runs,
+    out: Annotated[Path, "Folder of the site; a repeated call writes only what changed."],
+    space: Annotated[str, "Upload the site to this static Space of the Hub: ORG/NAME."] = "",
+    models: Annotated[Path | None, "YAML file with dates, sizes, licences and prices of models."] = None,
+    ask_hub: Annotated[bool, "Ask the Hub about models that --models lacks."] = False,
+    hold: Annotated[
+        list[str] | None, options.Opt("A release that is held back: marks only; repeatable.", metavar="RELEASE")
+    ] = None,
+    rights: options.Rights = None,
+    title: Annotated[str, "Title of the site (default: the exam's name)."] = "",
+    publisher: Annotated[str, "Who publishes it, for its About page: a name, with an https:// address or not."] = "",
+    as_json: options.Json = False,
+) -> None:
+    """Make a static site of runs: leaderboard, heat-map, plots, questions, papers."""
+    from livek12.core.run.folder import RunFolder
+    from livek12.dataset_builders.publishing.policy import read_rights, refusal
+    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
+
+    if space:
+        check_space(space)
+    permissions = read_rights(rights) if rights else []
+    wishes = SiteWishes(
+        refuses=lambda question: refusal(question, permissions),
+        held=hold or (),
+        models=read_models(models) if models else None,
+        ask_hub=ask_hub,
+        title=title,
+        publisher=publisher,
+        permits=repr(permissions),
+    )
+    places = [place for run in runs for place in options.data_of(RunFolder.open(run))]
+    options.confine(*runs, out, data=places, network=bool(space) or ask_hub)
+    made = make_site(runs, out, wishes)
+    sent = send(out, space, title) if space else ""
+    if as_json:
+        typer.echo(json.dumps({**asdict(made), "site": str(out / "index.html"), "space": sent or None}))
+        return
+    tell(
+        f"{out / 'index.html'}: {made.runs} runs ({made.read} read anew), {made.questions} questions"
+        f" ({made.hidden} hidden), {made.written} files written"
+    )
+    if sent:
+        tell(f"space: {sent}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def tasks(
     as_json: Annotated[bool, options.Opt("Print one JSON list of all tasks with all fields.", "--json")] = False,
     judges: Annotated[bool, "List the panels of judges that come with livek12."] = False,
 ) -> None:
-    """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
+    """List the tasks with their numbers of questions, counted in --data or else as stated by the articles."""
     from livek12.tasks.families import SIGN
     from livek12.tasks.registry import families
 
@@ -107,7 +108,6 @@ def _print_derived(name: str, data: str, as_json: bool) -> None:
 
 
 def _nothing(name: str, data: str) -> NoReturn:
-    from livek12.core.errors import UserError
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import get_task
 

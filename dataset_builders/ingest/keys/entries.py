@@ -392,9 +392,47 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
     return entries, problems
 
 
+_PART_LABEL = re.compile(
+    r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
+)
+_BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
+"""Over an answer; where none is printed, the next part or a place to write follows."""
+_ROMAN = "i ii iii iv v vi vii viii ix x".split()
+
+
+def _labels(text: str) -> dict[str, str]:
+    """The last label of each kind of parts in a text."""
+    return {kind: label for match in _PART_LABEL.finditer(text) for kind, label in match.groupdict().items() if label}
+
+
+def _after(kind: str, label: str) -> str:
+    if kind == "roman":
+        return _ROMAN[_ROMAN.index(label) + 1] if label in _ROMAN[:-1] else ""
+    return chr(ord(label) + 1)
+
+
+def _split_parts(text: str) -> tuple[str, str] | None:
+    """Question and answers of parts that each have their answer below; None if no part follows an answer."""
+    question, place = "", 0
+    answers: list[str] = []
+    kind = ""
+    while answer := ANSWER_HEAD.search(text, place):
+        question += text[place : answer.start()]
+        labels = _labels(question)
+        place = len(text)
+        for name, label in labels.items():
+            begins = re.compile(rf"\n(?=[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d))")
+            if (match := begins.search(text, answer.end())) and match.start() < place:
+                place, kind = match.start(), name
+        answers.append(f"({labels.get(kind, '')}) {text[answer.end() : place].strip()}")
+    return (f"{question}{text[place:]}", "\n".join(answers)) if kind else None
+
+
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
-    """A question's text, and the answer and solution printed below it."""
-    text = _AT_ONCE.sub("\n", text)
+    """A question's text, and the answer and solution printed below it, or below each of its parts."""
+    text = _BARE_HEAD.sub("\nAnswer: ", _AT_ONCE.sub("\n", text))
+    if parts := _split_parts(text):
+        return parts[0], None, parts[1]
     answer = ANSWER_HEAD.search(text)
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)

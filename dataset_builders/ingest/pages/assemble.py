@@ -650,6 +650,9 @@ def _record(line: TextLine, sheet: Sheet) -> Line:
         bold=line.bold,
         confidence=round(line.confidence if line.sound else min(line.confidence, 0.5), 3),
         unread=not line.sound or line.confidence < UNSURE,
+        pitch=line.pitch / sheet.width,
+        place=line.place,
+        other=line.other,
     )
 
 

@@ -121,6 +121,10 @@ class Atom:
     advance: float = 0.0
     upright: bool = False
     confidence: float = 1.0
+    start: float | None = None
+    pitch: float = 0.0
+    place: int = -1
+    parted: bool = False
 
     @property
     def middle(self) -> float:
@@ -160,6 +164,10 @@ def atom_of(glyph: Glyph) -> Atom:
         advance=glyph.advance,
         confidence=glyph.confidence,
         upright=len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha(),
+        start=glyph.start,
+        pitch=glyph.pitch,
+        place=glyph.place,
+        parted=glyph.parted,
     )
 
 
@@ -212,7 +220,10 @@ class Finder:
 
 
 _SPACE: Final = 0.18
-"""Letter sizes between words."""
+"""Letter sizes between words of a formula."""
+_WORD_GAP, _SIGN_GAP = 0.12, 0.22
+"""Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
+next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
@@ -229,6 +240,7 @@ class _Token:
     right: float
     size: float
     space: bool = False
+    pitch: float = 0.0
 
 
 def tex(atoms: Sequence[Atom]) -> str:
@@ -301,7 +313,9 @@ def _plain(atom: Atom) -> _Token:
     text = atom.text if atom.built or not atom.math else symbol(atom.text)
     if not atom.sound:
         text = UNREAD
-    return _Token(text, atom.math, atom.left, max(atom.right, min(atom.advance, atom.right + atom.size)), atom.size)
+    left = atom.left if atom.start is None else atom.start
+    right = min(atom.advance, atom.right + atom.size) if atom.advance else atom.right
+    return _Token(text, atom.math, left, right, atom.size, pitch=atom.pitch)
 
 
 def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
@@ -318,7 +332,7 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
     size = reference.size
     if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
         tokens += [_plain(atom) for atom in scripts]
-    elif tokens and left - tokens[-1].right < 0.8 * size and tokens[-1].text not in _NO_BASE:
+    elif tokens and left - tokens[-1].right < 0.8 * size and not _is_no_base(tokens[-1].text):
         last = tokens[-1]
         if not last.math and len(last.text) > 1 and not last.text.isascii():  # a run that OCR read: its last letter
             tokens.append(_Token(last.text[-1], False, last.right, last.right, last.size))
@@ -333,6 +347,11 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
         tokens.append(_Token("{}" + text, True, left, right, size))
     else:
         tokens += [_plain(atom) for atom in scripts]
+
+
+def _is_no_base(text: str) -> bool:
+    """A sign, or a Korean letter: a script behind it belongs to what follows (the 7 of ₇N)."""
+    return text in _NO_BASE or "가" <= text[-1:] <= "힣"
 
 
 def _roman(text: str) -> str:
@@ -417,10 +436,14 @@ def written(row: list[Atom], head: Atom) -> str:
         else:
             piece = tokens[at].text
         gap = _gap(previous, tokens[at]) if previous else 0.0
-        if gap > 1.4 and not tokens[at].space:
+        if previous and tokens[at].pitch and not tokens[at].space:  # code keeps its columns
+            text = text.rstrip() + " " * max(
+                gap > _WORD_GAP, round((tokens[at].left - previous.right) / tokens[at].pitch)
+            )
+        elif gap > 1.4 and not tokens[at].space:
             text = text.rstrip() + WIDE_GAP
-        elif gap > 0.22 and text and not text[-1].isspace() and _spaced(text[-1], piece[:1]):
-            text += " "
+        elif text and piece and not text[-1].isspace() and _spaced(text[-1], piece[:1]):
+            text += " " * (gap > (_WORD_GAP if _are_words(text[-1], piece[0]) else _SIGN_GAP))
         text += piece
         previous = tokens[end - 1] if not tokens[end - 1].space else previous
         at = end
@@ -436,6 +459,16 @@ def _gap(before: _Token | None, after: _Token) -> float:
 def _spaced(before: str, after: str) -> bool:
     """Chinese has no spaces between characters; Latin and Korean words do."""
     return not (ideographic(before) or ideographic(after))
+
+
+def _are_words(before: str, after: str) -> bool:
+    """Checks that a narrow gap parts words: beside Latin letters, bullets and arrows, and between Korean letters.
+
+    Hangul's editor leaves such gaps around formulas.
+    """
+    kinds = [unicodedata.category(sign) for sign in (before, after)]
+    latin = any(sign.isascii() and sign.isalpha() for sign in (before, after))
+    return latin or "So" in kinds or "→" in (before, after) or all(kind in ("Lo", "Nl") for kind in kinds)
 
 
 def ideographic(character: str) -> bool:

@@ -81,6 +81,9 @@ class Line:
         confidence: 0 to 1; 1 for a sound text layer.
         unread: pieces of it (private-use glyphs, formulas) stand in the picture only.
         pictures: PNG or JPEG, one for each `PICTURE` in its text.
+        pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
+        place: in the text layer, whose order is another reading's; -1 for none.
+        other: words that another reading of it does not have.
     """
 
     text: str
@@ -90,6 +93,9 @@ class Line:
     confidence: float = 1.0
     unread: bool = False
     pictures: list[bytes] = field(default_factory=list)
+    pitch: float = 0.0
+    place: int = -1
+    other: str = ""
 
     __pydantic_config__ = _STRICT
 

@@ -7,6 +7,7 @@ sign is a root. Anything else is left as it is.
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -548,7 +549,13 @@ _PLAIN_FENCE = 1.2
 
 @dataclass(slots=True)
 class TextLine:
-    """A line: its text and place, in points."""
+    """A line: its text and place, in points.
+
+    Attributes:
+        pitch: width of each letter of code; 0 for text.
+        place: of its middle letter in the text layer; -1 for none.
+        other: words that pdfium reads otherwise.
+    """
 
     text: str
     box: Bounds
@@ -557,6 +564,9 @@ class TextLine:
     bold: bool
     sound: bool
     confidence: float = 1.0
+    pitch: float = 0.0
+    place: int = -1
+    other: str = ""
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
@@ -731,4 +741,34 @@ def _line(row: list[Atom]) -> TextLine:
     plain = [atom for atom in ink if not atom.built] or ink
     size = sorted(atom.size for atom in plain)[len(plain) // 2]
     sure = sum(atom.confidence * len(atom.text) for atom in ink) / max(1, letters)
-    return TextLine(text, around(ink), size, head.base, bold, sound, sure)
+    typed = [atom for atom in ink if atom.pitch or not atom.text.isdecimal()]
+    code = 2 * sum(atom.pitch > 0 for atom in typed) > len(typed)
+    pitch = max(atom.pitch for atom in ink) if code else 0.0
+    placed = sorted((atom for atom in ink if atom.place >= 0), key=lambda atom: atom.place)
+    place = placed[len(placed) // 2].place if placed else -1
+    other = ", ".join(_read_otherwise(text, placed)) if placed else ""
+    return TextLine(text, around(ink), size, head.base, bold, sound, sure, pitch, place, other)
+
+
+_WORD: Final = re.compile(r"[A-Za-z]{2,}|[가-힣]+")
+_BESIDE_GAP: Final = re.compile(r"\$[^$]*\$|\s{3,}")
+
+
+def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
+    """Words of a line that are none of pdfium's, which looks for words in its own way.
+
+    Those beside formulas and wide gaps are not compared.
+    """
+    theirs: list[str] = []
+    for atom in placed:
+        if atom.parted or not theirs:
+            theirs.append("")
+        theirs[-1] += atom.text
+    known = set(_WORD.findall(" ".join(theirs)))
+    apart = _BESIDE_GAP.sub("\0", text)
+    words = (
+        match
+        for match in _WORD.finditer(apart)
+        if "\0" not in (apart[match.start() - 1 : match.start()], apart[match.end() : match.end() + 1])
+    )
+    return [match[0] for match in words if match[0] not in known]

@@ -261,12 +261,16 @@ class Glyph:
         left, top, right, bottom: of its ink, in points.
         base: y of the base line.
         size: as printed, in points.
-        advance: x of the next character.
+        advance: x of the next character, which may be left of the ink (f) or far right of it (full-width commas).
         math: set in a font for formulas.
         sound: `text` can be believed.
         confidence: 0 to 1.
         item: address of its text object; 0 for none.
         upright: its line runs across the page.
+        start: x of its origin, left of its ink by the white space of its own; None: its ink's.
+        pitch: width of all letters of its font, if that is a typewriter's; else 0.
+        place: in the text layer; -1 for what is not in it.
+        parted: by pdfium, from the letter before.
     """
 
     text: str
@@ -284,6 +288,10 @@ class Glyph:
     confidence: float = 1.0
     item: int = 0
     upright: bool = True
+    start: float | None = None
+    pitch: float = 0.0
+    place: int = -1
+    parted: bool = False
 
 
 @dataclass(slots=True)
@@ -312,6 +320,7 @@ def read(page: Any) -> RawPage:
     bars: list[Rule] = []
     raw.glyphs = _brackets(_composed(_once(_glyphs(page, shown, bars, raw))))
     _part_ligatures(raw.glyphs)
+    _name_code(raw.glyphs)
     raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
     if not whole:
         raw.notes.append(f"only the first {MAX_OBJECTS} drawings were looked at: no exam's page has so many")
@@ -347,11 +356,13 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
     name = ctypes.create_string_buffer(128)
     index = -1
+    parted = True
     while index + 1 < total:
         index += 1
         at = index
         code = _code(layer, at)
         index += code > 0xFFFF
+        parted |= c.FPDFText_IsGenerated(layer, at) == 1 or chr(code).isspace()
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
         c.FPDFText_GetFontInfo(layer, at, name, 128, flags)
@@ -381,10 +392,16 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             bars.append(Rule(*box))
             continue
         yield Glyph(
-            meaning or character, *box, base, size, max(around[2], box[2]), font,
+            meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
-            upright=upright,
+            upright=upright, start=around[0] if 0 < box[0] - around[0] < size else None, place=at, parted=parted,
         )  # fmt: skip
+        parted = parted and chr(code).isspace()
+
+
+def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
+    """The right edge of a letter with its white space; ink may hang over it by a third of a letter."""
+    return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
 def _code(layer: Any, at: int) -> int:
@@ -433,6 +450,7 @@ def _character(code: int) -> str:
     return UNREAD if _unsound(code) else chr(code)
 
 
+_OVERHANG: Final = 0.35
 _HYPHENATED: Final = 2
 """Pdfium's code of a hyphen that parts a word at the end of a line."""
 _TALL: Final = frozenset('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!"#$%&()*+/:;<>?@[]{}|\\')
@@ -492,6 +510,37 @@ def _part_ligatures(glyphs: list[Glyph]) -> None:
         if len(letters) > 1 and all(glyph.text.isalpha() for glyph in letters):
             for place, glyph in enumerate(letters):
                 glyph.left, glyph.right = left + place * step, left + (place + 1) * step
+                glyph.start, glyph.advance = None, max(glyph.right, glyph.advance if place + 1 == len(letters) else 0)
+
+
+def _name_code(glyphs: Sequence[Glyph]) -> None:
+    """Gives letters of typewriter fonts their pitch, in place; a font with Chinese letters is none."""
+    by_font: dict[str, list[Glyph]] = {}
+    for glyph in glyphs:
+        if glyph.text.strip() and glyph.upright:
+            by_font.setdefault(glyph.font, []).append(glyph)
+    for letters in by_font.values():
+        if _is_fixed(letters):
+            for glyph in letters:
+                glyph.pitch = glyph.advance - (glyph.left if glyph.start is None else glyph.start)
+
+
+def _is_fixed(letters: Sequence[Glyph]) -> bool:
+    """Narrow and wide letters are equally wide."""
+    signs = {glyph.text for glyph in letters}
+    if max(signs) >= _WIDE or len(signs & _NARROW) < _FEWEST_SIGNS > len(signs - _NARROW):
+        return False
+    widths = sorted((g.advance - g.start) / g.size for g in letters if g.start is not None and g.text not in _NARROW)
+    narrow = [(g.advance - g.start) / g.size for g in letters if g.start is not None and g.text in _NARROW]
+    usual = widths[len(widths) // 2] if widths else 0.0
+    return bool(narrow) and usual > 0 and all(abs(width - usual) < _EVEN * usual for width in (*widths, *narrow))
+
+
+_NARROW: Final = frozenset("ijl.,:;'!|()[]")
+_FEWEST_SIGNS: Final = 2
+_WIDE: Final = "\u2e80"
+_EVEN: Final = 0.05
+"""Share by which widths of a typewriter's letters differ."""
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:

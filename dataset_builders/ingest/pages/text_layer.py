@@ -432,7 +432,8 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
     cells: dict[tuple[int, int], list[Glyph]] = {}
     for glyph in glyphs:
         cells.setdefault(table.cell_of(glyph), []).append(glyph)
-    texts = {cell: " ".join(line.text for line in lines_of(inside, rules)) for cell, inside in cells.items()}
+    read = {cell: lines_of(inside, rules) for cell, inside in cells.items()}
+    texts = {cell: " ".join(line.text for line in inside) for cell, inside in read.items()}
     lines = []
     for row in range(len(table.ys) - 1):
         columns = range(len(table.xs) - 1)
@@ -440,5 +441,6 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
         inside = [glyph for cell, some in cells.items() if cell[0] == row for glyph in some]
         box = (table.box[0], table.ys[row], table.box[2], table.ys[row + 1])
         size = inside[0].size if inside else 0.0
-        lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside)))
+        other = ", ".join(line.other for cell, some in read.items() if cell[0] == row for line in some if line.other)
+        lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside), other=other))
     return lines

@@ -14,7 +14,9 @@ _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}
 _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
-    re.compile(rf"[\[(]\s*(?:total\s*)?{_WORTH}\s*(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE),
+    re.compile(
+        rf"[\[(]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE
+    ),
     re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])]", re.IGNORECASE),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
@@ -24,6 +26,10 @@ _TOTAL = re.compile(
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
+_HEAD = re.compile(
+    rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]*(?:本[小大]?题)?\s*(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
+)
+"""A first line that ends in the points of its question: 第一题，本题共20分."""
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
@@ -34,6 +40,9 @@ _EACH = (
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
+_TIMES = re.compile(rf"(?<!\d)\d{{1,2}}\s*[*×xX]\s*{_NUMBER}\s*(?:[%'′分]|points?\b|marks?\b|$)")
+"""A section's number of questions, times the points of each."""
+_PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
     re.compile(rf"(?:共|满分|总分|合计|计)\s*(?:为|计|[:：])?\s*{_NUMBER}\s*分(?!\s*钟)"),
@@ -51,7 +60,7 @@ _SOME = re.compile(
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
-    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s)"
+    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))"
 )
 _HALF_BLANK = re.compile(r"每\s*空")
 
@@ -80,6 +89,12 @@ def _sum(worth: str) -> float:
     return sum(map(float, re.split(r"\s*[+＋]\s*", worth)))
 
 
+def split_percent(text: str, section: str) -> tuple[str, float | None]:
+    """The text without a percentage at the end of its first line, and its points: a percentage if its section's is."""
+    match = _PERCENT.search(text.partition("\n")[0]) if _PERCENT.search(section.partition("\n")[0]) else None
+    return (f"{text[: match.start()]}{text[match.end() :]}", float(match[1])) if match else (text, None)
+
+
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
     """The text without its total, the total, and the points of its parts.
 
@@ -94,6 +109,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         )
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     printed = marks(text)
+    if not printed and (head := _HEAD.match(text)):
+        return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
     if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
@@ -120,6 +137,7 @@ def _with_marks(text: str, total: float) -> str:
 
 def _without(text: str, mark: Mark) -> str:
     before, after = text[: mark.start].rstrip(" 　"), text[mark.end :].lstrip(" 　")
+    after = after if before else after.lstrip(":：. 　\n")
     return (before + (" " if before and after and not before.endswith("\n") else "") + after).strip()
 
 
@@ -158,7 +176,7 @@ def section_points(text: str, number: int, total: int | None = None) -> float | 
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None
-    for pattern in _EACH:
+    for pattern in (*_EACH, _TIMES):
         if each := pattern.search(own):
             return float(each[1])
     everywhere = {float(each[1]) for pattern in _EACH for each in pattern.finditer(text)}

@@ -29,6 +29,7 @@ _PARTICLE = re.compile(
 _EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
 """A line of options may end in a number too."""
+_TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
@@ -112,6 +113,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
     _edge_marks(stream)
+    _typed(stream.items)
     _pictures_behind_lines(stream.items)
     return stream
 
@@ -137,6 +139,14 @@ def _edge_marks(stream: Stream) -> None:
         ):
             text = f"{item.line.text[: match.start()]}    [{match[1]}]"
             item.line = replace(item.line, text=text)
+
+
+def _typed(items: Sequence[Item]) -> None:
+    """In a paper that a typewriter's font sets as a whole, no line is code."""
+    lines = [item.line for item in items if item.line]
+    if sum(line.pitch > 0 for line in lines) > _TYPED * len(lines):
+        for item in items:
+            item.line = replace(item.line, pitch=0.0) if item.line else None
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:

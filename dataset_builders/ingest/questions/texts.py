@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import pairwise
+from statistics import median
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
@@ -163,6 +165,11 @@ def _unsigned(text: str) -> tuple[str, list[Option]] | None:
     return ("\n".join(lines[: run[0][0]]).rstrip(), options) if run else None
 
 
+def begins_option(text: str) -> bool:
+    """Checks for the label of an option at the beginning."""
+    return bool(_EACH_LABEL.match(text))
+
+
 def _begins_line(text: str, place: int) -> bool:
     rest = text[place:]
     start = place + len(rest) - len(rest.lstrip())
@@ -202,6 +209,7 @@ class Text:
         unread: pieces of it stand in the picture only.
         unread_at: these lines, with their pages.
         confidence: of the least certain line.
+        others: words that another reading does not have.
     """
 
     text: str = ""
@@ -211,6 +219,7 @@ class Text:
     confidence: float = 1.0
     by_ocr: bool = False
     tables: int = 0
+    others: list[str] = field(default_factory=list)
 
 
 class _Writer:
@@ -245,8 +254,30 @@ class _Writer:
             self.found.unread = True
             where = "" if block.origin == "source" else f"page {line.box.page}, "
             self.found.unread_at.append(f"{where}{one_line(line.text, 40)!r}")
+        self.found.others += [line.other] if line.other else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
+
+    def listing(self, items: Sequence[Item], texts: Sequence[str]) -> None:
+        """Adds lines of code, with their indentation and blank lines."""
+        self.release()
+        boxes = [item.box for item in items]
+        edges = {
+            (item.box.page, item.column): min(box.left for box in boxes if box.page == item.box.page) for item in items
+        }
+        steps = [below.top - above.top for above, below in pairwise(boxes) if below.top > above.top]
+        usual = max([median(steps or [1.0]), *(item.line.size for item in items if item.line)])
+        rows = ["```"]
+        above = boxes[0]
+        for item, text in zip(items, texts, strict=True):
+            pitch = (item.line.pitch if item.line else 0.0) or 1.0
+            rows += [""] * (round((item.box.top - above.top) / usual) - 1 if item.box.top > above.top else 0)
+            rows.append(" " * round((item.box.left - edges[item.box.page, item.column]) / pitch) + text)
+            above = item.box
+            if item.line:
+                self._account(item.line, item.block)
+        self.paragraphs.append("\n".join([*rows, "```"]))
+        self.last = None
 
     def labels(self, pictured: Sequence[tuple[str, Block]]) -> None:
         """Adds options that are pictures."""
@@ -269,7 +300,7 @@ class _Writer:
             self.last = None
         elif block.picture:
             self.waiting.append(block)
-        for line in block.lines if block.origin == "source" else ():
+        for line in block.lines if block.origin == "source" or block.kind == "table" else ():
             self._account(line, block)
 
     def release(self) -> None:
@@ -296,10 +327,15 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     writer = _Writer(edges)
     taken = _labelled_pictures(items)
     own = {place for place, _ in bare_labels([item.text for item in items])}
+    listings = _listings(items)
     for place, item in enumerate(items):
         if item.line is None:
             if id(item) not in taken.used:
                 writer.block(item.block)
+            continue
+        if place in listings:
+            if rows := listings[place]:
+                writer.listing(rows, [row.line.text.rstrip() for row in rows if row.line])
             continue
         text = _harmless(item.line.text[skip if place == 0 else 0 :].lstrip())
         if place in taken.by_line:
@@ -310,6 +346,32 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
     writer.release()
     writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())
     return writer.found
+
+
+def _listings(items: Sequence[Item]) -> dict[int, list[Item]]:
+    """Lines of code by the place of their first; the others of a run have none.
+
+    A single one is text, and so is the first line of a question.
+    """
+    runs: dict[int, list[Item]] = {}
+    first = 0
+    for place, item in enumerate(items):
+        number = bool(runs) and item.text.isdecimal() and bool(items[place + 1 : place + 2])
+        if (
+            place
+            and item.line
+            and (item.line.pitch or (number and _is_code(items[place - 1]) and _is_code(items[place + 1])))
+        ):
+            first = first or place
+            runs.setdefault(first, []).append(item)
+        else:
+            first = 0
+    runs = {place: run for place, run in runs.items() if len(run) > 1}
+    return {at: run if at == place else [] for place, run in runs.items() for at in range(place, place + len(run))}
+
+
+def _is_code(item: Item) -> bool:
+    return item.line is not None and item.line.pitch > 0
 
 
 def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import entries_of_pages
+from livek12.dataset_builders.ingest.keys.entries import entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
 PAPER = (
@@ -67,3 +68,18 @@ def test_an_answer_that_runs_into_the_solution_is_doubted() -> None:
     solved = (*SOLVED[:2], "2. 系统总线按信号的类型分为地址", "解：它们是", "数据总线、和、和。", *SOLVED[3:])
     draft = by_number(keyed_by(*solved))["2"]
     assert not draft.answer or any(doubt.kind == "answer" for doubt in draft.doubts)
+
+
+def test_answers_below_each_part_leave_the_parts_in_the_question() -> None:
+    text = "Read.\n(i) Which?\na) one\nb) two\nAnswer: b\n(ii) Why?\nAnswer: It is so.\nAnd more.\n(iii) How?"
+    question, answer, solution = split_answered(text)
+    assert question == "Read.\n(i) Which?\na) one\nb) two\n(ii) Why?\n(iii) How?"
+    assert answer is None and solution == "(i) b\n(ii) It is so.\nAnd more."
+
+
+def test_answers_below_a_bare_head_leave_the_question_and_places_to_write_stay() -> None:
+    text = "Read.\na. [1 points] Which?\nAnswer\nIt is the second of these two.\nb. [3 points] Why?\nAnswer"
+    question, _, solution = split_answered(text)
+    assert question == "Read.\na. [1 points] Which?\nb. [3 points] Why?\nAnswer"
+    assert solution == "(a) It is the second of these two."
+    assert points.split_points(question)[1:] == (4, [1, 3])

@@ -467,3 +467,89 @@ def test_a_mark_scheme_with_plain_numbers_is_read() -> None:
     entries = entries_of_pages([page(*lines)], "scheme")
     assert [(entry.number, entry.points, len(entry.scheme[0])) for entry in entries] == [(1, 3, 2)]
     assert "of the list" in (entries[0].solution or "")
+
+
+def test_listings_keep_their_columns_and_blank_lines(tmp_path: Path) -> None:
+    code = "int f(int x) {\n    if (x.y <= 0) {\n        return -1;\n    }\n\n    return g(x);\n}"
+    body = f"1. What does the program below print, and why does it do so?\n\n```\n{code}\n```\n\n2. Why?"
+    draft = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts[0]
+    assert draft.question == f"What does the program below print, and why does it do so?\n```\n{code}\n```"
+
+
+def test_a_typed_paper_is_no_listing(tmp_path: Path) -> None:
+    setup = SETUP + '#set text(font: "DejaVu Sans Mono")\n'
+    draft = paper_of(
+        typeset("1. What is it?\n\nIt is small. #linebreak() It is red.\n\n2. Why?", tmp_path / "p.pdf", setup=setup)
+    ).drafts[0]
+    assert "```" not in draft.question and draft.question.startswith("What is it?")
+
+
+def test_words_are_parted_in_tight_lines_and_behind_slanted_letters(tmp_path: Path) -> None:
+    body = (
+        "1. #text(spacing: 55%)[What is the cost of sorting if all of three lists are full of seven tables?]\n\n2. Why?"
+    )
+    draft = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts[0]
+    assert draft.question == "What is the cost of sorting if all of three lists are full of seven tables?"
+    assert not [doubt for doubt in draft.doubts if doubt.kind == "text"]
+
+
+def test_points_by_counts_and_percentages() -> None:
+    paper = read(
+        page(
+            "一、简答题2*4%",
+            "1. 什么是网络？",
+            "2. 什么是端口？",
+            "二、综合题11%",
+            "3. 填空，增长8% 5%",
+            "4. 比较二者 6%",
+        )
+    )
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 4), ("2", 4), ("3", 5), ("4", 6)]
+    assert paper.drafts[3].question == "比较二者"
+
+
+def test_heads_with_points_are_the_questions_not_the_guidelines_above() -> None:
+    rules = [f"{n}. Please do as rule {n} says." for n in range(1, 5)]
+    first = page("Guidelines:", *rules)
+    second = page(
+        "Question 1 [ 4/9 points ] Why?",
+        "It is a long story.",
+        "a. One.",
+        "b. Two.",
+        "c. Three.",
+        "Question 2 [ 5/9 points ] How?",
+        "a. One.",
+        "b. Two.",
+        "c. Three.",
+        number=2,
+    )
+    paper = read(first, second)
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 4), ("2", 5)]
+
+
+def test_a_single_question_of_many_pages_is_an_error() -> None:
+    words = ["1. All", "of the", "proof is", "left to", "its readers"]
+    paper = read(*(page(word, number=n, top=0.2 + n / 10) for n, word in enumerate(words, 1)))
+    assert len(paper.drafts) == 1 and any("much longer" in line for line in paper.errors)
+
+
+def test_chinese_heads_that_end_in_points_are_questions_with_parts() -> None:
+    paper = read(
+        page(
+            "第一题，本题共20分",
+            "1. 什么是网络？…",
+            "2. 什么是端口？",
+            "第二题，共30分",
+            "1. 比较二者。…",
+            "2. 求和。",
+            "第三题（共50分）",
+            "证明它。",
+        )
+    )
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 20), ("2", 30), ("3", 50)]
+    assert "".join(paper.drafts[0].question.split()) == "1.什么是网络？2.什么是端口？"
+
+
+def test_a_rule_left_of_a_number_is_no_part_of_it() -> None:
+    lines = [text for n in range(1, 5) for text in (f"{'_    ' * (n % 2)}{n}    Name one use of item {n}.", "[2]")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == ["1", "2", "3", "4"]
