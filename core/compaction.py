@@ -12,12 +12,12 @@ import json
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -45,10 +45,6 @@ from livek12.core.run.locks import close_own, is_held, lock_own
 from livek12.core.run.spec import PACKED_VERSION, RunSpec, current_version
 from livek12.core.run.sums import damage, note_whole, sums_path
 from livek12.core.run_answers import answers_stamp, restamp_answers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 GROUP_BYTES, GROUP_LINES = 16 << 20, 20_000
 """A row group ends at whichever comes first."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_a
 from livek12.core.records import Image, Record
 
 if TYPE_CHECKING:
-    import datasets
     import pyarrow as pa
 
 
@@ -31,13 +30,6 @@ R = TypeVar("R", bound=Record)
 def columns(record: type[Record]) -> dict[str, Any]:
     """Columns of a record class, in the form of `datasets.Features.to_dict`."""
     return {name: _feature(field.annotation) for name, field in record.model_fields.items()}
-
-
-def features(record: type[Record]) -> datasets.Features:
-    """Columns as `datasets.Features`."""
-    import datasets
-
-    return datasets.Features.from_dict(columns(record))
 
 
 def schema(record: type[Record]) -> pa.Schema:

@@ -24,7 +24,7 @@ from livek12.core.errors import UserError
 
 _BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
+NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
 """Errors of file systems on which a file has no second name."""
 
 
@@ -107,7 +107,7 @@ def _linked(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         raise
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         if os.path.lexists(path):
             raise FileExistsError(path) from None

@@ -168,25 +168,20 @@ def load_questions(
         releases: only questions of these.
         wanted: filter by `Facts`; other questions are not read any further.
     """
-    return list(iter_questions(data, configs, benchmark, language, releases, wanted))
-
-
-def iter_questions(
-    data: str | Path,
-    configs: Sequence[str],
-    benchmark: BenchmarkName,
-    language: Language | None = None,
-    releases: Collection[str] | None = None,
-    wanted: Wanted | None = None,
-) -> Iterator[Question]:
-    """Stream of `load_questions`."""
 
     def takes(facts: Facts) -> bool:
         right = language in (None, facts.language) and (releases is None or facts.release in releases)
         return right and (wanted is None or wanted(facts))
 
+    return list(iter_questions(data, configs, benchmark, takes))
+
+
+def iter_questions(
+    data: str | Path, configs: Sequence[str], benchmark: BenchmarkName, wanted: Wanted | None = None
+) -> Iterator[Question]:
+    """Streams the questions that `load_questions` gives."""
     opened = _open(data)
-    yield from opened.records(Question, opened.config_of(configs, benchmark), takes)
+    yield from opened.records(Question, opened.config_of(configs, benchmark), wanted)
 
 
 def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:

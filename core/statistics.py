@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Bools: TypeAlias = NDArray[np.bool_]
-    Indices: TypeAlias = NDArray[np.intp]
-    Codes: TypeAlias = NDArray[np.signedinteger[Any]]
+Floats: TypeAlias = "NDArray[np.float64]"
+Bools: TypeAlias = "NDArray[np.bool_]"
+Indices: TypeAlias = "NDArray[np.intp]"
+Codes: TypeAlias = "NDArray[np.signedinteger[Any]]"
 
 
 FLIPS_AT_ONCE = 2**20

@@ -27,10 +27,10 @@ class BadLine(ValueError):
         self.line, self.id = line, id
 
 
-def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Lines of a file with their numbers from 1; one longer than `MAX_LINE` is cut to one byte more."""
+def read_lines(stream: BinaryIO, most: int = MAX_LINE) -> Iterator[tuple[int, bytes]]:
+    """Lines of a file with their numbers from 1; one longer than `most` bytes is cut to one byte more."""
     number = 0
-    while line := stream.readline(MAX_LINE + 1):
+    while line := stream.readline(most + 1):
         number += 1
         rest = line
         while not rest.endswith(b"\n") and (rest := stream.readline(1 << 20)):

@@ -23,6 +23,7 @@ from livek12.core.files import refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, packed_path
 from livek12.core.records import Request, Response
 from livek12.core.run.journal import journal_files
+from livek12.core.tables import read_lines
 from livek12.core.text import clean, one_line
 from livek12.engines.base import Outcome
 from livek12.engines.common import NO_COUNT, failure, versions_of
@@ -201,18 +202,11 @@ def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
     refuse_pointer(file)
     try:
         with file.open("rb") as stream:
-            number = 0
-            while True:
-                offset = stream.tell()
-                raw = stream.readline(MAX_LINE_BYTES)
-                if not raw:
-                    return
-                number += 1
-                rest = raw
-                while len(rest) == MAX_LINE_BYTES and not rest.endswith(b"\n"):
-                    rest = stream.readline(MAX_LINE_BYTES)
+            offset = 0
+            for number, raw in read_lines(stream, MAX_LINE_BYTES - 1):
                 if raw.strip():
                     yield number, offset, raw
+                offset = stream.tell()
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({error.strerror})") from error
 

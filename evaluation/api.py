@@ -129,7 +129,6 @@ class Run:
     """
 
     def __init__(self, path: str | Path) -> None:
-        from livek12.core.progress import warn
         from livek12.core.run.folder import RunFolder
         from livek12.core.run.remote import run_folder
 
@@ -230,12 +229,9 @@ class Run:
         """
         import pandas as pd
 
-        columns = list(zip(*(_cells(row).values() for row in self.rows()), strict=True))
+        rows = [_cells(row) for row in self.rows()]
         return pd.DataFrame(
-            {
-                name: pd.array(columns[place] if columns else [], dtype=kind)
-                for place, (name, kind) in enumerate(_COLUMNS.items())
-            }
+            {name: pd.array([row[name] for row in rows], dtype=kind) for name, kind in _COLUMNS.items()}
         )
 
     def to_dataset(self) -> Dataset:
@@ -264,30 +260,22 @@ def _cells(row: Row) -> dict[str, Any]:
 
     question, response, verdict = row.question, row.response, row.verdict
     _, (low, high) = outcome_bounds(row)
+    of_question = ("subject", "question_type", "language", "difficulty", "release")
+    of_verdict = ("correct", "points", "low", "high", "reason", "judge")
     return {
+        **{name: getattr(question, name) for name in of_question},
+        **{name: getattr(verdict, name, None) for name in of_verdict},
+        **{name: getattr(response, name, None) for name in ("finish_reason", "completion_tokens")},
         "task": row.task,
         "question_id": question.id,
         "trial": row.trial,
         "state": row.state,
-        "correct": verdict.correct if verdict else None,
         "correct_low": int(low),
         "correct_high": int(high),
-        "points": verdict.points if verdict else None,
-        "low": verdict.low if verdict else None,
-        "high": verdict.high if verdict else None,
         "max_points": verdict.max_points if verdict else question.points,
         "response": response.text if response else None,
         "answer": "; ".join(part.answer for part in verdict.parts if part.answer) or None if verdict else None,
         "key": "; ".join(question.answer) or None,
-        "reason": verdict.reason if verdict else None,
-        "finish_reason": response.finish_reason if response else None,
-        "completion_tokens": response.completion_tokens if response else None,
-        "judge": verdict.judge if verdict else None,
-        "subject": question.subject,
-        "question_type": question.question_type,
-        "language": question.language,
-        "difficulty": question.difficulty,
-        "release": question.release,
     }
 
 

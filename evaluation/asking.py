@@ -30,12 +30,15 @@ from livek12.core.records import EarlierReply, Failure, Key, Question, Request, 
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
+from livek12.core.run.journal import JournalWriter
+from livek12.core.run.keys import AnsweredKeys
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import MOST_NAME, RunSpec, differences
 from livek12.core.text import one_line, tokens_in
 from livek12.core.version import __version__
 from livek12.engines import check_engine, choose_engine, in_folder, make_engine
+from livek12.engines.base import Engine, Outcome
 from livek12.engines.replay import ReplayEngine
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.choosing import chosen_questions
@@ -49,12 +52,8 @@ from livek12.tasks.registry import default_trials, get_tasks, siblings, side_by_
 from livek12.tasks.sheets import QuestionSheet, answers, sheet_request, sheets_of
 
 if TYPE_CHECKING:
-    from livek12.core.run.journal import JournalWriter
-    from livek12.core.run.keys import AnsweredKeys
-    from livek12.engines.base import Engine, Outcome
     from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.marking import Overlap
-    from livek12.evaluation.options import RunOptions
 
 
 def ask(
@@ -99,7 +98,7 @@ def ask(
     folder.take_keys(read_keys(Path(run.data)))
     if any(task.derive for task in tasks) and recorded is None and not has_responses(out):
         samplings = {task.name: task.sampling for task in spec.tasks}
-        for line in sentences(expected_cost(exam, trials, samplings)):
+        for line in sentences(_expected_cost(exam, trials, samplings)):
             say(line)
     batches = adaptive.batches(folder, exam, partial(mark, folder, exam)) if adaptive and mark else None
     try:
@@ -108,7 +107,7 @@ def ask(
         folder.leave()
         raise
     if isinstance(recorded, ReplayEngine):
-        tell_unlike(recorded, exam, trials)
+        _tell_unlike(recorded, exam, trials)
     return folder, exam
 
 
@@ -118,7 +117,7 @@ def expected(run: RunOptions, sampling: Mapping[str, Any]) -> dict[str, PromptCo
     chosen = chosen_questions(run.questions, tasks)
     exam = load_task_data(run.data, tasks, run.limit, chosen.ids if chosen else None)
     samplings = {each.name: sampling_of(each, sampling, run.engine) for each in tasks}
-    return expected_cost(exam, run.trials or default_trials(tasks), samplings)
+    return _expected_cost(exam, run.trials or default_trials(tasks), samplings)
 
 
 def _fill(
@@ -269,14 +268,11 @@ def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Req
     for task, question in asked_in_order(exam):
         if task.sitting:
             keys = [Key(task=task.name, question_id=question.id, trial=trial) for trial in range(spec.trials)]
-            yield from (_on_its_sheet(key, samplings[task.name]) for key in keys if claims.take(str(key)))
+            yield from (
+                Request(key=key, messages=[], sampling=samplings[task.name]) for key in keys if claims.take(str(key))
+            )
         else:
             yield from requests(task, [question], spec.trials, samplings[task.name], exam.pages, claims.take)
-
-
-def _on_its_sheet(key: Key, sampling: Sampling) -> Request:
-    """Stands for a question until its sheet is made."""
-    return Request(key=key, messages=[], sampling=sampling)
 
 
 def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
@@ -403,8 +399,7 @@ def recorded_trials(recorded: ReplayEngine, exam: TaskData, out: Path) -> int:
     return max(1, *(len(trials) for trials in _recordings(recorded, exam).values()))
 
 
-def tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
-    """Warns of recorded answers that the run leaves out and of questions that lack some."""
+def _tell_unlike(recorded: ReplayEngine, exam: TaskData, trials: int) -> None:
     ids = {id for task in exam.tasks for id in _recorded_ids(task, exam)}
     if strangers := sorted({question for _, question, _ in recorded.names()} - ids):
         warn(f"{recorded.model}: {len(strangers)} recorded questions are not in this run, the first: {strangers[0]!r}")
@@ -554,8 +549,7 @@ class PromptCost:
         return {name: round(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
-def expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, PromptCost]:
-    """Expected requests by task."""
+def _expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling]) -> dict[str, PromptCost]:
     costs = {task.name: PromptCost() for task in exam.tasks}
     before: list[str] = []
     source: object = None

@@ -14,8 +14,7 @@ from livek12.core.compaction import check_packed
 from livek12.core.errors import UserError
 from livek12.core.packed import STEMS, packed_files, packed_path
 from livek12.core.progress import watched
-from livek12.core.records import Question, Response, Verdict
-from livek12.core.rows import fits
+from livek12.core.records import Question, Response, Verdict, fits
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import Index, read_journal
 from livek12.core.run.markings import REGRADES

@@ -85,7 +85,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
         warn(f"--questions: {path} is a run of {spec.model}, and the model asked now is {model}")
     bases = {task.name: _asked_in(task, {named.name for named in spec.tasks}, path) for task in tasks}
     answers = read_answers(folder, Slim()).outcomes
-    splits = split_by_outcome(answer for answer in answers if answer.task in bases.values())
+    splits = _split_by_outcome(answer for answer in answers if answer.task in bases.values())
     for name in dict.fromkeys(bases.values()):
         split = splits[name]
         if not split.failed:
@@ -106,8 +106,7 @@ def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], mode
     return Chosen({name: frozenset(splits[base].failed) for name, base in bases.items()}, noted)
 
 
-def split_by_outcome(answers: Iterable[Outcome]) -> dict[str, OutcomeSplit]:
-    """Questions of each task by outcome."""
+def _split_by_outcome(answers: Iterable[Outcome]) -> dict[str, OutcomeSplit]:
     right: defaultdict[str, dict[str, Counter[str]]] = defaultdict(dict)
     for answer in answers:
         low, high = answer.finding.correct

@@ -1,9 +1,10 @@
-"""Several run folders, read once and compared."""
+"""Several run folders, read once and compared; sittings also by the place on the sheet."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -18,13 +19,13 @@ from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Comparison, Profile, Row
 from livek12.core.scoring.comparison import Watch, compare_outcomes
 from livek12.core.scoring.deltas import Counterpart, delta
-from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim
-from livek12.core.scoring.schema import Delta, KindMarks, SittingCurve, parameters_of
+from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim, SlimQuestion
+from livek12.core.scoring.schema import Delta, KindMarks, SheetPosition, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
-from livek12.evaluation.exams import run_exams
-from livek12.evaluation.reporting import alike, beside, run_usage, tasks_of
-from livek12.evaluation.sittings import sitting_curve
+from livek12.evaluation.reporting import alike, beside, run_exams, run_usage, tasks_of
+from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task
+from livek12.tasks.sheets import sheets_of
 
 MOST_PAIRS = 15
 """Beyond these, pairs of runs are not compared by axis."""
@@ -224,3 +225,53 @@ def _read(runs: Mapping[str, Path], where: Where, changes: dict[str, RegradeCoun
         if not len(outcomes):
             raise where.nothing(name, RunFolder(runs[name]))
     return by_run
+
+
+PIECES = 5
+
+
+def pieces_of(task: Task, run: RunFolder) -> dict[str, int]:
+    """The fifth of its sheet in which each question is, from 0."""
+    return {
+        question.id: PIECES * place // len(sheet.questions)
+        for sheet in sheets_of(task, run.questions()[task.name])
+        for place, question in enumerate(sheet.questions.values())
+    }
+
+
+def sitting_curve(
+    names: tuple[str, str], task: Task, run: RunFolder, sheet: Outcomes, alone: Outcomes, profile: Profile
+) -> SittingCurve | None:
+    """Marks by position; `names` are those of task and base. None without pairs."""
+    places, shared = pieces_of(task, run), {question.id for question in alone.asked()}
+    positions = []
+    for piece in range(PIECES):
+        ids = {id for id, place in places.items() if place == piece} & shared
+        takes = partial(_is_in, ids)
+        own, other = sheet.where(takes), alone.where(takes)
+        pair = delta(names[0], own, names[1], other, task.differs, profile, parameters_of(profile)) if ids else None
+        if pair is None:
+            continue
+        metric = "mark" if "mark" in pair["metrics"] else "accuracy"
+        positions.append(
+            SheetPosition(
+                position=f"{100 * piece // PIECES}–{100 * (piece + 1) // PIECES} %",
+                questions=pair["shared"],
+                alone=_mean_share(other),
+                sheet=_mean_share(own),
+                skipped=sum(n for finding, n in own.numbers() if finding.state == "no_answer") / len(own),
+                metric=metric,
+                difference=pair["metrics"][metric],
+            )
+        )
+    return SittingCurve(task=names[0], base=names[1], positions=positions) if positions else None
+
+
+def _is_in(ids: set[str], question: SlimQuestion) -> bool:
+    return question.id in ids
+
+
+def _mean_share(outcomes: Outcomes) -> list[float]:
+    """Mean shares of the points, least and most."""
+    low, high = outcomes.findings.share[outcomes.finding].mean(axis=0).tolist()
+    return [low, high]

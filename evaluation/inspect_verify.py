@@ -16,7 +16,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from livek12.core.text import clean
-from livek12.evaluation.logs.rows import ANY_OF
+from livek12.evaluation.rejudging import ANY_OF
 from livek12.evaluation.verify import Judgement, Verifier
 from livek12.tasks.plugins.inspect_tasks import TASKS  # registers the tasks
 

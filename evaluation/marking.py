@@ -46,6 +46,7 @@ from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, defa
 from livek12.judges.grade import judge_version, total
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
+from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task, is_logged
 from livek12.tasks.scorer import Scorer, stamped
 
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from livek12.core.scoring import Row
     from livek12.evaluation.options import Stages
     from livek12.evaluation.task_data import TaskData
-    from livek12.tasks.base import Task
     from livek12.tasks.prompting import Pages
 
 

@@ -44,29 +44,27 @@ class RunOptions:
 
     task: Annotated[str, Flag(TASK, "Task names, comma-separated; see `livek12 tasks`.")]
     model: Annotated[str, Flag(MODEL, "Model folder, Hub name, served name, or recorded file.")]
-    out: Annotated[Path, Flag(OUTPUT, "The run folder; an unfinished run in it goes on.")]
+    out: Annotated[Path, Flag(OUTPUT, "Run folder; an unfinished run in it is resumed.")]
     data: Annotated[
         str, Flag(TASK, "Folder made by `livek12 build`, or ORG/NAME on the Hub.", envvar="LIVEK12_DATA")
     ] = ""
     engine: Annotated[str, Flag(MODEL, "auto, vllm, transformers, openai, batch or replay.")] = "auto"
-    engine_args: Annotated[str | Mapping[str, Any], Flag(MODEL, "Arguments for the engine: K=V,…", type=str)] = ""
+    engine_args: Annotated[str | Mapping[str, Any], Flag(MODEL, "Engine arguments: K=V,…", type=str)] = ""
     limit: Annotated[int | None, Flag(TASK, "Only the first N questions of a task.", min=1)] = None
-    trials: Annotated[
-        int | None, Flag(TASK, "Answers drawn for each question; default: as the task has it, mostly 1.", min=1)
-    ] = None
+    trials: Annotated[int | None, Flag(TASK, "Answers per question; default: the task's, usually 1.", min=1)] = None
     questions: Annotated[
         tuple[str, Path] | None,
-        Flag(TASK, "Only questions that the model failed in that run.", metavar="failed-in RUN"),
+        Flag(TASK, "Only the questions that the model failed in RUN.", metavar="failed-in RUN"),
     ] = None
     sitting: Annotated[
         str,
-        Flag(TASK, "What one request asks: one question, or all of a section or paper: one, section, paper."),
+        Flag(TASK, "Questions per request: one, or all of a section or of a paper (one, section, paper)."),
     ] = "one"
     budgets: Annotated[
-        str, Flag(SAMPLING, "Ask each task once per token budget: shares of its base, such as 0.1,0.5,1.")
+        str, Flag(SAMPLING, "Run each task once per token budget: shares of the task's, such as 0.1,0.5,1.")
     ] = ""
 
-    name: Annotated[str, Flag(MODEL, "What tables and pages call the model; default: as --model names it.")] = ""
+    name: Annotated[str, Flag(MODEL, "Display name of the model; default: from --model.")] = ""
 
     def __post_init__(self) -> None:
         engine, model = spelled_engine(self.engine, self.model)
@@ -93,11 +91,11 @@ class SamplingOptions:
 
     max_tokens: Annotated[int | None, Flag(SAMPLING, "Token budget of an answer.", min=1)] = None
     temperature: Annotated[float | None, Flag(SAMPLING, "Sampling temperature.", min=0.0)] = None
-    top_p: Annotated[float | None, Flag(SAMPLING, "Nucleus sampling: a share above 0 and up to 1.")] = None
-    top_k: Annotated[int | None, Flag(SAMPLING, "Draw from the N likeliest tokens; 0 draws from all.", min=0)] = None
-    seed: Annotated[int | None, Flag(SAMPLING, "Seed of the first trial; the next adds 1.")] = None
-    system_prompt: Annotated[str | None, Flag(SAMPLING, "What the model is told before the question.")] = None
-    thinking_budget: Annotated[int | None, Flag(SAMPLING, "The most tokens of thinking in an answer.", min=0)] = None
+    top_p: Annotated[float | None, Flag(SAMPLING, "Nucleus sampling: above 0, at most 1.")] = None
+    top_k: Annotated[int | None, Flag(SAMPLING, "Sample from the N likeliest tokens; 0: from all.", min=0)] = None
+    seed: Annotated[int | None, Flag(SAMPLING, "Seed of the first trial; each further trial adds 1.")] = None
+    system_prompt: Annotated[str | None, Flag(SAMPLING, "System message before the question.")] = None
+    thinking_budget: Annotated[int | None, Flag(SAMPLING, "Maximum thinking tokens of an answer.", min=0)] = None
 
     def given(self) -> dict[str, Any]:
         """Sampling that is set."""
@@ -114,57 +112,57 @@ class JudgingOptions:
         str,
         Flag(
             JUDGING,
-            "Who marks what the rules leave open: rules (nobody), MODEL[@ENGINE[:K=V,…]][,…], FILE.yaml, or panel:NAME"
-            " (see `livek12 tasks --judges`).",
+            "Judge of answers that the rules leave undecided: MODEL[@ENGINE[:K=V,…]][,…], FILE.yaml, panel:NAME (see"
+            " `livek12 tasks --judges`), or rules (no judge).",
         ),
     ] = "rules"
-    judge_engine: Annotated[str, Flag(JUDGING, "Engine of judges that name none; default: auto.")] = ""
+    judge_engine: Annotated[str, Flag(JUDGING, "Engine of judges that do not name one; default: auto.")] = ""
     judge_engine_args: Annotated[
-        str | Mapping[str, Any], Flag(JUDGING, "Arguments for the engine of such judges: K=V,…", type=str)
+        str | Mapping[str, Any], Flag(JUDGING, "Arguments for that engine: K=V,…", type=str)
     ] = ""
     judge_method: Annotated[
         str,
         Flag(
             JUDGING,
-            "KMMMU's p1, p2, p3; count of right parts; marks out of n; CFE's s2s (short answers, short keys; s2s_rules:"
-            " after the rules), l2s, l2l (long ones); the verifiers compass, xverify; scheme, by criteria. Default: as"
-            " the task has it, and scheme for questions with a marking scheme.",
+            "KMMMU's p1, p2, p3; count (right parts); marks (out of n); CFE's s2s (short answer and key; s2s_rules:"
+            " after the rules), l2s, l2l (long ones); scheme (criteria); compass, xverify (published verifiers)."
+            " Default: the task's, and scheme for questions with a marking scheme.",
         ),
     ] = ""
     judge_prompt: Annotated[
-        str | Path, Flag(JUDGING, "The prompt file of a published verifier, for compass and xverify.", type=str)
+        str | Path, Flag(JUDGING, "Prompt file of a published verifier (compass, xverify).", type=str)
     ] = ""
     judge_scope: Annotated[
         str,
         Flag(
             JUDGING,
-            "What judges see: open, what the rules leave open (default), or all answers, with the rules unheard.",
+            "Answers that judges see: open (undecided by the rules; default) or all (the rules are ignored).",
         ),
     ] = ""
     judge_repeats: Annotated[
         int,
         Flag(
             JUDGING,
-            "Ask judge models so often about each answer, each time another draw; the first makes the marks.",
+            "Number of verdicts per answer from judge models; the first one counts.",
             min=1,
         ),
     ] = 1
-    cache: Annotated[bool, Flag(JUDGING, "Remember decisions and replies on disk.", name="--cache/--no-cache")] = True
+    cache: Annotated[bool, Flag(JUDGING, "Cache decisions and replies on disk.", name="--cache/--no-cache")] = True
     audit: Annotated[
         bool,
-        Flag(JUDGING, "Also let judges audit the reasoning, where the task's article does.", name="--audit/--no-audit"),
+        Flag(JUDGING, "Let judges also audit the reasoning, if the task's article does.", name="--audit/--no-audit"),
     ] = True
     stages: Annotated[
         Stages,
         Flag(
             JUDGING,
-            "overlap: mark while asking, all local judges at once; turn: one after the other; auto: as memory allows.",
+            "overlap: mark during generation, all judges at once; turn: one after the other; auto: as memory allows.",
             type=str,
         ),
     ] = "auto"
     scheme_requests: Annotated[
         str,
-        Flag(JUDGING, "Requests for the criteria of a marking scheme: one for all that are open (default), or each."),
+        Flag(JUDGING, "Requests for the criteria of a marking scheme: one for all (default), or each."),
     ] = ""
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:

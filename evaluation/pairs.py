@@ -75,7 +75,7 @@ class JudgedPair:
 def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
     """Line as a pair; `folder` is that of image files."""
     row = _row(line)
-    name = row_id(row)
+    name = _row_id(row)
     if name is None:
         raise BadPair("has no id (a text or a whole number)")
     golds = _golds(row)
@@ -99,8 +99,7 @@ def read_pair(line: bytes, folder: Path | None) -> JudgedPair:
     return JudgedPair(name, question, answer)
 
 
-def row_id(row: Mapping[str, Any]) -> str | int | None:
-    """Id of a row; None where it has no usable one."""
+def _row_id(row: Mapping[str, Any]) -> str | int | None:
     value = row.get("id")
     return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
@@ -108,7 +107,7 @@ def row_id(row: Mapping[str, Any]) -> str | int | None:
 def line_id(line: bytes) -> str | int | None:
     """Id in a line; None where it has no usable one."""
     try:
-        return row_id(_row(line))
+        return _row_id(_row(line))
     except BadPair:
         return None
 
@@ -439,7 +438,7 @@ def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) ->
 
 def open_reply(line: bytes, by: str, reason: str) -> Json:
     """Reply to an undecided row."""
-    return {"row": open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
+    return {"row": _open_row(line_id(line), by, reason, judge_version(PAIR_CONFIG)), "extracted": []}
 
 
 def verdict_row(pair: JudgedPair, verdict: Verdict) -> Json:
@@ -483,11 +482,10 @@ def _numbered(parts: Sequence[Any]) -> list[str]:
 
 def bad_row(name: str | int | None, number: int, problem: str, judge: str) -> Json:
     """Line of an unreadable row."""
-    return open_row(name, "input", f"line {number}: {problem}", judge)
+    return _open_row(name, "input", f"line {number}: {problem}", judge)
 
 
-def open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
-    """Line of an undecided row."""
+def _open_row(name: str | int | None, by: str, reason: str, judge: str) -> Json:
     return {"id": name, "decision": "undecided", "decided_by": by, "reason": reason, "score": None, "judge": judge}
 
 

@@ -2,41 +2,43 @@
 
 A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
 the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`). Marks corrected by people's labels are
-there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring.
+there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring. A run
+folder has the exams of its questions in a file of its own (`core.exams.EXAMS`), which is renewed where the data set is
+at hand: grades and people's results may be known later than the answers.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
-from livek12.core.progress import watched
+from livek12.core.exams import EXAMS, Exam, read_built, written
+from livek12.core.progress import warn, watched
+from livek12.core.questions import load_exams
 from livek12.core.records import UNMARKED, Question
 from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
 from livek12.core.run.sessions import read_sessions, usage_of
 from livek12.core.run.spec import RunSpec
 from livek12.core.run.sums import note_whole, write_summed
 from livek12.core.run_answers import answers_of, read_answers, standing_of
-from livek12.core.scoring import Profile, Row
+from livek12.core.scoring import Limit, Profile, Row
 from livek12.core.scoring.bank import in_words
 from livek12.core.scoring.deltas import Counterpart
-from livek12.core.scoring.outcomes import Slim, points_awarded
-from livek12.core.scoring.schema import RunUsage
-from livek12.evaluation.exams import run_exams, take_exams
+from livek12.core.scoring.exam_marks import ChosenOption, ExamFigures, exam_figures, plain_label
+from livek12.core.scoring.outcomes import Outcomes, Slim, points_awarded
+from livek12.core.scoring.schema import RunUsage, parameters_of
 from livek12.evaluation.task_data import TaskData, illustrated
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, variants, way_of
 
 if TYPE_CHECKING:
-    from livek12.core.scoring import Limit
-    from livek12.core.scoring.outcomes import Outcomes
     from livek12.report.paper import Pages
     from livek12.report.sections import Shown
 
@@ -89,12 +91,12 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     from livek12.evaluation.article_tables import SHAPES, article_tables
     from livek12.report.html import write_html
     from livek12.report.sections import Shown
-    from livek12.report.task_views import MOST_GROUPS
+    from livek12.report.views import MOST_GROUPS
 
     shown = Shown(folder.each_question(), folder.spec().trials)
     scores, outcomes = _scored(folder, profile, shown)
     shown.rows = list(illustrated(shown.rows, exam))
-    pages = with_placed_pages(exam, [row.question for row in shown.rows])
+    pages = _with_placed_pages(exam, [row.question for row in shown.rows])
 
     papers = max(len(task["groups"].get("paper", ())) for task in scores["tasks"].values())
     shapes = [shape for shape in SHAPES if shape.rows_by != "paper" or papers <= MOST_GROUPS]
@@ -108,8 +110,7 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
     return Scored(folder, scores, write_page)
 
 
-def with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
-    """Page images of an exam, with those of questions that have places on them."""
+def _with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
     from livek12.core.questions import load_pages
     from livek12.report.scan import page_keys
 
@@ -156,7 +157,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
         alike=alike(asked_tasks),
     )
     if spec.adaptive is not None:
-        scores = {**scores, "adaptive": adaptive_scores(run, read.outcomes)}
+        scores = {**scores, "adaptive": _adaptive_scores(run, read.outcomes)}
     by = Counter[str]()
     for origin, answers in read.origins.items():
         if origin.judge not in (None, UNMARKED):
@@ -176,8 +177,7 @@ def _scored(run: RunFolder, profile: Profile, shown: Shown | None = None) -> tup
     return {**scores, "marked_by": marked_by, "run": json.loads(spec.model_dump_json())}, read.outcomes
 
 
-def adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
-    """Ability and misfit of an adaptive run, and a line on them."""
+def _adaptive_scores(run: RunFolder, outcomes: Outcomes) -> dict[str, Any]:
     standing, predicted = standing_of(run, outcomes)
     posed, of = predicted["mark"].posed, len(predicted["mark"].bank)
     return {**standing._asdict(), "asked": posed, "of": of, "lines": [f"adaptive exam, {in_words(standing)}"]}
@@ -191,8 +191,6 @@ def read_rows(run: RunFolder) -> Iterator[Row]:
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:
     """Token limit of each task of a run with token budgets; of recorded answers it is in the task's name."""
-    from livek12.core.scoring import Limit
-
     pairs = ((asked_task, find_task(asked_task.name)) for asked_task in spec.tasks)
     return {
         task.name: Limit(
@@ -280,3 +278,58 @@ def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
     points, energy = points_awarded(outcomes), asking["watt_hours"]
     per_mark = None if energy is None or points is None or points[0] <= 0 else [energy / p for p in reversed(points)]
     return RunUsage(asking=asking, judging=usage_of(sessions, "judge"), watt_hours_per_mark=per_mark)
+
+
+def take_exams(run: RunFolder, data: str) -> None:
+    """Renews the exams of a run from its data set."""
+    try:
+        if not (exams := load_exams(data)):
+            return
+        questions = {(question.benchmark, question.id) for _, question in run.each_question()}
+        exams = [exam for exam in exams if not questions.isdisjoint((exam.benchmark, id) for id in exam.ids)]
+        file, content = run.path / EXAMS, written(exams)
+        if exams and not (file.is_file() and file.read_bytes() == content.encode()):
+            write_summed(file, content)
+    except UserError as error:
+        warn(f"exams of {data} are left out: {error}")
+
+
+def run_exams(
+    run: RunFolder, outcomes: Outcomes, groups: Iterable[Sequence[str]], profile: Profile
+) -> list[ExamFigures]:
+    """Figures of each exam for each group of tasks that differ only in their questions."""
+    exams = read_built(run.path / EXAMS)
+    if not exams:
+        return []
+    import numpy as np
+
+    by_task, parameters = outcomes.by_task(), parameters_of(profile)
+    grouped = [[task for task in group if task in by_task] for group in groups]
+    alone = by_task.keys() - {task for group in grouped for task in group}
+    figures = []
+    for tasks in [*filter(None, grouped), *([task] for task in sorted(alone))]:
+        answers = outcomes.joined([by_task[task] for task in tasks])
+        codes: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for code, question in enumerate(answers.questions):
+            codes[question.benchmark, question.id].append(code)
+        for exam in exams:
+            taken = np.isin(answers.question, [code for id in exam.ids for code in codes.get((exam.benchmark, id), ())])
+            if taken.any():
+                chosen = partial(_chosen_options, run, exam, tasks)
+                figures.append(exam_figures(exam, answers.take(np.flatnonzero(taken)), chosen, parameters))
+    return figures
+
+
+def _chosen_options(run: RunFolder, exam: Exam, tasks: Sequence[str], questions: set[str]) -> Iterator[ChosenOption]:
+    names = {(task, id) for task, id in run.asked() if task in tasks and id in questions}
+    for row in run.rows(texts=False, questions=names):
+        question, parts = row.question, row.verdict.parts if row.verdict else []
+        if (
+            row.state != "graded"
+            or len(parts) != 1
+            or len(question.answer) != 1
+            or question.benchmark != exam.benchmark
+        ):
+            continue
+        labels = frozenset(plain_label(option.label) for option in question.options)
+        yield ChosenOption(question.id, plain_label(parts[0].answer or ""), plain_label(question.answer[0]), labels)

@@ -9,7 +9,7 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from livek12.evaluation.unit_rewards import COST, INSTRUCTION, UnitScore, unit_rows, unit_score, units_of
+from livek12.evaluation.rewarding import COST, INSTRUCTION, UnitScore, unit_rows, unit_score, units_of
 from livek12.evaluation.verifiers_exam import ExamConfig, ExamData, ExamTask, ExamTaskset, judge_rows
 from livek12.tasks.plugins.harness_task import Document
 

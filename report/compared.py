@@ -10,12 +10,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from livek12.core.scoring import Comparison
 from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.ranks import ALPHA
+from livek12.core.scoring.schema import (
+    Counts,
+    Estimate,
+    KindMarks,
+    PairMetric,
+    RunUsage,
+    SittingCurve,
+    TaskComparison,
+    TaskReport,
+)
 from livek12.core.tables import csv_text
-from livek12.report.deltas import HEADINGS, ShownDelta, shown_deltas
-from livek12.report.exam_views import ExamView, compared_exams
+from livek12.report import views
 from livek12.report.marks import INTERVAL, STATE_WORDS, UNDECIDED, shown
 from livek12.report.markup import clean
 from livek12.report.ranking import (
@@ -30,23 +40,10 @@ from livek12.report.ranking import (
     ranking,
     verdict,
 )
-from livek12.report.usage import MEANING, usage_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from livek12.core.scoring import Comparison
-    from livek12.core.scoring.schema import (
-        Counts,
-        Estimate,
-        KindMarks,
-        PairMetric,
-        RunUsage,
-        SittingCurve,
-        TaskComparison,
-        TaskReport,
-    )
 
 
 COUNTS = {
@@ -94,8 +91,7 @@ def heading(task: str, comparison: TaskComparison) -> str:
     return f"{task}, {totals.pop():,} questions" if len(totals) == 1 else task
 
 
-def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
-    """The runs, in groups of columns that stay together."""
+def _run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column]]:
     groups = []
     for metric in ranking_metrics():
         if is_known(comparison, metric):
@@ -112,25 +108,22 @@ def run_columns(comparison: TaskComparison, ranked: Ranking) -> list[list[Column
     if prompts := comparison.get("prompt_tokens"):
         groups.append([Column("prompt tokens", [f"{prompts[name]:,.1f}" for name in ranked.names])])
     for state, word in COUNTS.items():
-        counts = [counted(comparison["counts"][name], state) for name in ranked.names]
+        counts = [_counted(comparison["counts"][name], state) for name in ranked.names]
         if any(counts) and (state != "questions" or len(set(counts)) > 1):
             groups.append([Column(word, [str(count) for count in counts])])
     return groups
 
 
-def counted(counts: Counts, state: str) -> int:
-    """One of `COUNTS`."""
+def _counted(counts: Counts, state: str) -> int:
     number: int = dict(counts)[state]  # type: ignore[assignment]
     return number
 
 
-def numbered(ranked: Ranking) -> Column:
-    """The numbers of the runs."""
+def _numbered(ranked: Ranking) -> Column:
     return Column("", [str(run) for run, _ in enumerate(ranked.names, 1)])
 
 
-def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
-    """Paired tests of some pairs of runs."""
+def _pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Column]:
     pair_tests = [ranked.tests[pair] for pair in pairs]
     tests = [test.found["test"] for test in pair_tests]
     differences = [shown(ranked.metric, test.difference) for test in pair_tests]
@@ -147,13 +140,7 @@ def pair_columns(ranked: Ranking, pairs: Sequence[tuple[int, int]]) -> list[Colu
     ]
 
 
-def of_usage(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[Column]:
-    """Usage of the runs' engines."""
-    return [Column(*column) for column in usage_columns(usage, names)]
-
-
-def of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
-    """Share of the points by kind, and the number of criteria."""
+def _of_kinds(kinds: Mapping[str, Mapping[str, KindMarks]]) -> list[Column]:
     names = list(dict.fromkeys(kind for run in kinds.values() for kind in run))
     return [Column(kind, [_share_of(run.get(kind)) for run in kinds.values()]) for kind in names]
 
@@ -165,8 +152,7 @@ def _share_of(marks: KindMarks | None) -> str:
     return f"{low if low == high else f'{low}–{high}'} ({marks['criteria']:,})"
 
 
-def pairs_heading(ranked: Ranking) -> str:
-    """The heading of paired tests."""
+def _pairs_heading(ranked: Ranking) -> str:
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
 
 
@@ -185,27 +171,25 @@ def print_comparison(result: Comparison, console: Console | None = None) -> None
             _print_pairs(out, ranked)
     from livek12.report.terminal import print_deltas, print_exams
 
-    print_exams(out, compared_exams(result.get("exams", {})))
+    print_exams(out, views.compared_exams(result.get("exams", {})))
     print_deltas(out, result.get("variants", ()))
     for curve in result.get("sittings", ()):
-        out.print(f"\n{clean(curve_heading(curve))}", style="bold", markup=False, highlight=False)
-        out.print(_table(curve_columns(curve)))
+        out.print(f"\n{clean(_curve_heading(curve))}", style="bold", markup=False, highlight=False)
+        out.print(_table(_curve_columns(curve)))
     for title, columns in _run_tables(result):
         out.print(f"\n{title}", style="bold", highlight=False)
         names = [_cut_to(clean(name), max(_LEAST_NAME, out.width - 50)) for name in result["runs"]]
         out.print(_table([Column("run", names, right=False), *columns]))
     out.print()
-    for remark in remarks(result):
+    for remark in _remarks(result):
         out.print(remark, style="dim", markup=False, highlight=False)
 
 
-def curve_heading(curve: SittingCurve) -> str:
-    """The heading of a sitting's table."""
+def _curve_heading(curve: SittingCurve) -> str:
     return f"{curve['task']} minus {curve['base']}, by the place on the sheet"
 
 
-def curve_columns(curve: SittingCurve) -> list[Column]:
-    """Marks by position."""
+def _curve_columns(curve: SittingCurve) -> list[Column]:
     rows = curve["positions"]
     deltas = [shown(row["metric"], row["difference"]["difference"]) for row in rows]
     metric = rows[0]["metric"]
@@ -225,18 +209,17 @@ def _percent(bounds: Sequence[float]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def remarks(result: Comparison) -> list[str]:
-    """Explanations of the tables."""
+def _remarks(result: Comparison) -> list[str]:
     tasks = result["tasks"].values()
     tied = any(pair["metrics"] for task in tasks for pair in task["pairs"])
     undecided = any(
-        counted(counts, state) for task in tasks for counts in task["counts"].values() for state in UNDECIDED
+        _counted(counts, state) for task in tasks for counts in task["counts"].values() for state in UNDECIDED
     )
     return [
         *([TIED, NEEDED] if tied else []),
         *([OPEN] if undecided else []),
         *([PROMPTS] if any("prompt_tokens" in task for task in tasks) else []),
-        *([MEANING] if result.get("usage") else []),
+        *([views.MEANING] if result.get("usage") else []),
         *dict.fromkeys(
             clean(f"{run}: {note}.")
             for task in tasks
@@ -250,10 +233,10 @@ def remarks(result: Comparison) -> list[str]:
 
 
 def _print_runs(out: Console, comparison: TaskComparison, ranked: Ranking) -> None:
-    numbers, names = numbered(ranked), [clean(name) for name in ranked.names]
+    numbers, names = _numbered(ranked), [clean(name) for name in ranked.names]
     room = out.width - _width([numbers]) - 4  # for a name, two blanks and what is known
     least = min(max(map(_cells, names)), max(_LEAST_NAME, room // 3))
-    tables = list(_side_by_side(run_columns(comparison, ranked), room - least))
+    tables = list(_side_by_side(_run_columns(comparison, ranked), room - least))
     runs = [[_cut_to(name, max(least, room - _width(columns))) for name in names] for columns in tables]
     for columns, cells in zip(tables, runs, strict=True):
         out.print()
@@ -268,8 +251,8 @@ def _print_pairs(out: Console, ranked: Ranking) -> None:
     pairs = list(ranked.tests)
     some = pairs if len(pairs) <= MANY_PAIRS else [pair for pair in pairs if pair[0] == 1]
     rest = "" if some == pairs else f": run 1 beside the others (--md, --csv and --json have all {len(pairs)} pairs)"
-    out.print(f"\n{pairs_heading(ranked)}{rest}", highlight=False)
-    pair, *columns = pair_columns(ranked, some)
+    out.print(f"\n{_pairs_heading(ranked)}{rest}", highlight=False)
+    pair, *columns = _pair_columns(ranked, some)
     for beside in _side_by_side([columns[:2], *([column] for column in columns[2:])], out.width - _width([pair]) - 2):
         out.print()
         out.print(_table([pair, *beside]))
@@ -332,20 +315,20 @@ _ENDS = ("low", "high", "ci_low", "ci_high", "rank_best", "rank_worst", "p", "p_
 def as_markdown(result: Comparison) -> str:
     """All tables of a comparison."""
     blocks = [block for task, comparison in result["tasks"].items() for block in _markdown(task, comparison)]
-    variants = [block for each in shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
-    exams = [block for exam in compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
+    variants = [block for each in views.shown_deltas(result.get("variants", ())) for block in markdown_delta(each)]
+    exams = [block for exam in views.compared_exams(result.get("exams", {})) for block in _markdown_exam(exam)]
     curves = [
         text
         for curve in result.get("sittings", ())
-        for text in (f"## {_escaped(curve_heading(curve))}", _markdown_table(curve_columns(curve)))
+        for text in (f"## {_escaped(_curve_heading(curve))}", _markdown_table(_curve_columns(curve)))
     ]
     tables = []
     for title, columns in _run_tables(result):
         tables += [f"## {title}", _markdown_table([Column("run", result["runs"], right=False), *columns])]
-    return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *remarks(result)])
+    return "\n\n".join([*blocks, *exams, *variants, *curves, *tables, *_remarks(result)])
 
 
-def _markdown_exam(exam: ExamView) -> Iterator[str]:
+def _markdown_exam(exam: views.ExamView) -> Iterator[str]:
     yield f"## {_escaped(exam.title)}"
     for table in exam.tables:
         cells = zip(*(cells for _, _, cells in table.rows), strict=True)
@@ -380,12 +363,12 @@ def as_html(markdown: str) -> str:
 
 def _run_tables(result: Comparison) -> Iterator[tuple[str, list[Column]]]:
     if kinds := result.get("kinds"):
-        yield KINDS, of_kinds(kinds)
+        yield KINDS, _of_kinds(kinds)
     if usage := result.get("usage"):
-        yield USAGE, of_usage(usage, result["runs"])
+        yield USAGE, [Column(*column) for column in views.usage_columns(usage, result["runs"])]
 
 
-def markdown_delta(delta: ShownDelta) -> Iterator[str]:
+def markdown_delta(delta: views.ShownDelta) -> Iterator[str]:
     """One Δ: heading, sentences, and a table for each axis."""
     yield f"## {_escaped(delta.title)}"
     yield "\n".join(f"- {_escaped(sentence)}" for sentence in delta.sentences)
@@ -393,7 +376,7 @@ def markdown_delta(delta: ShownDelta) -> Iterator[str]:
         names = Column(axis, list(values), right=False)
         cells = zip(*values.values(), strict=True)
         yield _markdown_table(
-            [names, *(Column(head, list(column)) for head, column in zip(HEADINGS, cells, strict=True))]
+            [names, *(Column(head, list(column)) for head, column in zip(views.DELTA_HEADINGS, cells, strict=True))]
         )
 
 
@@ -401,11 +384,11 @@ def _markdown(task: str, comparison: TaskComparison) -> Iterator[str]:
     ranked = ranking(comparison)
     yield f"## {_escaped(heading(task, comparison))}"
     yield _escaped(verdict(ranked))
-    columns = [column for group in run_columns(comparison, ranked) for column in group]
-    yield _markdown_table([numbered(ranked), Column("run", ranked.names, right=False), *columns])
+    columns = [column for group in _run_columns(comparison, ranked) for column in group]
+    yield _markdown_table([_numbered(ranked), Column("run", ranked.names, right=False), *columns])
     if ranked.tests:
-        yield f"{pairs_heading(ranked)}:"
-        yield _markdown_table(pair_columns(ranked, list(ranked.tests)))
+        yield f"{_pairs_heading(ranked)}:"
+        yield _markdown_table(_pair_columns(ranked, list(ranked.tests)))
 
 
 def _markdown_table(columns: Sequence[Column]) -> str:
@@ -434,7 +417,7 @@ def as_csv(result: Comparison) -> str:
             values = [value for metric in metrics for value in _ranked(comparison, metric, name)]
             values += [comparison.get("prompt_tokens", {}).get(name)] if prompts else ()
             values += _used(usage.get(name)) if usage else ()
-            table.append([task, name, None, *(counted(counts, c) for c in COUNTS), *values])
+            table.append([task, name, None, *(_counted(counts, c) for c in COUNTS), *values])
         for pair in comparison["pairs"]:
             values = [value for metric in metrics for value in _tested(pair["metrics"].get(metric))]
             blank = [None] * (len(COUNTS) - 1)

@@ -20,22 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
+from livek12.core.run.sessions import Session
 from livek12.core.run.spec import shown_model
-from livek12.report import budgets, deltas, marks
-from livek12.report.exam_views import exam_views
+from livek12.report import marks, views
 from livek12.report.markup import clean
 from livek12.report.paper import Pages, PaperEntry, entries
 from livek12.report.pictures import PictureFiles
 from livek12.report.scan import row_rules, sheets
 from livek12.report.sections import FOLDER, Shown, contents, occurring, report_pages, sections
 from livek12.report.tables import ArticleTable, with_heads
-from livek12.report.task_views import budget_view, delta_views, task_view
-from livek12.report.usage import time_bars, usage_sentences
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from livek12.core.run.sessions import Session
 
 
 def write_html(
@@ -63,25 +59,25 @@ def write_html(
     order = {task: rank for rank, task in enumerate(shown.tasks)}
     ordered = sorted(score["tasks"].items(), key=lambda task: order.get(task[0], len(order)))
     named = run_name(path.parent)
-    views = {name: task_view(name, task, named, run.get("engine", "")) for name, task in ordered}
+    by_task = {name: views.task_view(name, task, named, run.get("engine", "")) for name, task in ordered}
     common = {
-        **_head(list(views), shown.exams, run),
+        **_head(list(by_task), shown.exams, run),
         "method": marks.sentence(marks.method_sentence(score)),
         "left_out": shown.left_out,
         "asked": shown.asked,
         "parameters": score["parameters"],
-        "delta_headings": deltas.HEADINGS,
+        "delta_headings": views.DELTA_HEADINGS,
         **_assets(),
     }
     summary = {
-        "tasks": list(views.values()),
+        "tasks": list(by_task.values()),
         "made": _made(run, shown.made),
-        "times": time_bars(sessions),
-        "usage": list(usage_sentences(score.get("usage"))),
-        "deltas": delta_views({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
-        "variants": deltas.shown_deltas(score.get("variants", ())),
-        "exams": exam_views(score.get("exams", ())),
-        "budgets": [budget_view(name, curve, score["parameters"]) for name, curve in budgets.curves(score)],
+        "times": views.time_bars(sessions),
+        "usage": list(views.usage_sentences(score.get("usage"))),
+        "deltas": views.delta_views({name: d for name, d in score["deltas"].items() if "/variant/" not in name}),
+        "variants": views.shown_deltas(score.get("variants", ())),
+        "exams": views.exam_views(score.get("exams", ())),
+        "budgets": [views.budget_view(name, curve, score["parameters"]) for name, curve in views.budget_curves(score)],
         "tables": with_heads(tables),
         "corrected": (*score.get("adaptive", {}).get("lines", ()), *score.get("corrected", {}).get("lines", ())),
         "harness": score.get("harness", {}),
@@ -90,13 +86,13 @@ def write_html(
     with Progress("writing report.html", len(chosen), patient=True) as progress:
         files = []
         for n, part in enumerate(parts):
-            files.append(_folder(path) / part.file)
+            files.append(make_subfolder(path.parent, FOLDER) / part.file)
             way = {"up": f"../{path.name}", "part": part, "before": parts[n - 1] if n else None}
             way["after"] = parts[n + 1] if n + 1 < len(parts) else None
             own = {
                 **dict.fromkeys(summary, ()),
                 "made": None,
-                "tasks": [views[part.task]] if part.task in views else [],
+                "tasks": [by_task[part.task]] if part.task in by_task else [],
             }
             drawn = _drawn(part.entries, pages or {}, progress.step, part.begin)
             _write(files[-1], {**common, **own, **drawn, "way": way, "contents": ()})
@@ -120,10 +116,6 @@ def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None],
         "sections": sections(chosen, pages, pictures, step, on_sheets, begin),
         "shared_pictures": pictures.shared,
     }
-
-
-def _folder(index: Path) -> Path:
-    return make_subfolder(index.parent, FOLDER)
 
 
 def further_pages(index: Path) -> list[Path]:

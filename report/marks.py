@@ -8,8 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
 from livek12.core.engine_kinds import kind_of as engine_kind_of
-from livek12.core.records import NO_KEY, PartVerdict
-from livek12.core.rows import lacks_key
+from livek12.core.records import NO_KEY, PartVerdict, lacks_key
 from livek12.core.run.markings import PERSON, in_words
 from livek12.core.scoring import Row
 from livek12.core.scoring.formulas import ADAPTIVE
@@ -28,9 +27,9 @@ DECISIONS: dict[Kind, str] = {"full": "Right", "part": "Partly right", "wrong": 
 DECIDERS = {
     "chemistry": "the rule for chemistry",
     "choice": "the rule for choices",
-    "extraction": "nobody: no answer was found",
+    "extraction": "no answer found",
     "llm": "a judge model",
-    NO_KEY: "nobody: there is no key yet",
+    NO_KEY: "no key yet",
     "number": "the rule for numbers",
     "panel": "a panel of judge models",
     "refusal": "the rule for answers that are none",
@@ -39,7 +38,7 @@ DECIDERS = {
     "symbolic": "the rule for formulas",
     "text": "the rule for equal texts",
     "true_false": "the rule for true or false",
-    "undecided": "nobody yet",
+    "undecided": "undecided",
     "words": "the rule for words",
 }
 INTERVAL = "95 % interval"
@@ -180,11 +179,11 @@ def counts_notes(task: Mapping[str, Any], run: str = "RUN", engine: str = "") ->
     if engine_kind_of(engine).is_recorded:
         failed = "not recorded: what was imported has no answer there; counted as anything from 0 to full marks"
     notes = [
-        (counts["no_answer"], "marked as 0: the response holds no answer", ""),
-        (left["nobody"], "open: not judged yet; this does it:", judge),
-        (left["rules"], "open: the rules alone could not tell; this has a model decide:", f"{judge} --judge MODEL"),
-        (left["models"], "open: the judge models could not tell; a person may:", f"livek12 review {run}"),
-        (left.get("keyless", 0), f"{NO_KEY}; this brings it:", f"livek12 keys add DATA {run} --from KEY"),
+        (counts["no_answer"], "marked as 0: the response contains no answer", ""),
+        (left["nobody"], "open: not judged yet. Judge them:", judge),
+        (left["rules"], "open: the rules could not decide. Ask a model:", f"{judge} --judge MODEL"),
+        (left["models"], "open: the judge models could not decide. Review them:", f"livek12 review {run}"),
+        (left.get("keyless", 0), f"{NO_KEY}. Add it:", f"livek12 keys add DATA {run} --from KEY"),
         (counts["failed"], failed, ""),
         (counts["unsupported"], "not asked: the question has pictures, and the model reads none", ""),
     ]
@@ -223,7 +222,11 @@ def decision_sentence(part: PartVerdict, by_models: bool) -> str:
     kind = kind_of(part)
     why = f": {part.reason.strip().rstrip('.。')}" if part.reason else ""
     if kind == "open":
-        who = "The judge models could not tell." if by_models else "The rules could not tell; no judge model was asked."
+        who = (
+            "The judge models could not decide."
+            if by_models
+            else "The rules could not decide; no judge model was asked."
+        )
     else:
         who = "" if part.decided_by == "extraction" else f"Decided by {decider(part.decided_by)}."
     return f"{DECISIONS[kind]}{why}. {who}".strip()
@@ -333,7 +336,7 @@ def thinking_sentence(task: Mapping[str, Any]) -> str:
     if not use:
         return ""
     if use["most"] is None:
-        return f"thinking budget of {use['budget']:,} tokens: no answer says how long it thought, so nobody knows"
+        return f"thinking budget of {use['budget']:,} tokens: no answer records its thinking tokens"
     over = f"{_answers(use['over'])} thought longer" if use["over"] else "no answer thought longer"
     unknown = f"; of {_answers(use['unknown'])} it is not known" if use["unknown"] else ""
     return f"thinking budget of {use['budget']:,} tokens: {over} (at most {use['most']:,}){unknown}"

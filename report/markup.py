@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
 
 from markupsafe import Markup
 
@@ -279,6 +280,8 @@ MAX_FORMULAS = 1500
 MAX_NESTING = 20
 LONG_FORMULA, WIDE_FORMULA = 16, 60
 """Signs from which a formula may be wider than a phone's page, and than any."""
+RELATIONS = frozenset("=<>≤≥≈≡≠∼≃≅∝→⇒⇔⟹⟺⟶")
+OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 # Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
 INLINE, BLOCK, END, OPENS, CLOSES = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
 PLACE = re.compile(f"[{INLINE}{BLOCK}](\\d+){END}")
@@ -339,13 +342,9 @@ def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequen
 
     def blocks_with(chosen: Sequence[Highlight]) -> list[Markup]:
         blocks = _blocks(text, pictures, chosen) if chosen else []
-        return blocks if _without_marks(blocks) == "".join(plain) else []
+        return blocks if QUOTED.sub("", "".join(blocks)) == "".join(plain) else []
 
     return blocks_with(highlights) or blocks_with([own for own in highlights if blocks_with([own])]) or plain
-
-
-def _without_marks(blocks: Sequence[Markup]) -> str:
-    return QUOTED.sub("", "".join(blocks))
 
 
 def _blocks(text: str, pictures: Sequence[Markup], highlights: Sequence[Highlight]) -> list[Markup]:
@@ -416,10 +415,32 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _inline_formula(mathml: str) -> Markup:
-    """Browsers break no formula over lines; a wide one scrolls."""
+    """A formula in a line; a long one breaks before its relations, and parts that are still too wide scroll."""
     signs = len(Markup(mathml).striptags())
+    parts = _at_relations(mathml) if signs > LONG_FORMULA else [mathml]
+    if len(parts) > 1:
+        return Markup("<wbr>").join(map(_inline_formula, parts))
     size = " wide" if signs > WIDE_FORMULA else " long" if signs > LONG_FORMULA else ""
     return Markup(f'<span class="formula{size}">{mathml}</span>')
+
+
+def _at_relations(mathml: str) -> list[str]:
+    """A formula as one formula for each side of its outermost relations; browsers break none over lines."""
+    root = ElementTree.fromstring(mathml)
+    parts: list[list[ElementTree.Element]] = [[]]
+    depth = 0
+    for element in root[0] if len(root) == 1 and root[0].tag == "mrow" else ():
+        sign = (element.text or "") if element.tag == "mo" else ""
+        depth += (sign in OPENING) - (sign in CLOSING)
+        if sign in RELATIONS and depth == 0 and parts[-1]:
+            parts.append([])
+        parts[-1].append(element)
+    if len(parts) == 1:
+        return [mathml]
+    return [
+        "".join(("<math><mrow>", *(ElementTree.tostring(element, "unicode") for element in part), "</mrow></math>"))
+        for part in parts
+    ]
 
 
 def _looks_like_formula(text: str) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from livek12.core.scoring.metrics import metric_of, ranking_metrics
 from livek12.core.scoring.ranks import told
+from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
 from livek12.report.marks import shown
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.schema import Estimate, PairMetric, TaskComparison
 
 
 class Tested(NamedTuple):

@@ -68,8 +68,7 @@ class GradedSheet:
     subtotal: str
 
 
-def placed(entries: Iterable[PaperEntry]) -> list[PaperEntry]:
-    """The entries with boxes."""
+def _placed(entries: Iterable[PaperEntry]) -> list[PaperEntry]:
     return [entry for entry in entries if entry.question.boxes and entry.question.paper_id]
 
 
@@ -94,7 +93,7 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
     """The pages with their marks, and the number of pages left out."""
     graded: list[GradedSheet] = []
     left_out = 0
-    for paper, of_paper in _papers(placed(entries)):
+    for paper, of_paper in _papers(_placed(entries)):
         numbers = sorted({box.page for entry in of_paper for box in entry.question.boxes})
         there = [number for number in numbers if (image := pages.get((paper, number))) and image.bytes]
         for number in there:

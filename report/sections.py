@@ -107,7 +107,7 @@ class ReportPage:
     def label(self) -> str:
         """The page's name within its task."""
         first, last = (entry.question.number or "" for entry in (self.entries[0], self.entries[-1]))
-        papers = [paper for paper in dict.fromkeys(paper_name(entry) for entry in self.entries) if paper]
+        papers = [paper for paper in dict.fromkeys(_paper_name(entry) for entry in self.entries) if paper]
         if len(papers) > 1:
             return f"{papers[0]} to {papers[-1]}"
         return f"{papers[0] if papers else self.task}{f', {first} to {last}' if first and last else ''}"
@@ -128,7 +128,7 @@ def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
 def _parts(entries: Sequence[PaperEntry]) -> Iterator[list[PaperEntry]]:
     """Questions of each page: whole papers, unless one alone is too much."""
     part: list[PaperEntry] = []
-    for _, of_paper in groupby(entries, key=paper_name):
+    for _, of_paper in groupby(entries, key=_paper_name):
         paper = list(of_paper)
         if part and not _fits([*part, *paper]):
             yield part
@@ -156,17 +156,16 @@ def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
     return tasks
 
 
-def paper_name(entry: PaperEntry) -> str:
-    """A paper's name in its questions."""
+def _paper_name(entry: PaperEntry) -> str:
     return entry.question.paper_id or ""
 
 
 def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
     """The cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
-    several = len({paper_name(entry) for entry in entries}) > 1
+    several = len({_paper_name(entry) for entry in entries}) > 1
     groups = []
     place = begin
-    for paper, of_paper in groupby(entries, key=paper_name):
+    for paper, of_paper in groupby(entries, key=_paper_name):
         together = list(of_paper)
         cells = []
         for entry in together:
@@ -201,8 +200,8 @@ def sections(
         for n, entry in enumerate(of_task):
             sheets = new_pages(entry, seen)
             seen.update(sheets)
-            paper = paper_name(entry)
-            turns = n == 0 or (bool(sums) and paper != paper_name(of_task[n - 1]))
+            paper = _paper_name(entry)
+            turns = n == 0 or (bool(sums) and paper != _paper_name(of_task[n - 1]))
             if turns or sheets:
                 views = page_views(sheets, pages, pictures)
                 named = paper if entry.image_only or (sums and turns) else ""

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Any, Final, TypedDict
 
+from livek12.core.scoring.schema import Estimate
 from livek12.core.tables import csv_text
 from livek12.report.marks import number, shown
 from livek12.report.markup import clean
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.schema import Estimate
 
 COUNTED = frozenset({"questions", "answers", "wrong", "CIE", "LAE", "DRE"})
 """Metrics that are whole numbers."""

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from livek12.core.run.spec import shown_model
 from livek12.core.scoring.metrics import metrics as registered
-from livek12.report.budgets import curves, lines, notes
-from livek12.report.deltas import HEADINGS, shown_deltas
-from livek12.report.exam_views import ExamView, exam_views
+from livek12.report import views
 from livek12.report.marks import (
     INTERVAL,
     axes,
@@ -24,7 +22,6 @@ from livek12.report.marks import (
     token_sentences,
 )
 from livek12.report.markup import clean
-from livek12.report.usage import usage_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,18 +30,12 @@ if TYPE_CHECKING:
 MAX_GROUPS = 20
 
 
-def print_summary(
-    score: Mapping[str, Any],
-    run: Mapping[str, Any] | None = None,
-    console: Console | None = None,
-    *,
-    run_name: str = "RUN",
-) -> None:
+def print_summary(score: Mapping[str, Any], console: Console | None = None, *, run_name: str = "RUN") -> None:
     """Prints the marks of a run."""
     from rich.console import Console
 
     out = console or Console()
-    made = run if run is not None else score.get("run", {})
+    made = score.get("run", {})
     names = _in_asking_order(score, made)
     for name in names:
         task = score["tasks"][name]
@@ -65,8 +56,8 @@ def print_summary(
         out.print()
         for sentence in token_sentences(task):
             out.print(sentence, markup=False, highlight=False)
-    print_exams(out, exam_views(score.get("exams", ())))
-    for name, curve in curves(score):
+    print_exams(out, views.exam_views(score.get("exams", ())))
+    for name, curve in views.budget_curves(score):
         _print_budgets(out, name, curve)
     print_deltas(out, score.get("variants", ()))
     beside = [line for part in ("adaptive", "corrected", "harness") for line in score.get(part, {}).get("lines", ())]
@@ -76,7 +67,7 @@ def print_summary(
         f"{regrader['who']} ({regrader['answers']:,} answers)" for regrader in score.get("marked_by", ())
     ):
         out.print(clean(f"\nmarked by {by}"), style="dim", markup=False, highlight=False)
-    for sentence in usage_sentences(score.get("usage")):
+    for sentence in views.usage_sentences(score.get("usage")):
         out.print(f"\n{sentence}", style="dim", markup=False, highlight=False)
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
 
@@ -92,15 +83,15 @@ def _table(first: str, *headings: str) -> Table:
     return table
 
 
-def print_exams(out: Console, views: Sequence[ExamView]) -> None:
+def print_exams(out: Console, exams: Sequence[views.ExamView]) -> None:
     """Prints exams on their own scales."""
     from rich.text import Text
 
-    for exam in views:
+    for exam in exams:
         out.print(clean(f"\n{exam.title}"), style="bold", markup=False, highlight=False)
-        for marks in exam.tables:
-            table = _table(marks.heading, *marks.headings)
-            for name, depth, cells in marks.rows:
+        for view in exam.tables:
+            table = _table(view.heading, *view.headings)
+            for name, depth, cells in view.rows:
                 table.add_row(Text(clean("– " * depth + name)), *(Text(clean(cell)) for cell in cells))
             out.print(table)
         for sentence in exam.sentences:
@@ -111,13 +102,13 @@ def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
     """Prints each Δ between two ways of asking, on all shared questions and by axis."""
     from rich.text import Text
 
-    for delta in shown_deltas(deltas):
+    for delta in views.shown_deltas(deltas):
         out.print()
         out.print(clean(delta.title), style="bold", markup=False, highlight=False)
         for sentence in delta.sentences:
             out.print(clean(sentence), markup=False, highlight=False)
         for axis, values in delta.tables.items():
-            table = _table(axis, *HEADINGS)
+            table = _table(axis, *views.DELTA_HEADINGS)
             for value, cells in values.items():
                 table.add_row(Text(clean(value)), *map(Text, cells))
             out.print()
@@ -144,7 +135,7 @@ def print_marks(runs: Mapping[str, Mapping[str, Any]], console: Console | None =
 
 
 def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
-    points = lines(curve)
+    points = views.budget_lines(curve)
     table = _table("r", "tokens", "true Acc≤r", INTERVAL, "n", "counterfactual", INTERVAL, "n")
     for line in points:
         true = ("–", "", "") if line.true is None else (line.true.text, line.true.ci, str(line.true_n))
@@ -152,7 +143,11 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
     out.print()
     out.print(clean(f"{name} within a token budget (per cent)"), style="bold", markup=False, highlight=False)
     out.print(table)
-    remarks = [f"true: {curve['true_means']}", f"counterfactual: {curve['counterfactual_means']}", *notes(points)]
+    remarks = [
+        f"true: {curve['true_means']}",
+        f"counterfactual: {curve['counterfactual_means']}",
+        *views.budget_notes(points),
+    ]
     for remark in remarks:
         out.print(clean(remark), style="dim", markup=False, highlight=False)
 

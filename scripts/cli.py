@@ -23,54 +23,54 @@ from typer.core import TyperCommand, TyperGroup
 STOPPED = 130
 GROUPS = {
     "Exams": {
-        "demo": "Let a small model sit the sample exam that ships inside.",
+        "demo": "Run a small model on the sample exam.",
         "tasks": "List the tasks.",
-        "run": "Ask, judge, score and report in one go; an unfinished run goes on.",
-        "generate": "Only ask: fill a run folder with responses.",
-        "exam-day": "Ask models a paper before its key exists, then mark by the key: ingest to site, with a clock.",
+        "run": "Ask, judge, score and report; resumes an unfinished run.",
+        "generate": "Only ask: write the responses to a run folder.",
+        "exam-day": "Run models on a paper before its key exists, then mark them.",
         "import-responses": "Make a run folder from recorded responses.",
-        "import-results": "Make run folders of others' results: models × questions with letters, answers or marks.",
-        "rejudge": "Judge the log of any task of another harness.",
-        "plugins": "Say where the plug-in for a harness or trainer lies and how it is called.",
-        "sweep": "Run models × tasks × trials on this machine, Ray or Slurm.",
+        "import-results": "Make run folders from a table of published results.",
+        "rejudge": "Mark the log of any task of another harness.",
+        "plugins": "Print the path of the plug-in for a harness or trainer, and how to call it.",
+        "sweep": "Run models × tasks × trials on this machine, Ray, Slurm or the Hub's jobs.",
     },
     "Runs": {
-        "status": "Say how far a run is, and what its batches are doing.",
+        "status": "Show the progress of a run and its batches.",
         "score": "Compute the scores of a run folder.",
         "report": "Write and print the report of a run folder.",
-        "export": "Write results as Every Eval Ever, for the Hub's model pages, or as logs of Inspect.",
+        "export": "Write results for Every Eval Ever, the Hub's model pages or Inspect.",
         "compare": "Compare runs: a table, intervals and paired tests.",
         "check": "Check the files, lines and numbers of a run folder.",
-        "bank": "Make an item bank of marked runs, for adaptive exams (`run --adaptive`).",
-        "compact": "Pack the journals of a finished run into Parquet, without losing a byte.",
-        "sign": "Sign a run, so that others see who vouches for it.",
-        "push": "Send a finished run to the Hub or a bucket, whence every command reads it.",
-        "site": "Make a static site of run folders: leaderboard, heat-map, plots, questions, papers.",
+        "bank": "Make an item bank from marked runs, for adaptive exams (`run --adaptive`).",
+        "compact": "Pack the journals of a finished run into Parquet, losslessly.",
+        "sign": "Sign a finished run.",
+        "push": "Send a finished run to the Hub or a bucket.",
+        "site": "Make a static site of runs: leaderboard, heat-map, plots, questions, papers.",
     },
     "Judging": {
         "judge": "Mark the responses of a run folder.",
-        "import-judgements": "Mark a run by the recorded marks, or replies, of a judge.",
-        "judge-pairs": "Judge responses beside their reference answers, without a run folder.",
+        "import-judgements": "Mark a run by a judge's recorded marks or replies.",
+        "judge-pairs": "Judge responses against reference answers, without a run folder.",
         "serve-judge": "Judge over HTTP, for trainers and other programs.",
         "label-plan": "Choose the answers of a run that people should label.",
-        "study": "Measure how far the marks of run folders can be trusted.",
+        "study": "Study runs: reliability of the marks, wrong keys, errors, contamination.",
     },
     "Data": {
         "build": "Build a data set (Parquet and a card) from a source.",
         "validate": "Check a built data set.",
-        "keys": "Bring keys to questions that had none, or change wrong ones; nothing is asked again.",
-        "ingest": "Turn exam papers into questions to review.",
-        "review": "Confirm ingested questions on a page in the browser; export the accepted ones.",
-        "dedup": "Find duplicate questions, within a source and against earlier releases.",
+        "keys": "Add missing keys or correct wrong ones, and mark the runs again.",
+        "ingest": "Turn exam papers into questions for review.",
+        "review": "Review ingested questions, or label answers, in the browser.",
+        "dedup": "Find duplicate questions in a source and in earlier releases.",
         "tag": "Propose knowledge points, difficulty and answer variables.",
         "scheme": "Propose marking schemes for review.",
-        "translate": "Translate questions, with checks that nothing is lost.",
-        "vary": "Make variants of questions: other pictures, other words, another type.",
+        "translate": "Translate questions, and check that nothing is lost.",
+        "vary": "Make variants of questions: other images, other words, another type.",
         "subsets": "Propose members of a subset for review.",
     },
     "Publishing": {
         "publish": "Publish a data set to the Hub.",
-        "metrics": "Say where the modules for `evaluate.load` lie, or make folders for Spaces of them.",
+        "metrics": "Print the paths of the modules for `evaluate.load`, or write them as Spaces.",
     },
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
@@ -114,7 +114,9 @@ def _be_quiet(wanted: bool) -> None:
 
 Quiet = Annotated[
     bool,
-    typer.Option("-q", "--quiet", callback=_be_quiet, expose_value=False, help="Show no progress; warnings stay."),
+    typer.Option(
+        "-q", "--quiet", callback=_be_quiet, expose_value=False, help="Hide progress; warnings are still shown."
+    ),
 ]
 
 
@@ -132,7 +134,7 @@ Include = Annotated[
         metavar="FOLDER",
         callback=_include,
         expose_value=False,
-        help="Folder of a benchmark outside livek12, whose code is run; repeatable.",
+        help="Folder of your own benchmark; its code is run. Repeatable.",
     ),
 ]
 

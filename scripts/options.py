@@ -206,7 +206,8 @@ Profile = Annotated[
     str, Opt("Score formulas: article (the equations) or release (its authors' code).", rich_help_panel=OUTPUT)
 ]
 Config = Annotated[
-    Path | None, Opt("YAML of options by name; those given here win.", callback=_take_config, is_eager=True)
+    Path | None,
+    Opt("YAML file of options by name; the command line takes precedence.", callback=_take_config, is_eager=True),
 ]
 Data = Annotated[str, _option(RunOptions, "data")]
 Engine = Annotated[str, _option(RunOptions, "engine")]
@@ -219,7 +220,7 @@ Tasks = Annotated[str, _option(RunOptions, "task")]
 MaxTokens = Annotated[int | None, _option(SamplingOptions, "max_tokens")]
 Cache = Annotated[bool, _option(JudgingOptions, "cache")]
 Judge = Annotated[str, _option(JudgingOptions, "judge")]
-MovedData = Annotated[str, "Where the data set lies now, if it was moved."]
+MovedData = Annotated[str, "Current place of the data set, if it has moved."]
 OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
 _PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, or their addresses (hf://, s3://)."
 _READ: dict[str, Any] = {"parser": place, "callback": run_folder}
@@ -229,11 +230,11 @@ Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_READ
 ScoredRun = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_SCORED)]
 ScoredRuns = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_SCORED)]
 BaseRun = Annotated[
-    Path | None, Opt("The run of whole questions; default: that of --questions.", metavar="RUN", **_READ)
+    Path | None, Opt("Run of the whole questions; default: that of --questions.", metavar="RUN", **_READ)
 ]
-Hold = Annotated[list[str] | None, Opt("A release whose answers are held back; none for none.", metavar="RELEASE")]
+Hold = Annotated[list[str] | None, Opt("Release whose answers are held back; none: no release.", metavar="RELEASE")]
 Rights = Annotated[Path | None, "Permissions for questions without a licence (docs/publish.md)."]
-Json = Annotated[bool, Opt("Print JSON for a program.", "--json", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, Opt("Print JSON.", "--json", rich_help_panel=OUTPUT)]
 
 
 class _WholeHelp(TyperGroup):

@@ -213,7 +213,7 @@ WRITERS = {
     "core/run/access.py": "a file without a name of its own",
     "engines/small_model.py": "the cache of the user",
     "evaluation/marking.py": "a folder of its own, made for it",
-    "evaluation/matrix.py": "a temporary copy without gzip",
+    "evaluation/results.py": "a temporary copy without gzip",
     "tasks/plugins/vlmevalkit.py": "a new name, which then takes its place",
     "dataset_builders/review/export.py": "removes what the list of the last export holds",
     "dataset_builders/sample/render.py": "makes the sample of this repository",

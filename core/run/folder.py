@@ -37,8 +37,20 @@ from pydantic import BaseModel, ValidationError
 from livek12.core.errors import UserError, why
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.key_versions import KEYS_FILE, KeyBook, read_keys
-from livek12.core.records import Failure, Image, Key, Question, Record, Response, State, Verdict, canonical_json
-from livek12.core.rows import Row, fits, row_of
+from livek12.core.records import (
+    Failure,
+    Image,
+    Key,
+    Question,
+    Record,
+    Response,
+    Row,
+    State,
+    Verdict,
+    canonical_json,
+    fits,
+    row_of,
+)
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
 from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
 from livek12.core.run.keys import AnsweredKeys, Expected, KeySet

@@ -16,12 +16,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from pydantic import ValidationError
-
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, why
 from livek12.core.files import heal, refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
@@ -94,9 +91,7 @@ class LineFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -202,7 +197,7 @@ def _placed(
                     if line.endswith(b"\n"):
                         count += 1
                         kind = model.model_config.get("title") or model.__name__
-                        first = first or f"{path}:{number}: not a {kind} record ({_reason(error)})"
+                        first = first or f"{path}:{number}: not a {kind} record ({why(error)[:_LONGEST]})"
                 else:
                     read = True
                     yield Place(path, start, end), record
@@ -285,13 +280,6 @@ def _stands(path: Path, fd: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
         return False
-
-
-def _reason(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return " ".join(str(error).split())[:_LONGEST]
-    wrong = error.errors(include_url=False, include_input=False)[0]
-    return " ".join([*(f"{step}:" for step in wrong["loc"]), *wrong["msg"].split()])[:_LONGEST]
 
 
 class Tail(Generic[R]):

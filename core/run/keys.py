@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from livek12.core.packed import StoredKey
-from livek12.core.records import Key
+from livek12.core.records import Key, Response
 from livek12.core.run.journal import ResponseHead, Tail, placed_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class KeySet(AbstractSet[str]):
@@ -61,22 +56,6 @@ class KeySet(AbstractSet[str]):
         return both
 
 
-class ByModel(Protocol):
-    """Response, as far as its key, model and run."""
-
-    @property
-    def key(self) -> Key:
-        """Its key."""
-
-    @property
-    def model(self) -> str:
-        """Its model."""
-
-    @property
-    def run(self) -> str | None:
-        """Its run."""
-
-
 class Expected:
     """Filter for responses of a run's model to its questions; counts the others."""
 
@@ -93,7 +72,7 @@ class Expected:
         self._asked = asked
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
-    def __call__(self, response: ByModel) -> bool:
+    def __call__(self, response: Response | ResponseHead | StoredKey) -> bool:
         """Returns true for a response of the run."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:

@@ -1,4 +1,4 @@
-"""Leases for file systems without reliable locks (NFS, Lustre, FUSE).
+"""Leases for file systems without reliable locks (NFS, Lustre, FUSE); fixed shares would strand a dead machine's work.
 
 Contract: of all processes that link a file to one name, one succeeds. Views of others may be stale, so what cannot be
 seen counts as held. A holder is alive while it writes its heartbeat, timed by each watcher's own clock, and gone when
@@ -13,7 +13,6 @@ always the same.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import threading
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from livek12.core.errors import UserError
-from livek12.core.files import open_file
+from livek12.core.files import NO_LINKS, open_file
 
 FOLDER: Final = ".leases"
 _SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")
@@ -41,7 +40,6 @@ _LOCAL_FUSE: Final = ("fuseblk", "fuse.fuse-overlayfs")
 _REMOTE: Final = frozenset(
     "nfs nfs4 lustre cifs smb3 smbfs beegfs ceph gpfs glusterfs 9p afs pvfs2 orangefs fuse".split()
 )
-_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
 
 
 def shared(folder: Path) -> bool:
@@ -82,7 +80,7 @@ def _links(device: int, folder: str) -> bool:
         (probe / "file").touch()
         os.link(probe / "file", other)
     except OSError as error:
-        return error.errno not in _NO_LINKS
+        return error.errno not in NO_LINKS
     finally:
         with suppress(OSError):
             other.unlink()

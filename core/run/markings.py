@@ -27,8 +27,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from livek12.core.errors import UserError, why
-from livek12.core.records import Record, Verdict
-from livek12.core.rows import Row
+from livek12.core.records import Record, Row, Verdict
+from livek12.core.tables import read_lines
 
 REGRADES = "regrades.jsonl"
 """The file of a run folder in which the marks stand that people set (`core.run.markings`)."""
@@ -177,13 +177,7 @@ def read_wordings(folder: Path) -> dict[tuple[str, str], dict[str, Wording]]:
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with file.open("rb") as lines:
-            place = 0
-            while line := lines.readline(LONGEST_LINE):
-                place += 1
-                if line.strip():
-                    yield place, line
-                while len(line) == LONGEST_LINE and not line.endswith(b"\n"):  # the rest of one that is too long
-                    line = lines.readline(LONGEST_LINE)
+            yield from ((place, line) for place, line in read_lines(lines, LONGEST_LINE - 1) if line.strip())
     except FileNotFoundError:
         return
     except OSError as error:

@@ -17,7 +17,7 @@ Profiles (`formulas`): `article` follows the equations of LiveK12Bench, `release
 
 from __future__ import annotations
 
-from livek12.core.rows import Row
+from livek12.core.records import Row
 from livek12.core.scoring.formulas import exam_scores
 from livek12.core.scoring.outcomes import AXES
 from livek12.core.scoring.schema import (

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import erfc, inf, log, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError, why
 from livek12.core.records import Record
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Floats, Indices
+from livek12.core.statistics import Bools, Floats, Indices
 
 BANK = "bank.json"
 """The bank of an adaptive run, in its folder."""

@@ -13,14 +13,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import erfc, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from livek12.core.errors import UserError
-from livek12.core.rows import Row
 from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
-from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, SlimQuestion, Table, count, tabulate
+from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, Table, count, tabulate
 from livek12.core.scoring.ranks import rank_ranges
 from livek12.core.scoring.schema import (
     FORMULAS,
@@ -38,6 +37,8 @@ from livek12.core.scoring.schema import (
 )
 from livek12.core.statistics import (
     FEW_FLIPS,
+    Floats,
+    Indices,
     clustered_t_test,
     flip_p,
     flip_signs,
@@ -48,9 +49,6 @@ from livek12.core.statistics import (
     seen_sum,
     sign_flip_tests,
 )
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
 
 PERMUTATIONS = 9999
 _AT_ONCE = 2**23
@@ -287,20 +285,12 @@ def compare_outcomes(
     )
 
 
-def release_arl(
-    rows_by_model: Mapping[str, Iterable[Row]], parameters: Parameters | None = None
-) -> dict[str, Estimate]:
+def release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str, Estimate]:
     """ARL of the release profile on one task: mean of S·(1 + 0.1·ln(l̄/l)) over the questions all models share.
 
     l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where any answer
     lacks its token count there is no ARL.
     """
-    slim = Slim()
-    tables = {name: tabulate(map(slim, rows)) for name, rows in rows_by_model.items()}
-    return _release_arl(tables, parameters or parameters_of("release"))
-
-
-def _release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str, Estimate]:
     import numpy as np
 
     shared = _shared(tables.values())
@@ -370,7 +360,7 @@ def compare_tables(
         for metric, estimate in by_metric[name].items():
             metrics[metric][name] = estimate
     if profile == "release" and len(tables) > 1:
-        metrics["ARL"] = _release_arl(tables, parameters)
+        metrics["ARL"] = release_arl(tables, parameters)
     return TaskComparison(
         counts={name: count(table) for name, table in tables.items()},
         metrics=dict(metrics),

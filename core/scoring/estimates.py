@@ -10,17 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from livek12.core.scoring.formulas import PredictedTerm, Term, Terms
 from livek12.core.scoring.metrics import contrasted_metrics
 from livek12.core.scoring.outcomes import AXES, SlimQuestion, Table, answers_of
 from livek12.core.scoring.schema import Estimate, Parameters, Unit
-from livek12.core.statistics import correlation, difference_reach, grouped_sums, mean_std, ratio_spread
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
-
+from livek12.core.statistics import Floats, Indices, correlation, difference_reach, grouped_sums, mean_std, ratio_spread
 
 NORMAL = NormalDist().inv_cdf(0.975)
 

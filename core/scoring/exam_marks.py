@@ -11,17 +11,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 from livek12.core.exams import Exam, ExamScale, ExamSection, ItemResults
 from livek12.core.scoring.deltas import once_each
 from livek12.core.scoring.outcomes import Numbers, Outcomes, Table, tabulate
 from livek12.core.scoring.schema import STATES, Parameters
-from livek12.core.statistics import mean_interval, ratio_spread, t_quantile, t_tail
+from livek12.core.statistics import Floats, mean_interval, ratio_spread, t_quantile, t_tail
 from livek12.core.text import compatible
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats
 
 _STEPS = 8
 """Marks between worst and best at which chances are taken."""

@@ -29,15 +29,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES
 from livek12.core.scoring.schema import Parameters, Profile, parameters_of, profile_named
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Floats, Indices
-
+from livek12.core.statistics import Bools, Floats, Indices
 
 Presence = tuple[float, float, float]
 """Mean presence of CIE, LAE and DRE over the critics of one answer, 0 to 1 each."""

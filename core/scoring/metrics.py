@@ -7,19 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from livek12.core.scoring.formulas import BY_DESIGN, Term, Terms, exam_terms, mean_term
 from livek12.core.scoring.outcomes import Table
 from livek12.core.scoring.schema import Parameters, Profile
-from livek12.core.statistics import pass_at_k
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.formulas import Terms
-    from livek12.core.scoring.outcomes import Table
-    from livek12.core.scoring.schema import Parameters, Profile
-    from livek12.core.statistics import Floats, Indices
-
+from livek12.core.statistics import Floats, Indices, pass_at_k
 
 Scale = Literal["share", "out_of_100", "number"]
 

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args, overload
+from typing import Literal, NamedTuple, TypeVar, get_args, overload
 
 from livek12.core.errors import UserError
-from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, State, Verdict
-from livek12.core.rows import Row, lacks_key
+from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, Row, State, Verdict, lacks_key
 from livek12.core.scoring.formulas import Answers, PredictedTerm, Presence, Steps, presence_bounds, step_bounds
 from livek12.core.scoring.schema import (
     STATES,
@@ -30,9 +29,7 @@ from livek12.core.scoring.schema import (
     TokenUse,
     Ungraded,
 )
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Codes, Floats, Indices
+from livek12.core.statistics import Bools, Codes, Floats, Indices
 
 Bounds = tuple[float, float]
 Ending = Literal["whole", "truncated", "unknown"]

@@ -12,17 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from livek12.core.scoring.estimates import Units
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.outcomes import SlimQuestion, Table
 from livek12.core.scoring.schema import PairMetric, Parameters, TaskComparison
-from livek12.core.statistics import grouped_sums
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats
-
+from livek12.core.statistics import Floats, grouped_sums
 
 ALPHA = 0.05
 

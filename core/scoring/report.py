@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.scoring.comparison import modality_difference
@@ -54,11 +53,7 @@ from livek12.core.scoring.schema import (
     TaskReport,
     parameters_of,
 )
-
-if TYPE_CHECKING:
-    from livek12.core.scoring.outcomes import Table
-    from livek12.core.statistics import Floats
-
+from livek12.core.statistics import Floats
 
 MARK = ("mark", "OCS")
 """Names of the mark itself."""

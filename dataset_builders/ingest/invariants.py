@@ -473,10 +473,10 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        told = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
-        places = (*([own[0] - 1] if own and own[0] and told else []), *own)
-        more = more or told
+        places = (*([own[0] - 1] if own and own[0] and says else []), *own)
+        more = more or says
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)

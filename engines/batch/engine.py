@@ -28,9 +28,8 @@ from livek12.core.run.access import BATCHES
 from livek12.core.store import cache_folder
 from livek12.core.text import public
 from livek12.engines.base import Outcome
-from livek12.engines.batch.http import Busy, Lost, Refused
 from livek12.engines.batch.ledger import ANSWERS, ID_BYTES, INPUT, Batch, Ledger, Outbox
-from livek12.engines.batch.providers import Files, Result, lines_of, open_provider, vllm_command
+from livek12.engines.batch.providers import Busy, Files, Lost, Refused, Result, lines_of, open_provider, vllm_command
 from livek12.engines.common import Json, cannot_see, failure, has_images, versions_of
 from livek12.engines.images import BadImage, Pictures
 from livek12.engines.openai.format import BadCompletion, RequestForm, completion_of, response_of

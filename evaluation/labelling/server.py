@@ -21,9 +21,8 @@ from livek12.core.run.markings import RegradeCounts, read_regrades, regraded
 from livek12.core.scoring import Row
 from livek12.core.serving.pages import page_app, serve_page
 from livek12.core.visible import IN_JAVASCRIPT
-from livek12.evaluation.labelling.criteria import criteria_view, mark_by_criteria
 from livek12.evaluation.labelling.regrading import Regrading
-from livek12.evaluation.labelling.store import LabelNotStored, LabelStore
+from livek12.evaluation.labelling.store import LabelNotStored, LabelStore, criteria_view, mark_by_criteria
 from livek12.evaluation.studies.human import decided_by
 from livek12.evaluation.studies.label_plan import planned, read_plan
 from livek12.evaluation.studies.labels import Label, fit_labels, read_labels
@@ -33,8 +32,6 @@ from livek12.report.pictures import PictureFiles
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-    from livek12.report.paper import Pages
 
 
 def answer_view(row: Row, image_only: bool, pages: Pages, audited: bool, verdict: bool) -> dict[str, Any]:
@@ -77,8 +74,7 @@ def _verdict(row: Row) -> str:
     return f"{mark.text} {mark.word} by {decided_by(row)}{audit}".replace("  ", " ")
 
 
-def said_view(label: Label, full: float | None) -> dict[str, Any]:
-    """The rater's earlier label, for the form."""
+def _said_view(label: Label, full: float | None) -> dict[str, Any]:
     score = None if label.share is None else points(round(label.share * (full or 1), 6))
     return {
         "correct": label.correct,
@@ -115,101 +111,82 @@ def serve(
 
 def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
     """The application, without its guard."""
-    from fastapi import Body, HTTPException
+    from fastapi import APIRouter, Body, HTTPException
     from fastapi.responses import JSONResponse
 
+    class Fresh(JSONResponse):
+        def __init__(self, content: Any, status_code: int = 200, **more: Any) -> None:
+            super().__init__(content, status_code, **{**more, "headers": {"Cache-Control": "no-store"}})
+
     app = page_app(STATIC, ("label.js", "label.css", "regrade.js", "criteria.js"))
+    pages = APIRouter(prefix="/review", default_response_class=Fresh)
     answers, regrading = store.answers, shown.regrading
 
-    def answer(make: Callable[[], dict[str, Any]]) -> JSONResponse:
-        told: dict[str, Any]
-        try:
-            told, status = make(), 200
-        except LabelNotStored as error:
-            told, status = {"error": str(error)}, 507
-        except UserError as error:
-            told, status = {"error": str(error)}, 409
-        return JSONResponse(told, status_code=status, headers={"Cache-Control": "no-store"})
+    @app.exception_handler(UserError)
+    def refused(_: Any, error: UserError) -> JSONResponse:
+        return Fresh({"error": str(error)}, 507 if isinstance(error, LabelNotStored) else 409)
 
-    @app.get("/review/queue")
+    @pages.get("/queue")
     def queue(by: str = "") -> Any:
-        def made() -> dict[str, Any]:
-            name = by or rater
-            done = store.labels(name).keys() - store.outdated(name)
-            rows = [
-                {"task": row.task, "id": row.question.id, "trial": row.trial + 1, "done": place in done}
-                for place, row in enumerate(store.answers)
-            ]
-            return {"rater": name, "run": shown.run, "unseen": IN_JAVASCRIPT, "queue": rows}
+        name = by or rater
+        done = store.labels(name).keys() - store.outdated(name)
+        rows = [
+            {"task": row.task, "id": row.question.id, "trial": row.trial + 1, "done": place in done}
+            for place, row in enumerate(answers)
+        ]
+        return {"rater": name, "run": shown.run, "unseen": IN_JAVASCRIPT, "queue": rows}
 
-        return answer(made)
-
-    @app.get("/review/answer/{place}")
+    @pages.get("/answer/{place}")
     def one(place: int, by: str = "") -> Any:
-        if not 0 <= place < len(store.answers):
+        if not 0 <= place < len(answers):
             raise HTTPException(404, "there is no such answer")
+        row = answers[place]
+        said = store.labels(by or rater).get(place)
+        image_only = shown.modalities.get(row.task) == "image_only"
+        marked = regrading.marked(row) if shown.verdict else row
+        view = answer_view(marked, image_only, shown.pages, shown.audited, shown.verdict)
+        mended = store.wordings().get((row.task, row.question.id), {})
+        return {
+            **view,
+            "place": place,
+            "criteria": criteria_view(row.question, mended),
+            "outdated": place in store.outdated(by or rater),
+            "said": said and _said_view(said, row.question.points),
+        }
 
-        def made() -> dict[str, Any]:
-            row = store.answers[place]
-            said = store.labels(by or rater).get(place)
-            image_only = shown.modalities.get(row.task) == "image_only"
-            marked = regrading.marked(row) if shown.verdict else row
-            view = answer_view(marked, image_only, shown.pages, shown.audited, shown.verdict)
-            mended = store.wordings().get((row.task, row.question.id), {})
-            return {
-                **view,
-                "place": place,
-                "criteria": criteria_view(row.question, mended),
-                "outdated": place in store.outdated(by or rater),
-                "said": said and said_view(said, row.question.points),
-            }
+    @pages.post("/points")
+    def add_points(request: dict[str, Any] = Body()) -> Any:  # noqa: B008 - FastAPI's way
+        place, marks = _what(request, len(answers))
+        verdict = mark_by_criteria(answers[place].question, marks)
+        return {"low": verdict.low, "high": verdict.high, "of": verdict.max_points}
 
-        return answer(made)
+    @pages.post("/wording")
+    def mend(request: dict[str, Any] = Body()) -> Any:  # noqa: B008 - FastAPI's way
+        place, fields = _what(request, len(answers))
+        by = str(request.get("by") or rater)
+        store.mend(by, place, str(fields.get("criterion")), str(fields.get("text") or ""))
+        return {"done": True}
 
-    @app.post("/review/points")
-    def add_points(request: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
-        def made() -> dict[str, Any]:
-            place, marks = _what(request, len(answers))
-            verdict = mark_by_criteria(answers[place].question, marks)
-            return {"low": verdict.low, "high": verdict.high, "of": verdict.max_points}
-
-        return answer(made)
-
-    @app.post("/review/wording")
-    def mend(request: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
-        def made() -> dict[str, Any]:
-            place, fields = _what(request, len(answers))
-            by = str(request.get("by") or rater)
-            store.mend(by, place, str(fields.get("criterion")), str(fields.get("text") or ""))
-            return {"done": True}
-
-        return answer(made)
-
-    @app.get("/review/regrade/{place}")
+    @pages.get("/regrade/{place}")
     def group(place: int) -> Any:
         if not 0 <= place < len(answers):
             raise HTTPException(404, "there is no such answer")
-        return answer(lambda: regrading.view(answers[place]))
+        return regrading.view(answers[place])
 
-    @app.post("/review/regrade")
-    def regrade(told: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
-        def made() -> dict[str, Any]:
-            place, said = _what(told, len(answers))
-            changed = regrading.put(str(told.get("by") or rater), answers[place], said)
-            return {"answers": changed, **regrading.view(answers[place])}
+    @pages.post("/regrade")
+    def regrade(told: dict[str, Any] = Body()) -> Any:  # noqa: B008 - FastAPI's way
+        place, said = _what(told, len(answers))
+        changed = regrading.put(str(told.get("by") or rater), answers[place], said)
+        return {"answers": changed, **regrading.view(answers[place])}
 
-        return answer(made)
+    @pages.post("/act")
+    def act(told: dict[str, Any] = Body()) -> Any:  # noqa: B008 - FastAPI's way
+        place, said = _what(told, len(answers))
+        by = str(told.get("by") or rater)
+        places = store.put(by, place, said)
+        return {"done": place in store.labels(by), "places": places}
 
-    @app.post("/review/act")
-    def act(told: dict[str, Any] = Body()) -> JSONResponse:  # noqa: B008 - FastAPI's way
-        def made() -> dict[str, Any]:
-            place, said = _what(told, len(answers))
-            by = str(told.get("by") or rater)
-            places = store.put(by, place, said)
-            return {"done": place in store.labels(by), "places": places}
-
-        return answer(made)
-
+    app.include_router(pages)
     return app
 
 

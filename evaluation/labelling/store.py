@@ -1,4 +1,4 @@
-"""Label store: the labels of a run, read back on restart and appended to one file a rater.
+"""Label store: the labels of a run, read back on restart and appended to one file a rater; marks by criteria.
 
 `put` returns once the label is on the disk. RUN/labels-RATER.jsonl is append-only and belongs to one server at a time;
 a later row of an answer replaces the earlier one.
@@ -17,13 +17,17 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import remove_files
-from livek12.core.records import ERROR_TYPES, Record
+from livek12.core.records import ERROR_TYPES, Key, Question, Record, SchemeCriterion, Verdict
 from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import PERSON_NAME, WORDINGS, Wording, read_wordings
 from livek12.core.schemes import criteria_of
 from livek12.core.scoring import Row
-from livek12.evaluation.labelling.criteria import points_by_criteria
 from livek12.evaluation.studies.labels import Label, check_kind, fit_labels, label_of, read_labels
+from livek12.judges.base import Decision, undecided
+from livek12.judges.grade import GradingConfig, total
+from livek12.judges.scheme import marks_of
+from livek12.report.marks import points
+from livek12.report.markup import render_answer
 
 LONGEST_NOTE = 4000
 _PATIENCE = 5.0
@@ -160,7 +164,7 @@ class LabelStore:
         return {"trial": answer.trial, **read}
 
     def _open(self, rater: str) -> None:
-        file = LineFile(self.folder / label_file(rater), summed=True)
+        file = LineFile(self.folder / _label_file(rater), summed=True)
         try:
             labels = read_labels(file.path, None, lambda line: None) if file.path.stat().st_size else []
             pairs, _ = fit_labels(labels, self.answers)
@@ -200,8 +204,7 @@ def write_rows(file: LineFile, rows: Sequence[str], what: str) -> None:
         raise LabelNotStored(f"{file.path.name}: does not take the {what} ({reason})") from None
 
 
-def label_file(rater: str) -> str:
-    """The name of a rater's file."""
+def _label_file(rater: str) -> str:
     return f"labels-{checked_name(rater)}.jsonl"
 
 
@@ -210,3 +213,73 @@ def checked_name(rater: str) -> str:
     if not _NAME.fullmatch(rater) or rater != rater.strip():
         raise UserError("a rater has a name of 1 to 40 letters, digits, spaces, dots, dashes; a letter or digit first")
     return rater
+
+
+def mark_by_criteria(question: Question, given: Any) -> Verdict:
+    """The verdict of a person's points by criterion; those without are open.
+
+    Raises:
+        UserError: a criterion that the scheme lacks, or a mark that it does not give.
+    """
+    if not isinstance(given, Mapping) or not all(type(mark) in (int, float) for mark in given.values()):
+        raise UserError("marks by criteria are points by criterion")
+    criteria = {criterion.id: criterion for criterion in criteria_of(question)}
+    if unknown := given.keys() - criteria.keys():
+        raise UserError(f"{question.id}: its scheme has no criterion {min(unknown)[:40]!r}")
+    parts = []
+    for id, criterion in criteria.items():
+        mark = given.get(id)
+        if mark is not None and mark not in (marks := marks_shown(criterion)):
+            listed = ", ".join(map(points, marks))
+            raise UserError(f"{question.id}: criterion {id} gives {listed} points, not {mark:g}")
+        if mark is None:
+            decision = undecided("person", "open")
+        else:
+            full = mark == criterion.points
+            decision = Decision("accept" if full else "reject", mark / criterion.points, "person")
+        parts.append(decision.verdict(id, criterion.text, None))
+    return total(question, Key(task="", question_id=question.id), parts, GradingConfig())
+
+
+def points_by_criteria(question: Question, given: Any) -> dict[str, Any]:
+    """The fields of a label by its criteria.
+
+    Raises:
+        UserError: a mark that there is not, or criteria that still matter are open.
+    """
+    if not question.scheme:
+        raise UserError(f"{question.id}: has no marking scheme to mark by")
+    verdict = mark_by_criteria(question, given)
+    if verdict.points is None:
+        open_ids = [part.name or "" for part in verdict.parts if part.score is None]
+        raise UserError(f"mark criterion {', '.join(open_ids)}: {points(verdict.low)} to {points(verdict.high)} points")
+    share = verdict.points / verdict.max_points
+    return {"score": verdict.points, "max_score": verdict.max_points, "correct": share == 1}
+
+
+def marks_shown(criterion: SchemeCriterion) -> list[float]:
+    """All marks that a criterion may get, the most first."""
+    return [criterion.points, *reversed(marks_of(criterion)), 0.0]
+
+
+def criteria_view(question: Question, mended: Mapping[str, Wording]) -> list[dict[str, Any]]:
+    """The criteria of a question for the page, with the alternative (from 1) of each."""
+    return [
+        {
+            "id": criterion.id,
+            "alternative": number if len(question.scheme) > 1 else 0,
+            "text": (text := mended[criterion.id].text if criterion.id in mended else criterion.text),
+            "html": render_answer(text),
+            "marks": marks_shown(criterion),
+            "notes": [
+                render_answer(f"{sign}{points(mark.points)}: {mark.text}")
+                for sign, marks in (("", criterion.partial), ("−", criterion.deduct))
+                for mark in marks
+            ],
+            "kind": criterion.kind or "",
+            "needs": criterion.needs,
+            "mended": mended[criterion.id].by if criterion.id in mended else "",
+        }
+        for number, criteria in enumerate(question.scheme, 1)
+        for criterion in criteria
+    ]

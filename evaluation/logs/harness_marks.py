@@ -193,8 +193,7 @@ def _key(question: str, trial: int | None) -> str:
     return f"{question}/{'' if trial is None else trial}"
 
 
-def marks_in(file: Path) -> Iterator[dict[str, Any]]:
-    """Marks by models in an imported file, row by row."""
+def _marks_in(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8") as lines:
         for line in lines:
             marked = json.loads(line).get(MARKED)
@@ -206,7 +205,7 @@ def tell_marks(run: RunFolder, file: Path, take: bool) -> None:
     """Takes an imported file's marks of judge models, or mentions them."""
     if take:
         take_marks(run, file)
-    elif next(marks_in(file), None) is not None:
+    elif next(_marks_in(file), None) is not None:
         say("the log holds marks of judge models, which are not taken: --log-marks takes them and their audits")
 
 
@@ -224,7 +223,7 @@ def take_marks(run: RunFolder, file: Path) -> None:
     names: set[str] = set()
     taken = refused = 0
     with run.writer("verdicts") as writer:
-        for marked in marks_in(file):
+        for marked in _marks_in(file):
             verdict = _checked(marked, questions, responses)
             if verdict is None:
                 refused += 1

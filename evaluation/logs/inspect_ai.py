@@ -28,9 +28,9 @@ FIELDS: Final = Fields(
 
 def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
     """Samples of a log, or of all logs below a folder."""
-    need_inspect()
+    _need_inspect()
     problems: list[str] = []
-    files = files_of(path)
+    files = _files_of(path)
     for file in files:
         try:
             yield from _entries(file, tasks)
@@ -108,8 +108,7 @@ class DamagedLog(Exception):
     """Unusable log; the message gives the reason on one line."""
 
 
-def need_inspect() -> None:
-    """Requires Inspect."""
+def _need_inspect() -> None:
     try:
         import inspect_ai.log  # noqa: F401  (teaches zipfile the compression of its logs, too)
     except ImportError:
@@ -118,8 +117,7 @@ def need_inspect() -> None:
         ) from None
 
 
-def files_of(path: Path) -> list[Path]:
-    """Logs: the file itself, or all below a folder."""
+def _files_of(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():

@@ -26,8 +26,8 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {DETAILS}*.parquet, or the folder of it")
     logs: dict[str, Path] = {}
-    for file in logs_of(path):
-        for number, raw in enumerate(entries_of(file, COLUMNS if tasks else None), 1):
+    for file in _logs_of(path):
+        for number, raw in enumerate(_entries_of(file, COLUMNS if tasks else None), 1):
             doc, output = (
                 value if isinstance(value, dict) else {} for value in map(raw.get, ("doc", "model_response"))
             )
@@ -81,8 +81,7 @@ COLUMNS = ("doc.specific", *(f"model_response.{name}" for name in ("text", "reas
 BATCH_ROWS = 64
 
 
-def logs_of(path: Path) -> list[Path]:
-    """Logs: the file itself, or all below a folder."""
+def _logs_of(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     logs = sorted(file for file in path.rglob(f"{DETAILS}*.parquet") if file.is_file())
@@ -91,8 +90,7 @@ def logs_of(path: Path) -> list[Path]:
     return logs
 
 
-def entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
-    """Entries of a log, one at a time; `columns` None for all."""
+def _entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

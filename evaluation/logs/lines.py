@@ -163,17 +163,11 @@ def _last_said(turns: Any) -> str:
     return content if isinstance(content, str) else text_of(content)
 
 
-def field_names(value: Any, depth: int = 2) -> str:
-    """Paths in an entry, for a message."""
+def field_names(entry: Mapping[str, Any]) -> str:
+    """Paths in an entry, two levels deep, for a message."""
     names: list[str] = []
-
-    def add(inner: Any, before: str, left: int) -> None:
-        for name, item in inner.items() if isinstance(inner, Mapping) else ():
-            if isinstance(item, Mapping) and left > 1 and item:
-                add(item, f"{before}{name}.", left - 1)
-            else:
-                names.append(one_line(f"{before}{name}", 40))
-
-    add(value, "", depth)
+    for name, value in entry.items():
+        inner = value if isinstance(value, Mapping) else {}
+        names += [one_line(f"{name}.{field}", 40) for field in inner] or [one_line(name, 40)]
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
     return (", ".join(names[:MOST_SHOWN]) or "none") + more

@@ -29,7 +29,7 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
     if not path.exists():
         raise UserError(f"{path}: no such file or folder; give {SAMPLES}*.jsonl, or the folder of it")
     given: dict[tuple[str, str], Path] = {}
-    for file in logs_of(path):
+    for file in _logs_of(path):
         model = model_of(file)
         for place, raw in objects(file):
             doc = raw.get("doc") if tasks else {"task": _task(file), "id": raw.get("doc_id")}
@@ -44,7 +44,7 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
                 continue
             if tasks and (other := given.setdefault((task, str(id)), file)) != file:
                 raise UserError(f"question {id} of {task} is answered in {other} and {file}; give one of them")
-            limit = limit_of(raw)
+            limit = _limit_of(raw)
             yield LogEntry(
                 place=place,
                 task=task,
@@ -93,8 +93,7 @@ LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens
 MOST_FILES = 10_000
 
 
-def logs_of(path: Path) -> list[Path]:
-    """Sample files, sorted by name."""
+def _logs_of(path: Path) -> list[Path]:
     if not path.is_dir():
         if path.name.startswith(RESULTS):
             raise UserError(f"{path} holds the numbers, not the answers; give {SAMPLES}*.jsonl beside it")
@@ -109,8 +108,7 @@ def logs_of(path: Path) -> list[Path]:
     return logs
 
 
-def limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
-    """Request's token limit, if logged."""
+def _limit_of(sample: Mapping[str, Any]) -> dict[str, int]:
     try:
         settings = sample["arguments"]["gen_args_0"]["arg_1"]
         limits = {settings[name] for name in LIMITS if settings.get(name) is not None}

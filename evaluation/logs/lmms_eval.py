@@ -42,7 +42,7 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
         date, _, task = file.stem.partition(SAMPLES)
         results = results_of(file.with_name(f"{date}{RESULTS}"))
         limit = limit_of(results, task)
-        batched = str(config_of(results).get("batch_size", 1)) != "1"
+        batched = str(_config_of(results).get("batch_size", 1)) != "1"
         for place, raw in objects(file):
             id, texts = raw.get(ID if tasks else "doc_id"), raw.get("resps", raw.get("filtered_resps"))
             texts = [texts] if isinstance(texts, str) else texts
@@ -56,7 +56,7 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
                 raw={**raw, "target": _target(raw.get("target"))},
                 answers=tuple(_answers(raw, texts, limit, batched)),
                 scores=_scores(raw),
-                model=model_of(results),
+                model=_model_of(results),
             )
 
 
@@ -67,7 +67,7 @@ def _answers(
         if text.startswith(GAVE_UP):
             yield {}
         else:
-            yield {"response": text, **limit, **(counts_of(raw, text, batched) if trial == 0 else {})}
+            yield {"response": text, **limit, **(_counts_of(raw, text, batched) if trial == 0 else {})}
 
 
 def _scores(raw: Mapping[str, Any]) -> dict[str, float]:
@@ -93,8 +93,7 @@ SAMPLES, RESULTS = "_samples_", "_results.json"
 COUNTS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens"}
 
 
-def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
-    """Token counts of the first repeat."""
+def _counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]:
     counts = entry.get("token_counts")
     first = counts[0] if isinstance(counts, list) and counts else None
     if not isinstance(first, dict) or (batched and not first.get("input_tokens")):
@@ -107,15 +106,14 @@ def counts_of(entry: dict[str, Any], text: str, batched: bool) -> dict[str, int]
     }
 
 
-def model_of(results: Mapping[str, Any]) -> str:
-    """Model that the results name."""
+def _model_of(results: Mapping[str, Any]) -> str:
     names = (results.get("model_name"), results.get("model_source"))
     return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
     """Task's token limit; none for vLLM models, which take the larger of it and their own."""
-    if "vllm" in str(config_of(results).get("model")):
+    if "vllm" in str(_config_of(results).get("model")):
         return {}
     try:
         return {"max_tokens": results["configs"][name]["generation_kwargs"]["max_new_tokens"]}
@@ -123,7 +121,6 @@ def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
         return {}
 
 
-def config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Harness's settings, from its results."""
+def _config_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
     config = results.get("config")
     return config if isinstance(config, dict) else {}

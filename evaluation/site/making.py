@@ -29,10 +29,10 @@ from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import Fence, only_writer
-from livek12.core.run.alike import read_exam
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.leases import FOLDER
 from livek12.core.run.spec import RunSpec, shown_model
+from livek12.core.run_answers import read_exam
 from livek12.core.scoring.estimates import IMAGE_ONLY
 from livek12.core.text import one_line
 from livek12.core.version import __version__
@@ -56,10 +56,9 @@ from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_hal
 from livek12.tasks.registry import PREFIX
 
 
-def front_of(
+def _front_of(
     record: Mapping[str, Any], model: KnownModel | None, placed: Mapping[str, Any], slug: str
 ) -> dict[str, Any]:
-    """The first page's data of a run."""
     tasks = {}
     for task, marks in record["tasks"].items():
         counts = marks["counts"]
@@ -80,20 +79,13 @@ def front_of(
         }
     facts = {name: value for name, value in record["facts"].items() if name not in ("limits", "cost")}
     has_cost = "cost" in record["facts"] or (model is not None and model.prices is not None)
-    about = {**facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
+    about = {**_facts_of(model), "currency": (model or KnownModel()).currency if has_cost else None}
     budgets = {"budgets": record["budgets"]} if record["budgets"] else {}
     exams = {"exams": record["exams"]} if record["exams"] else {}
     return {"name": visible(record["name"]), **facts, "known": about, "tasks": tasks, **budgets, **exams}
 
 
-def write_tables(
-    store: SiteStore,
-    front: Mapping[str, Any],
-    exams: Exams,
-    off: frozenset[str],
-    hidden: Hidden,
-    statistics: Mapping[str, Any],
-) -> None:
+def write_tables(store: SiteStore, front: Mapping[str, Any], exams: Exams, statistics: Mapping[str, Any]) -> None:
     """Writes the three tables."""
     rows, costs = [], []
     for slug, run in front.items():
@@ -119,10 +111,10 @@ def write_tables(
         costs.append({**about, "task": None, "judges": run["judges"]})
     for name, value in (("table.json", rows), ("cost.json", costs)):
         store.file(name, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace"))
-    store.file("questions.parquet", _parquet(exams, off, hidden, statistics))
+    store.file("questions.parquet", _parquet(exams, statistics))
 
 
-def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapping[str, Any]) -> bytes:
+def _parquet(exams: Exams, statistics: Mapping[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -131,7 +123,7 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
     counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
     fields = [pa.field(name, pa.string()) for name in (*texts, *shown)]
     fields += [pa.field(name, pa.int64()) for name in counts] + [pa.field(name, pa.float64()) for name in numbers]
-    rows = []
+    rows, off = [], exams.off()
     for task in sorted(exams.tasks):
         for anchor, question in exams.in_order(task):
             seen, may = statistics.get(anchor, {}), anchor not in off
@@ -139,8 +131,9 @@ def _parquet(exams: Exams, off: frozenset[str], hidden: Hidden, statistics: Mapp
             row = {
                 "task": task, "anchor": anchor, "benchmark": question.benchmark, "release": question.release,
                 "language": question.language, "subject": question.subject, "question_type": question.question_type,
-                "difficulty": question.difficulty, "hidden": hidden.why(question) or None, "points": question.points,
-                "discrimination": seen.get("discrimination"), **{name: seen.get(name) for name in counts},
+                "difficulty": question.difficulty, "hidden": exams.hidden.why(question) or None,
+                "points": question.points, "discrimination": seen.get("discrimination"),
+                **{name: seen.get(name) for name in counts},
             }  # fmt: skip
             if may:
                 row |= {"question_id": question.id, "paper": question.paper_id, "number": question.number}
@@ -169,7 +162,7 @@ class SiteWishes:
 
     `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
     (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
-    facts.
+    facts; `publisher` is a name with or without an address.
     """
 
     refuses: Refuses
@@ -177,6 +170,7 @@ class SiteWishes:
     models: Mapping[str, KnownModel] | None = None
     ask_hub: bool = False
     title: str = ""
+    publisher: str = ""
     permits: str | None = None
 
 
@@ -213,20 +207,22 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
     facts = {slug: _known(slugs[slug].resolve().name, spec, wishes) for slug, spec in specs.items()}
     prints = {slug: digest_of(fingerprint(path)) for slug, path in slugs.items()}
     before, code = _before(out), _code()
-    basis = digest_of(code, wishes.title, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs])
+    basis = digest_of(
+        code, wishes.title, wishes.publisher, wishes.permits, sorted(releases), prints, [facts[slug] for slug in slugs]
+    )
     if wishes.permits is not None and before.get("basis") == basis and (same := _unchanged(out, before)):
         return same
     if not (out / MADE).exists():
         write_atomically(make_subfolder(out, "data") / "made.json", "{}")  # a build that is killed can be begun again
-    hidden, exams = Hidden(wishes.refuses, releases), Exams()
+    exams = Exams(Hidden(wishes.refuses, releases))
     for path in runs:
-        exams.take(path, hidden)
-    hidden.settle()
+        exams.take(path)
+    exams.hidden.settle()
     store = SiteStore(out, before["files"], fence)
-    records, read = _records(slugs, hidden, store, before["runs"], prints, digest_of(code, hidden.digest()))
-    made = exams.write(store, hidden, before["exams"], code)
-    _across(store, exams, hidden, records, made, wishes.title, facts, code)
-    questions, off = sum(map(len, exams.tasks.values())), len(exams.hidden(hidden))
+    records, read = _records(slugs, exams.hidden, store, before["runs"], prints, digest_of(code, exams.hidden.digest()))
+    made = exams.write(store, before["exams"], code)
+    _across(store, exams, records, made, wishes, facts, code)
+    questions, off = sum(map(len, exams.tasks.values())), len(exams.off())
     drawn = all(group["digest"] for task in made.values() for group in task["groups"])
     made_from = {"basis": basis if drawn else "", "questions": questions, "hidden": off, "files": store.sizes()}
     store.clear()
@@ -272,10 +268,9 @@ def _records(
 def _across(
     store: SiteStore,
     exams: Exams,
-    hidden: Hidden,
     records: Mapping[str, Any],
     made: Mapping[str, Any],
-    title: str,
+    wishes: SiteWishes,
     facts: Mapping[str, KnownModel | None],
     code: str,
 ) -> None:
@@ -283,10 +278,10 @@ def _across(
     placed = {
         task: place(task, stems[task], questions_of, records, store, code) for task, questions_of in exams.tasks.items()
     }
-    off = exams.hidden(hidden)
+    off = exams.off()
     with same_by_rules() as same:
         statistics = items(exams.tasks, off, records, same)
-    front = {slug: front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
+    front = {slug: _front_of(record, facts[slug], placed, slug) for slug, record in records.items()}
     tasks = {}
     for task in sorted(exams.tasks):
         stem, order = stems[task], places(exams.tasks[task])
@@ -307,9 +302,11 @@ def _across(
     shown = (item for questions in exams.tasks.values() for item in questions.items() if item[0] not in off)
     named = {question.exam for _, question in shown if question.exam}
     named = named or {task.removeprefix(PREFIX) for task in exams.tasks}
-    title = title or (named.pop() if len(named) == 1 else "")
-    write_front(store, title, front, tasks, {axis: names for axis, names in groups.items() if names}, method())
-    write_tables(store, front, exams, off, hidden, statistics)
+    title = wishes.title or (named.pop() if len(named) == 1 else "")
+    write_front(
+        store, title, wishes.publisher, front, tasks, {axis: names for axis, names in groups.items() if names}, method()
+    )
+    write_tables(store, front, exams, statistics)
 
 
 def _sources(questions: Iterable[Question]) -> list[tuple[str, str]]:
@@ -335,7 +332,7 @@ def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
 
 def _known(folder: str, spec: RunSpec, wishes: SiteWishes) -> KnownModel | None:
     model = shown_model(spec.model)
-    stated = of_run(wishes.models or {}, (folder, spec.shown, model))
+    stated = _of_run(wishes.models or {}, (folder, spec.shown, model))
     if stated is None and wishes.ask_hub and re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         return _asked(model)
     return stated
@@ -516,13 +513,11 @@ def stated_by(record: Any) -> KnownModel:
     )
 
 
-def of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
-    """The facts under the first listed name."""
+def _of_run(models: Mapping[str, KnownModel], names: Iterable[str]) -> KnownModel | None:
     return next((models[name] for name in names if name in models), None)
 
 
-def facts_of(model: KnownModel | None) -> dict[str, Any]:
-    """The model's facts for display; unknown ones are None."""
+def _facts_of(model: KnownModel | None) -> dict[str, Any]:
     if model is None:
         return {"name": None, "released": None, "parameters": None, "licence": None, "source": None}
     return {
@@ -549,12 +544,13 @@ TOGETHER = 10
 class Exams:
     """All questions by task and anchor, with one run that asked each."""
 
+    hidden: Hidden
     tasks: dict[str, dict[str, Question]] = field(default_factory=dict)
     modality: dict[str, str] = field(default_factory=dict)
     asked_by: dict[tuple[str, str], Path] = field(default_factory=dict)
     _read: set[str] = field(default_factory=set)
 
-    def take(self, path: Path, hidden: Hidden) -> None:
+    def take(self, path: Path) -> None:
         """Takes in the questions of a run."""
         run = RunFolder(path, warn)
         spec = run.spec()
@@ -570,22 +566,18 @@ class Exams:
             anchor = anchor_of(task, question.id)
             if self.tasks.setdefault(task, {}).setdefault(anchor, question) is question:
                 self.asked_by[task, anchor] = path
-            hidden.look([question], elsewhere)
+            self.hidden.look([question], elsewhere)
 
     def in_order(self, task: str) -> list[tuple[str, Question]]:
         """The questions of a task by paper and number."""
         return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
 
-    def hidden(self, hidden: Hidden) -> frozenset[str]:
+    def off(self) -> frozenset[str]:
         """Anchors of hidden questions."""
-        return frozenset(
-            anchor
-            for questions in self.tasks.values()
-            for anchor, question in questions.items()
-            if hidden.why(question)
-        )
+        every = (item for questions in self.tasks.values() for item in questions.items())
+        return frozenset(anchor for anchor, question in every if self.hidden.why(question))
 
-    def write(self, store: SiteStore, hidden: Hidden, before: Mapping[str, Any], code: str) -> dict[str, Any]:
+    def write(self, store: SiteStore, before: Mapping[str, Any], code: str) -> dict[str, Any]:
         """Writes the pieces of all tasks; `before` is the result of the build before.
 
         Returns:
@@ -598,10 +590,10 @@ class Exams:
                 stem, groups, index, order = stem_of(task), [], [], places(self.tasks[task])
                 earlier = {group["digest"]: group for group in before.get(task, {}).get("groups", ())}
                 for number, some in enumerate(_batched(self.in_order(task))):
-                    group = self._group(task, number, some, earlier, code, hidden, at_hand, pictures, store)
+                    group = self._group(task, number, some, earlier, code, at_hand, pictures, store)
                     groups.append(group)
                     for anchor, question in some:
-                        entry = _entry(question, hidden, self.modality[task], group["pieces"].get(anchor, ""))
+                        entry = _entry(question, self.hidden, self.modality[task], group["pieces"].get(anchor, ""))
                         index.append((anchor, dict(zip(("at", "source"), order[anchor], strict=True)) | entry))
                         progress.step()
                 chosen_by = axes(entry for _, entry in index)
@@ -615,13 +607,12 @@ class Exams:
         some: Sequence[tuple[str, Question]],
         earlier: Mapping[str, Any],
         code: str,
-        hidden: Hidden,
         at_hand: _AtHand,
         pictures: SitePictures,
         store: SiteStore,
     ) -> dict[str, Any]:
-        off = sorted(hidden.pages())
-        shown = [(anchor, question) for anchor, question in some if not hidden.why(question)]
+        off = sorted(self.hidden.pages())
+        shown = [(anchor, question) for anchor, question in some if not self.hidden.why(question)]
         texts = [(anchor, question.model_dump_json()) for anchor, question in shown]
         image_only = self.modality[task] == IMAGE_ONLY
         digest = digest_of(code, number, texts, image_only, off)

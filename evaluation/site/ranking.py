@@ -255,19 +255,11 @@ def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameA
     """
     near: set[tuple[str, str]] = set()
     for together in _by_way(exam_items):
-        for quick in (_never, _always) if _runs(together) >= FEWEST_RUNS else ():
-            suspects = items_study(together, quick)["suspects"]
+        for alike in (False, True) if _runs(together) >= FEWEST_RUNS else ():
+            suspects = items_study(together, lambda *_, alike=alike: alike)["suspects"]
             near |= {(first["task"], first["question_id"]) for first in suspects if first["chance"] >= SUSPECT / 10}
     ids = {question_id for _, question_id in near}
     return lambda question, first, other: question.id in ids and same(question, first, other)
-
-
-def _never(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return False
-
-
-def _always(question: Question, first: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return True
 
 
 def _answered(trial: Sequence[Any]) -> Answered:
@@ -373,13 +365,12 @@ def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
     rows = list(entries)
     filters = []
     for axis, name in FILTER_AXES.items():
-        seen = {str(value) for row in rows for value in values_of(row[name])}
+        seen = {str(value) for row in rows for value in _values_of(row[name])}
         if 1 < len(seen) <= MOST_VALUES:
             filters.append([axis, sorted(seen, key=lambda value: (value == NO_VALUE, value))])
     return filters
 
 
-def values_of(value: Any) -> Sequence[Any]:
-    """The values of an index entry, or `NO_VALUE`."""
+def _values_of(value: Any) -> Sequence[Any]:
     several = value if isinstance(value, list) else [value]
     return [each for each in several if each not in (None, "")] or [NO_VALUE]

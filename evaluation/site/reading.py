@@ -21,13 +21,12 @@ from livek12.core.exams import EXAMS
 from livek12.core.hub import NotFetched
 from livek12.core.records import UNMARKED, PartVerdict, Question
 from livek12.core.rights import Name, held_release, made_from
-from livek12.core.run.alike import AlikeAnswers, read_alike
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import KEYS, RegradeCounts
 from livek12.core.run.signing import SIGNATURE, signer_of
 from livek12.core.run.spec import RunSpec
+from livek12.core.run_answers import AlikeAnswers, of_alike, read_alike, with_prediction
 from livek12.core.run_answers import answers_of as scored_answers
-from livek12.core.run_answers import of_alike, with_prediction
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.metrics import site_metrics
 from livek12.core.scoring.outcomes import Slim, finding_of
@@ -35,12 +34,11 @@ from livek12.core.scoring.report import score_outcomes
 from livek12.core.scoring.schema import STATES, Estimate, TaskReport
 from livek12.core.text import folded
 from livek12.core.visible import visible
-from livek12.evaluation.exams import run_exams
-from livek12.evaluation.reporting import alike, limits_of, read_rows, tasks_of
-from livek12.report.exam_views import row_cells
+from livek12.evaluation.reporting import alike, limits_of, read_rows, run_exams, tasks_of
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import answer_fragment
 from livek12.report.site.store import PIECE, SiteStore, digest_of
+from livek12.report.views import row_cells
 
 HELD_BACK = "held back"
 Refuses: TypeAlias = Callable[[Question], str]
@@ -185,7 +183,7 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
     return {
         "facts": {**_facts(spec, judged, spent), **_regraded(answers.changes), "signed": signer_of(folder)},
         "tasks": tasks,
-        "budgets": _budgets(scores["article"]["budgets"]),
+        "budgets": ({task: list(_points(curve)) for task, curve in scores["article"]["budgets"].items()}),
         "exams": _exams(run_exams(folder, outcomes, alike(tasks_of(spec)), "article")),
         "cells": cells,
     }
@@ -357,11 +355,6 @@ def _metrics(estimates: Mapping[str, Estimate], names: Iterable[str]) -> dict[st
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
-
-
-def _budgets(curves: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Points of each curve: share, tokens, and Acc≤r in both readings."""
-    return {task: list(_points(curve)) for task, curve in curves.items()}
 
 
 def _points(curve: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, fields_of, object_schema, parse_object
+from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, object_schema
 from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
 from livek12.core.text import squeezed
-from livek12.evaluation.studies.consulting import AskedOf, consult
+from livek12.evaluation.studies.consulting import AskedOf, JsonForm, consult
 from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, share_of, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
@@ -56,30 +56,25 @@ class JudgedCompletion:
     hallucinated: bool
 
 
-@dataclass(frozen=True)
-class ComparedReply:
-    """The form of a reply: {"reason", "exactness", "refused", "hallucinated"}."""
+def _judged(fields: Json) -> JudgedCompletion:
+    a_text(fields["reason"], "reason")
+    exactness = a_count(fields["exactness"], "exactness")
+    if exactness > 100:
+        raise Unreadable(f"gives an exactness of {exactness}")
+    return JudgedCompletion(
+        float(exactness), a_bool(fields["refused"], "refused"), a_bool(fields["hallucinated"], "hallucinated")
+    )
 
-    @property
-    def schema(self) -> Json:
-        """JSON schema."""
-        return object_schema(
-            reason={"type": "string", "maxLength": 2000},
-            exactness={"type": "integer", "minimum": 0, "maximum": 100},
-            refused={"type": "boolean"},
-            hallucinated={"type": "boolean"},
-        )
 
-    def read(self, text: str) -> JudgedCompletion:
-        """Parses a reply."""
-        fields = fields_of(parse_object(text), "reason", "exactness", "refused", "hallucinated")
-        a_text(fields["reason"], "reason")
-        exactness = a_count(fields["exactness"], "exactness")
-        if exactness > 100:
-            raise Unreadable(f"gives an exactness of {exactness}")
-        return JudgedCompletion(
-            float(exactness), a_bool(fields["refused"], "refused"), a_bool(fields["hallucinated"], "hallucinated")
-        )
+REPLY: Final = JsonForm(
+    object_schema(
+        reason={"type": "string", "maxLength": 2000},
+        exactness={"type": "integer", "minimum": 0, "maximum": 100},
+        refused={"type": "boolean"},
+        hallucinated={"type": "boolean"},
+    ),
+    _judged,
+)
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,7 @@ def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
 ) -> list[tuple[JudgedCompletion | None, str]]:
     """The judges' joint view of each completion, or the reason why there is none."""
-    request = AskedOf(PROMPT, _values, lambda row: ComparedReply())
+    request = AskedOf(PROMPT, _values, lambda row: REPLY)
     opinions = consult(jury, rows, request, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]
 
@@ -231,8 +226,7 @@ def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
     return None if apart is None else {"of": "exactness" if judged else "characters", **apart}
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, study in result.items():
         for cell in study["sources"]:
             exact = f"exactness {_said(cell['exactness'])}, " if cell["exactness"] else ""
@@ -256,8 +250,7 @@ def _said(values: Mapping[str, float | None]) -> str:
 HINTS = {False: "without a hint", True: "with exam and year"}
 
 
-def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
-    """Share of the text that came back, by source."""
+def _charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     for run, study in result.items():
         sources = list(dict.fromkeys(cell["source"] for cell in study["sources"]))
         yield Chart(
@@ -280,8 +273,7 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Figures by source and hint."""
+def _tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     heads = ["", *"hint questions exactness median characters median".split(), "longest run", "refused", "made up"]
     for run, study in result.items():
         yield TableShown(
@@ -307,4 +299,4 @@ def _spread_cells(values: Mapping[str, Any] | None) -> list[str]:
     return ["–", "–"] if values is None else [spread(values["mean"], values["std"]), rounded(values["median"])]
 
 
-STUDY = Study("completion", sentences, "Has it seen the questions?", charts, tables)
+STUDY = Study("completion", _sentences, "Has it seen the questions?", _charts, _tables)

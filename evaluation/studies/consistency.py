@@ -63,8 +63,7 @@ def decisions(statements: Said, kind: str) -> dict[str, bool]:
     return {error_type: statements[error_type] for error_type in kinds if error_type in statements}
 
 
-def agreement_of(pairs: Sequence[tuple[Hashable, Hashable]]) -> dict[str, Any]:
-    """Rate of equal decisions, and Cohen's κ."""
+def _agreement_of(pairs: Sequence[tuple[Hashable, Hashable]]) -> dict[str, Any]:
     return {
         "n": len(pairs),
         "agreed": sum(a == b for a, b in pairs) / len(pairs) if pairs else None,
@@ -87,8 +86,8 @@ def between_critics(audits: Iterable[Process]) -> dict[str, dict[str, Any]]:
                 left, right = decisions(statements[a], kind), decisions(statements[b], kind)
                 pairs[kind][f"{a} / {b}"] += [(left[error_type], right[error_type]) for error_type in left]
     return {
-        kind: {name: agreement_of(decided) for name, decided in named.items()}
-        | {"all pairs": agreement_of([pair for decided in named.values() for pair in decided])}
+        kind: {name: _agreement_of(decided) for name, decided in named.items()}
+        | {"all pairs": _agreement_of([pair for decided in named.values() for pair in decided])}
         for kind, named in pairs.items()
     }
 
@@ -158,7 +157,7 @@ def between_judges(rows: Iterable[Row]) -> dict[str, Any]:
         "alpha_score": krippendorff_alpha(scores, "interval"),
         "unanimous": sum(len(set(votes.values())) == 1 for votes in decisions) / len(decisions) if decisions else None,
         "pairs": {
-            f"{a} / {b}": agreement_of([(votes[a], votes[b]) for votes in decisions if a in votes and b in votes])
+            f"{a} / {b}": _agreement_of([(votes[a], votes[b]) for votes in decisions if a in votes and b in votes])
             for a, b in combinations(judges, 2)
         },
         "audits": len(audits),
@@ -345,8 +344,7 @@ def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Accuracy by judge and prompt, all numbers, and the prompts."""
+def _sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     groups = result.get("outputs", {"": result})
     rows = {name: _by_prompt(group) for name, group in groups.items()}
     heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
@@ -376,8 +374,7 @@ def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
     return cells
 
 
-def sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result of `sensitivity` in sentences."""
+def _sensitivity_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for name, group in result.get("outputs", {"": result}).items():
         yield from (f"{name}: {line}" if name else line for line in runs_sentences(group))
 
@@ -420,4 +417,6 @@ def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 INTER_JUDGE = Study("inter-judge", judges_sentences)
 INTRA_JUDGE = Study("intra-judge", runs_sentences)
-SENSITIVITY = Study("sensitivity", sensitivity_sentences, "What do marks owe to the judge?", tables=sensitivity_tables)
+SENSITIVITY = Study(
+    "sensitivity", _sensitivity_sentences, "What do marks owe to the judge?", tables=_sensitivity_tables
+)

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.records import Key
+from livek12.core.replies import Json, fields_of, parse_object
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.judges.jury import Jury
@@ -38,6 +39,18 @@ class Opinions(Generic[T]):
         if self.values:
             return ""
         return "; ".join(dict.fromkeys(problem for _, _, problem in self.given)) or "no judge may judge this answer"
+
+
+@dataclass(frozen=True, eq=False)
+class JsonForm(Generic[T]):
+    """The form of a reply with exactly the fields of `schema`; `parse` raises Unreadable for other values."""
+
+    schema: Json
+    parse: Callable[[Json], T]
+
+    def read(self, text: str) -> T:
+        """Parses a reply."""
+        return self.parse(fields_of(parse_object(text), *self.schema["properties"]))
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,6 @@ def contrast(
     part: Mapping[QuestionKey, bool],
     questions: Mapping[QuestionKey, SlimQuestion],
     least: float = 0.0,
-    seed: int = 0,
 ) -> Contrast | None:
     """One run on part a (True) against part b (False) of the questions; None where either is empty.
 
@@ -186,11 +185,7 @@ def contrast(
         min(high + _difference_reach(a[1][2] - a[1][0], b[0][0] - b[0][1]), 1 - least),
     ]
     finite = not any(np.isnan(interval))
-    p = (
-        _permuted(ends * weight, weight, in_a, cluster, seed)
-        if finite and (low > 0 or high < 0 or low == high)
-        else 1.0
-    )
+    p = _permuted(ends * weight, weight, in_a, cluster) if finite and (low > 0 or high < 0 or low == high) else 1.0
     return Contrast(
         a=(a[0][0], a[1][0]),
         b=(b[0][0], b[1][0]),
@@ -225,7 +220,7 @@ def _numbered(cluster: Indices) -> Indices:
     return np.unique(cluster, return_inverse=True)[1]
 
 
-def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, seed: int) -> float | None:
+def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices) -> float | None:
     """P of the permutation test, the larger at worst and at best; None where a part has one cluster.
 
     A cluster with questions in both parts counts once in each.
@@ -241,7 +236,7 @@ def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices, see
         return None
     columns = np.stack([np.bincount(units, column, groups) for column in (weight, *earned)])
     total = columns.sum(axis=1)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     draws = DRAWS if groups <= _MANY else _FEWER_DRAWS
     block = max(1, _BLOCK // groups)
     sizes = [min(block, draws - start) for start in range(0, draws, block)]
@@ -435,7 +430,7 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         (low, high), (like, unlike) = cell["similarity"], cell["questions"]
         part = f"{like} questions like a public one ({low:g} to {high:g}) against {unlike} like none"
         yield f"{cell['run']}, {part}: {_said(cell)}"
-    years = [cell for cell in result["years"] if _sure(cell)]
+    years = [cell for cell in result["years"] if (cell.get("p_holm") is not None and cell["p_holm"] < 0.05)]
     if result["years"]:
         yield (
             f"Of {len(result['years'])} cells of run, difficulty and year, {len(years)} differ from the other years of"
@@ -455,10 +450,6 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
         "A difference is no proof: an older exam may be easier. What a run has more than the other runs on the same"
         " questions (beyond) is the part that its difficulty does not explain."
     )
-
-
-def _sure(cell: Mapping[str, Any]) -> bool:
-    return cell.get("p_holm") is not None and cell["p_holm"] < 0.05
 
 
 def _said(cell: Mapping[str, Any]) -> str:

@@ -324,8 +324,7 @@ def _named(condition: str) -> str:
     return NAMES.get(word, word) + at + budget
 
 
-def tables(result: Found) -> Iterator[TableShown]:
-    """Numbers behind the figures, and the contrasts."""
+def _tables(result: Found) -> Iterator[TableShown]:
     for run, tasks in result.items():
         for base, study in tasks.items():
             name = f"{run}, {base}"
@@ -367,4 +366,4 @@ def _contrast(cell: Mapping[str, Any]) -> list[str]:
     ]
 
 
-STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, tables)
+STUDY = Study("diagnostics", sentences, "Why does the model fail?", charts, _tables)

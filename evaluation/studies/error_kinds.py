@@ -14,22 +14,23 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.records import ERROR_TYPES
-from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
-from livek12.evaluation.studies.consulting import AskedOf, Opinions, authors_of, consult
+from livek12.evaluation.studies.consulting import AskedOf, JsonForm, Opinions, authors_of, consult
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.study import Study, all_numbers, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
@@ -86,66 +87,40 @@ def is_wrong(row: Row) -> bool:
     return row.response is not None and outcome_bounds(row)[1] == (0.0, 0.0)
 
 
-def is_right(row: Row) -> bool:
-    """The answer is decided as fully right."""
+def _is_right(row: Row) -> bool:
     return outcome_bounds(row)[1] == (1.0, 1.0)
 
 
-def kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
-    """The kinds of a benchmark; none where its article has none."""
+def _kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
     return error_types(benchmark) or ()
 
 
 # --- judges ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class KindReply:
-    """The form of a reply: {"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
-
-    names: tuple[str, ...]
-    one: bool
-
-    @property
-    def schema(self) -> Json:
-        """JSON schema."""
-        kind: Json = {"type": "string", "enum": list(self.names)}
-        reason: Json = {"type": "string", "maxLength": 2000}
-        if self.one:
-            return object_schema(reason=reason, kind=kind)
-        return object_schema(reason=reason, kinds={"type": "array", "items": kind, "maxItems": len(self.names)})
-
-    def read(self, text: str) -> Kinds:
-        """Parses a reply.
-
-        Raises:
-            Unreadable: the reply is not in the form, or names a kind that there is not.
-        """
-        fields = fields_of(parse_object(text), "reason", "kind" if self.one else "kinds")
-        a_text(fields["reason"], "reason")
-        kinds = [fields["kind"]] if self.one else a_list(fields["kinds"], "kinds")
-        if strange := [kind for kind in kinds if kind not in self.names]:
-            raise Unreadable(f"names the kind {str(strange[0])[:40]!r} instead of {', '.join(self.names)}")
-        return frozenset(map(str, kinds))
+def _read_kinds(names: Sequence[str], fields: Json) -> Kinds:
+    a_text(fields["reason"], "reason")
+    kinds = [fields["kind"]] if "kind" in fields else a_list(fields["kinds"], "kinds")
+    if strange := [kind for kind in kinds if kind not in names]:
+        raise Unreadable(f"names the kind {str(strange[0])[:40]!r} instead of {', '.join(names)}")
+    return frozenset(map(str, kinds))
 
 
-def put_to_judges() -> AskedOf[Kinds]:
-    """The request to judges."""
-    return AskedOf(PROMPT, _values, _form)
-
-
-def _form(row: Row) -> KindReply:
-    kinds = kinds_of(row.question.benchmark)
-    return KindReply(tuple(kind.name for kind in kinds), bool(one_each(row.question.benchmark)))
+def _form(row: Row) -> JsonForm[Kinds]:
+    """{"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
+    names = [kind.name for kind in _kinds_of(row.question.benchmark)]
+    kind: Json = {"type": "string", "enum": names}
+    kinds: Json = {"type": "array", "items": kind, "maxItems": len(names)}
+    asked = {"kind": kind} if one_each(row.question.benchmark) else {"kinds": kinds}
+    return JsonForm(object_schema(reason={"type": "string", "maxLength": 2000}, **asked), partial(_read_kinds, names))
 
 
 def _values(row: Row, case: Case) -> Values:
-    kinds, form = kinds_of(row.question.benchmark), _form(row)
-    listed = "\n".join(f"- {kind.name}: {kind.meaning}" for kind in kinds)
+    listed = "\n".join(f"- {kind.name}: {kind.meaning}" for kind in _kinds_of(row.question.benchmark))
     ask = (
         'The answer is of one kind. Reply with one JSON object and nothing else: {"reason": "one short sentence",'
         ' "kind": "one of these names"}'
-        if form.one
+        if one_each(row.question.benchmark)
         else "Any of these may be in the response, or none. Reply with one JSON object and nothing else:"
         ' {"reason": "one short sentence", "kinds": ["each name that applies"]}'
     )
@@ -158,8 +133,10 @@ def _values(row: Row, case: Case) -> Values:
     }
 
 
-def by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
-    """The answers with the judges' statements."""
+REQUEST: Final = AskedOf(PROMPT, _values, _form)
+
+
+def _by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list[Wrong]:
     typed = []
     for row, opinion in zip(rows, opinions, strict=True):
         statements = tuple((judge, kinds) for judge, kinds, _ in opinion.given if kinds is not None)
@@ -171,15 +148,14 @@ def by_itself(row: Row) -> Wrong | None:
     """The kind of an answer without text; None where judges have to be asked."""
     if row.response is None or row.response.text.strip():
         return None
-    kind = next((k.name for k in kinds_of(row.question.benchmark) if k.name.startswith(BY_ITSELF)), None)
+    kind = next((k.name for k in _kinds_of(row.question.benchmark) if k.name.startswith(BY_ITSELF)), None)
     return Wrong(row, frozenset([kind])) if kind else Wrong(row, problem="the response has no text")
 
 
 # --- people ---------------------------------------------------------------------------------------------------------
 
 
-def label_kinds(label: Label, row: Row) -> Kinds | None:
-    """The kinds in a label; None without any statement on them."""
+def _label_kinds(label: Label, row: Row) -> Kinds | None:
     if one_each(row.question.benchmark):
         return frozenset([label.error_type]) if label.error_type else None
     if set(label.errors) != set(ERROR_TYPES):
@@ -187,14 +163,12 @@ def label_kinds(label: Label, row: Row) -> Kinds | None:
     return frozenset(name for name, there in label.errors.items() if there)
 
 
-def by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[Wrong]:
-    """The answers with people's statements; those without any are left out."""
-
+def _by_people(rows: Iterable[Row], pairs: Iterable[tuple[Label, Row]]) -> list[Wrong]:
     def key(row: Row) -> tuple[str, str, int]:
         return row.task, row.question.id, row.trial
 
     statements = sorted(
-        ((key(row), label.rater, kinds) for label, row in pairs if (kinds := label_kinds(label, row)) is not None),
+        ((key(row), label.rater, kinds) for label, row in pairs if (kinds := _label_kinds(label, row)) is not None),
         key=lambda each: each[:2],
     )
     by_answer = {
@@ -261,7 +235,7 @@ def error_types_study(
 
 
 def _of_benchmark(name: str, runs: Mapping[str, TypedRun], groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    kinds = [kind.name for kind in kinds_of(name)]
+    kinds = [kind.name for kind in _kinds_of(name)]
     typed = {run: [wrong for wrong in typed_run.sample if wrong.kinds is not None] for run, typed_run in runs.items()}
     pooled = [wrong for ones in typed.values() for wrong in ones]
     return {
@@ -397,8 +371,7 @@ def _regression(
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for benchmark, study in result.items():
         for run, each in study["runs"].items():
             yield from _run_sentences(f"{run}, {benchmark}", each)
@@ -459,14 +432,14 @@ def gathered(
         wrong: defaultdict[str, list[Row]] = defaultdict(list)
         for row in answers:
             benchmark = row.question.benchmark
-            if not kinds_of(benchmark):
+            if not _kinds_of(benchmark):
                 without.add(benchmark)
                 continue
             own = typed[benchmark].setdefault(name, TypedRun())
             if is_wrong(row):
                 own.wrong += 1
                 wrong[benchmark].append(row)
-            elif is_right(row):
+            elif _is_right(row):
                 own.right += 1
             else:
                 own.undecided += 1
@@ -475,7 +448,7 @@ def gathered(
         for benchmark, rows in wrong.items():
             own = typed[benchmark][name]
             own.sample = [Wrong(row) for row in sampled(rows, size, seed)]
-            own.people = by_people(rows, labels.get(name, ()))
+            own.people = _by_people(rows, labels.get(name, ()))
     if not any(own.wrong for runs in typed.values() for own in runs.values()):
         note = f"; the articles of {', '.join(sorted(without))} tell no kinds of errors apart" if without else ""
         raise UserError(f"no answer of these runs is decided and wrong: there is nothing to look at{note}")
@@ -499,8 +472,8 @@ def typed_by_judges(typed: Found, folders: Mapping[str, RunFolder], jury: Jury, 
             settled = [by_itself(wrong.row) for wrong in own.sample]
             open_rows = [wrong.row for wrong, answer in zip(own.sample, settled, strict=True) if answer is None]
             rows = list(illustrated(open_rows, pictures))
-            opinions = consult(jury, rows, put_to_judges(), authors_of(folder), _sees, step)
-            judged = iter(by_judges(rows, opinions))
+            opinions = consult(jury, rows, REQUEST, authors_of(folder), _sees, step)
+            judged = iter(_by_judges(rows, opinions))
             own.sample = [answer or next(judged) for answer in settled]
 
 
@@ -545,8 +518,7 @@ MOST_SERIES = 6
 _SHORT = 13
 
 
-def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
-    """Composition of errors by run, kind of pictures and subject."""
+def _charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     for benchmark, study in result.items():
         kinds = study["kinds"]
         runs = {
@@ -588,8 +560,7 @@ def _short(name: str) -> str:
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
-def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Shares by run and group, agreement, and regressions."""
+def _tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     for benchmark, study in result.items():
         kinds = study["kinds"]
         heads = [kind.replace("_", " ") for kind in kinds]
@@ -631,4 +602,4 @@ def _cell(share: Mapping[str, Any]) -> str:
     return f"{share_cell(share)}; {percent(share['rate'])}"
 
 
-STUDY = Study("error types", sentences, "What goes wrong?", charts, tables)
+STUDY = Study("error types", _sentences, "What goes wrong?", _charts, _tables)

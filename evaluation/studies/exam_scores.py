@@ -56,7 +56,7 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     trials: defaultdict[tuple[str, str], list[tuple[Share, Share]]] = defaultdict(list)
     questions: dict[tuple[str, str], Question] = {}
     for row in rows:
-        key = exam_name(row.question), row.question.id
+        key = _exam_name(row.question), row.question.id
         questions[key] = row.question
         trials[key].append(_scores(row, cascade))
     exams: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
@@ -68,8 +68,7 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     return {exam: _figures(own, limits.get(exam, {})) for exam, own in sorted(exams.items())}
 
 
-def exam_name(question: Question) -> str:
-    """Exam of a question, else its paper or release."""
+def _exam_name(question: Question) -> str:
     return question.exam or question.paper_id or question.release or "(no exam)"
 
 
@@ -141,8 +140,7 @@ def _by_steps(row: Row, cascade: Cascade) -> Share:
     return min(1.0, low / _worth(row.question)), min(1.0, high / _worth(row.question))
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, exams in result.items():
         for exam, own in exams.items():
             medal = f"; medal: {' to '.join(dict.fromkeys(own['medal']))}" if "medal" in own else ""
@@ -156,4 +154,4 @@ def _points(ends: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(points(end) for end in ends))
 
 
-STUDY = Study("exam scores", sentences, "How many points does each exam give?")
+STUDY = Study("exam scores", _sentences, "How many points does each exam give?")

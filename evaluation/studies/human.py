@@ -144,8 +144,7 @@ def _between(raters: Mapping[str, Sequence[Marked]]) -> dict[str, dict[str, Any]
     return pairs_of
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, beside in result.items():
         for rater, marks in beside["raters"].items():
             agreed = marks["true_accepts"] + marks["true_rejects"]
@@ -158,7 +157,7 @@ def sentences(result: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-AGREEMENT = Study("agreement", sentences)
+AGREEMENT = Study("agreement", _sentences)
 
 
 WEIGHTED = ("weighted_precision", "weighted_recall", "weighted_f1")
@@ -179,7 +178,7 @@ def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
             raise UserError(
                 f"{name}: is judged in {len(ways)} ways ({', '.join(sorted(ways))}): judge it `--again` in one"
             )
-        by_method[ways.pop()][name] = beside_people(labelled)
+        by_method[ways.pop()][name] = _beside_people(labelled)
     return {
         "methods": {method: _summary(list(by_run.values())) for method, by_run in sorted(by_method.items())},
         "runs": {
@@ -190,8 +189,7 @@ def judging_methods(runs: Mapping[str, Labelled]) -> dict[str, Any]:
     }
 
 
-def beside_people(labelled: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
-    """The figures of one run, from (people's right, verdict)."""
+def _beside_people(labelled: Sequence[tuple[bool, Verdict]]) -> dict[str, Any]:
     decided = [(right, verdict) for right, verdict in labelled if verdict.correct is not None]
     sides = [right for right, _ in decided], [bool(verdict.correct) for _, verdict in decided]
     figures: dict[str, Any] = {**binary_agreement(*sides), **weighted_agreement(*sides)}
@@ -249,8 +247,7 @@ def methods_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 HEADS = ("Acc (%)", "AUC", "P", "R", "F1", "P of right", "R of right", "F1 of right", "FN", "FP")
 
 
-def methods_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Each way of judging, as in table 1, and its runs."""
+def _methods_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     for title, rows in (("Ways of judging (CFE-Bench, table 1)", result["methods"]), ("Their runs", result["runs"])):
         yield TableShown(
             title, ["", "labels", "undecided", *HEADS], [[name, *_cells(own)] for name, own in rows.items()]
@@ -265,4 +262,4 @@ def _cells(own: Mapping[str, Any]) -> Iterator[str]:
         yield spread(mean, std, digits) if f"{name}_std" in own else "–" if mean is None else rounded(mean, digits)
 
 
-METHODS = Study("methods", methods_sentences, "How well do ways of judging agree with people?", tables=methods_tables)
+METHODS = Study("methods", methods_sentences, "How well do ways of judging agree with people?", tables=_methods_tables)

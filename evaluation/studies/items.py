@@ -306,8 +306,6 @@ class _Rest:
 
     def abilities(self, own: Mapping[str, float]) -> dict[str, float]:
         """By run, the logit of its right share on the other items (one right and one wrong added)."""
-        from math import log
-
         logits = {}
         for run, count in self._counts.items():
             n, right = count - (run in own), self._rights[run] - own.get(run, 0.0)

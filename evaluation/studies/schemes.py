@@ -70,14 +70,14 @@ def scheme_marks(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Strange
     if not raters:
         raise UserError("no label gives points of a question of this run: labels have score and max_score, or criteria")
     beside = {
-        rater: figures([_beside(label, row) for label, row in marked.values() if row.verdict])
+        rater: _figures([_beside(label, row) for label, row in marked.values() if row.verdict])
         for rater, marked in sorted(raters.items())
     }
     between = {}
     for a, b in combinations(sorted(raters), 2):
         shared = [(raters[a][key], raters[b][key][0]) for key in raters[a] if key in raters[b]]
         if shared:
-            between[f"{a} / {b}"] = figures([_between(own, other, row) for (own, row), other in shared])
+            between[f"{a} / {b}"] = _figures([_between(own, other, row) for (own, row), other in shared])
     return {
         "labels": len(pairs) + len(strangers),
         "not_in_this_run": len(strangers),
@@ -86,8 +86,7 @@ def scheme_marks(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Strange
     }
 
 
-def figures(marks: Sequence[MarkPair]) -> dict[str, Any]:
-    """All figures of marks beside those that were given."""
+def _figures(marks: Sequence[MarkPair]) -> dict[str, Any]:
     decided, intervals = [mark for mark in marks if not mark.is_open], [mark for mark in marks if mark.is_open]
     given, other = [mark.given for mark in decided], [mark.low for mark in decided]
     shares = [mark.given / mark.full for mark in decided], [mark.low / mark.full for mark in decided]
@@ -242,8 +241,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, beside in result.items():
         for rater, own in beside["raters"].items():
             yield f"{run} beside {'the labels' if rater == UNNAMED else rater}: {_sentence(own)}"
@@ -277,4 +275,4 @@ def _ends(bounds: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-STUDY = Study("marks beside people's", sentences, "How good are the marks, beside people's?")
+STUDY = Study("marks beside people's", _sentences, "How good are the marks, beside people's?")

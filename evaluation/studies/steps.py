@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from livek12.core.errors import UserError
-from livek12.core.replies import Json, Unreadable, a_list, a_text, fields_of, object_schema, parse_object
+from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
-from livek12.evaluation.studies.consulting import AskedOf, consult
+from livek12.evaluation.studies.consulting import AskedOf, JsonForm, consult
 from livek12.evaluation.studies.study import Study, all_numbers, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
@@ -30,24 +30,19 @@ MOST = 300
 SOLVED, UNSOLVED, ALL = "solved", "unsolved", "all"
 
 
-@dataclass(frozen=True)
-class StepList:
-    """The form of a reply: {"steps": [text, …]}; its value is the number of steps."""
+def _counted(fields: Json) -> int:
+    steps = a_list(fields["steps"], "steps")
+    if not 1 <= len(steps) <= MOST:
+        raise Unreadable(f"has {len(steps)} steps")
+    if not all(a_text(step, "a step").strip() for step in steps):
+        raise Unreadable("has an empty step")
+    return len(steps)
 
-    @property
-    def schema(self) -> Json:
-        """JSON schema."""
-        text: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
-        return object_schema(steps={"type": "array", "items": text, "minItems": 1, "maxItems": MOST})
 
-    def read(self, text: str) -> int:
-        """Parses a reply."""
-        steps = a_list(fields_of(parse_object(text), "steps")["steps"], "steps")
-        if not 1 <= len(steps) <= MOST:
-            raise Unreadable(f"has {len(steps)} steps")
-        if not all(a_text(step, "a step").strip() for step in steps):
-            raise Unreadable("has an empty step")
-        return len(steps)
+_STEP: Json = {"type": "string", "minLength": 1, "maxLength": 2000}
+REPLY: Final = JsonForm(
+    object_schema(steps={"type": "array", "items": _STEP, "minItems": 1, "maxItems": MOST}), _counted
+)
 
 
 def _values(row: Row, case: Case) -> Values:
@@ -90,7 +85,7 @@ def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
 
 def step_density(jury: Jury, answers: Splittable, authors: Iterable[str], step: Callable[[], None]) -> dict[str, Any]:
     """Lengths of responses and references, by outcome."""
-    request = AskedOf(PROMPT, _values, lambda row: StepList())
+    request = AskedOf(PROMPT, _values, lambda row: REPLY)
     opinions = consult(jury, answers.rows, request, authors, lambda row: False, step)
     counts = [sum(each.values) / len(each.values) if each.values else None for each in opinions]
     counted = [(row, count) for row, count in zip(answers.rows, counts, strict=True) if count is not None]
@@ -146,8 +141,7 @@ def _histogram(counts: Iterable[float]) -> dict[str, int]:
     return {str(length): histogram[length] for length in sorted(histogram)}
 
 
-def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     for run, study in result.items():
         for name, each in study["outcomes"].items():
             if each["answers"]:
@@ -174,8 +168,7 @@ def _spread(each: Mapping[str, Any], what: str) -> str:
     return f"{number(each[what])} ± {number(each[f'{what}_std'])}"
 
 
-def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
-    """Distribution of lengths of each run, means as dashed lines."""
+def _charts(result: Mapping[str, Any]) -> Iterator[Chart]:
     for run, study in result.items():
         counts = study["distribution"]
         yield Chart(
@@ -195,8 +188,7 @@ def charts(result: Mapping[str, Any]) -> Iterator[Chart]:
         )
 
 
-def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
-    """Lengths by outcome, as in table 4."""
+def _tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
     for run, study in result.items():
         parts = (
             {"": study["outcomes"]} if len(study["subsets"]) < 2 else {**study["subsets"], "both": study["outcomes"]}
@@ -211,4 +203,4 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
         yield from all_numbers(f"{run}: answers by steps", study["distribution"])
 
 
-STUDY = Study("steps", sentences, "How many steps does the model take?", charts, tables)
+STUDY = Study("steps", _sentences, "How many steps does the model take?", _charts, _tables)

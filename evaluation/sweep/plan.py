@@ -212,8 +212,7 @@ def sweep_values(path: Path) -> dict[str, Any]:
     return values
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Reads SWEEP.yaml."""
+def _read_sweep(path: Path) -> Sweep:
     values = sweep_values(path)
     try:
         return Sweep.model_validate(values)
@@ -338,7 +337,7 @@ class SweepPlan:
 
 def read_plan(file: Path) -> SweepPlan:
     """Reads SWEEP.yaml and derives its runs."""
-    sweep = read_sweep(file)
+    sweep = _read_sweep(file)
     if sweep.out.startswith("-"):
         raise UserError(f"{file}: out: {sweep.out!r} looks like an option; write ./{sweep.out}")
     if sweep.retry_smaller and sweep.backend not in ("local", "ray"):

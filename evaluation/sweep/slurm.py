@@ -19,9 +19,8 @@ from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Record
-from livek12.evaluation.sweep.notes import WorkPlace, ended, note_file, read_note, take
 from livek12.evaluation.sweep.plan import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
-from livek12.evaluation.sweep.processes import COMMAND
+from livek12.evaluation.sweep.processes import COMMAND, WorkPlace, ended, note_file, read_note, take
 
 _WORKING = r"""
 set -m  # a command in the background is a process group of its own, and takes SIGINT
@@ -78,7 +77,7 @@ def parts_of(run: PlannedRun) -> list[int]:
 
 def finish_script(plan: SweepPlan, sweep_file: Path) -> Script:
     """The last job: judges and reports each run, then compares them."""
-    slurm, words = plan.sweep.slurm, command(plan)
+    slurm, words = plan.sweep.slurm, _command(plan)
     lines = [
         *_head(plan, "livek12-finish", slurm.judging),
         f"runs=({shlex.join(str(run.folder) for run in plan.runs)})",
@@ -98,8 +97,7 @@ def finish_script(plan: SweepPlan, sweep_file: Path) -> Script:
     return Script("finish", "\n".join(lines) + "\n", [])
 
 
-def command(plan: SweepPlan) -> list[str]:
-    """The `livek12` command on a node."""
+def _command(plan: SweepPlan) -> list[str]:
     return [*(plan.sweep.slurm.command or COMMAND), *include_flags()]
 
 
@@ -116,7 +114,7 @@ def _ask_script(plan: SweepPlan, name: str, parts: Sequence[tuple[PlannedRun, in
         lines.append(f"    runs=({shlex.quote(str(run.folder))})")
         lines.append(f"    note={shlex.quote(str(note))}")
         lines += [f"    export {variable}={shlex.quote(value)}" for variable, value in run.entry.env.items()]
-        lines.append(f"    set -- {shlex.join([*command(plan), 'generate', *run.ask])}")
+        lines.append(f"    set -- {shlex.join([*_command(plan), 'generate', *run.ask])}")
         lines.append("    ;;")
     lines += [
         '*) echo "error: there is no element $SLURM_ARRAY_TASK_ID here"; exit 2 ;;',
@@ -216,7 +214,7 @@ def submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str
 
 
 def _submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[str], None]) -> None:
-    jobs, queue = read_jobs(plan.work), read_queue()
+    jobs, queue = _read_jobs(plan.work), _read_queue()
     living = {part: job for part, job in _elements(jobs).items() if job in queue}
     wanted = [(run, part) for run in unanswered for part in parts_of(run) if (run.label, part) not in living]
     if not wanted and jobs.finish in queue:
@@ -254,11 +252,11 @@ def scripts(plan: SweepPlan, unanswered: Sequence[PlannedRun]) -> list[Script]:
 
 def places(plan: SweepPlan) -> dict[str, WorkPlace]:
     """State of each run, by queue and notes."""
-    jobs = read_jobs(plan.work)
+    jobs = _read_jobs(plan.work)
     # The last job itself asks when all others have ended, and where it runs there may be no squeue.
     last = jobs.finish is not None and jobs.finish == os.environ.get("SLURM_JOB_ID")
     try:
-        queue = {} if last else read_queue()
+        queue = {} if last else _read_queue()
     except UserError as error:
         return {run.label: WorkPlace(state="waiting", reason=f"not known: {error}") for run in plan.runs}
     elements = _elements(jobs)
@@ -303,8 +301,7 @@ def _place(
     return place
 
 
-def read_jobs(work: Path) -> Jobs:
-    """The submitted jobs."""
+def _read_jobs(work: Path) -> Jobs:
     path = work / "slurm.json"
     try:
         return Jobs.model_validate_json(path.read_bytes())
@@ -314,8 +311,7 @@ def read_jobs(work: Path) -> Jobs:
         raise UserError(f"{path}: cannot be read; cancel the sweep's jobs and remove the file") from error
 
 
-def read_queue() -> dict[str, Queued]:
-    """This user's waiting and running jobs, by array element."""
+def _read_queue() -> dict[str, Queued]:
     queue = {}
     for line in _call(["squeue", "--me", "-h", "-r", "-o", "%i|%T|%N|%r"]).splitlines():
         job, state, node, reason = (*line.split("|", 3), "", "", "")[:4]

@@ -23,6 +23,7 @@ from livek12.judges.rules import equations, expressions, trees
 from livek12.judges.rules.kinks import WHOLE_NAMES
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import Node
+from livek12.judges.rules.units import conversion
 from livek12.judges.rules.unknowns import components_of
 from livek12.judges.rules.values import TooBig, Unsupported, Value, value_of
 
@@ -97,6 +98,9 @@ def _may_be_interval(pair: Node) -> bool:
 
 
 MAX_VALUES = 12
+MIN_LETTERS = 3
+_RATES = frozenset({"omega", "f", "nu", "t"})
+"""Names of a frequency or period, which are taken for one another."""
 _ONE_KIND = frozenset({"tuple", "interval", "matrix"})
 _REALS: Node = ["const", "reals"]
 _REGIONS = frozenset({"tuple", "interval", "union", "matrix"})
@@ -327,6 +331,8 @@ class Comparer:
         chained = any(value[0] == "named" and len(value) > 4 for value in values)
         if doubt and units[0] and not chained and self._is_unevaluated(*map(trees.unnamed, values)):
             return "reject", "a formula for a quantity"
+        if all(units) and conversion(units[1], units[0])[0] == "other":
+            return "reject", f"other units: {units[0]} and {units[1]}"
         if doubt:
             return "undecided", doubt
         outcome, reason = self._compare(*values)
@@ -349,6 +355,8 @@ class Comparer:
             other = answer if gold[0] == "named" else gold
             if other[0] == "rel":
                 return self._named_and_equation(gold, answer)
+            if gold[0] == "named" and answer == gold[2] and answer != gold[3]:
+                return "reject", "only the name of what is asked for"
             return self._compare(trees.unnamed(gold), trees.unnamed(answer))
         bound = trees.bound_variable(gold[1]), trees.bound_variable(answer[1])
         if bound[0]:
@@ -401,11 +409,18 @@ class Comparer:
         ):
             return doubt
         if outcome == "accept":
-            return (outcome, reason) if exprs[0].free_symbols and trees.alike_but_for_index(*names) else doubt
+            alike = trees.alike_but_for_index(*names) if exprs[0].free_symbols else False
+            return (outcome, reason) if alike or self._is_one_formula(names, exprs[0]) else doubt
         directed = [trees.is_directed(value) for value in values]
         if directed[0] != directed[1] or (exprs[0].free_symbols and equations.proportion(*exprs) is not None):
             return doubt
         return "reject", "another name, and another value"
+
+    @staticmethod
+    def _is_one_formula(names: Sequence[str], value: Any) -> bool:
+        """Checks for a value that no other quantity has by chance."""
+        letters = [trees.base_letter(name) for name in names]
+        return len(value.free_symbols) >= MIN_LETTERS and letters[0] != letters[1] and not _RATES.issuperset(letters)
 
     def _apart(self, gold: Node, answer: Node) -> bool:
         earlier = [node[4] if len(node) > 4 else [] for node in (gold, answer)]

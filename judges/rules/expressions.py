@@ -24,6 +24,7 @@ import sympy
 
 from livek12.judges.base import Outcome
 from livek12.judges.rules import trees
+from livek12.judges.rules.doubles import Functions, functions_of, same_value
 from livek12.judges.rules.kinks import WHOLE_NAMES, KinkSide, further, has_kinks
 from livek12.judges.rules.numeric import Number, compare
 from livek12.judges.rules.units import NO_UNIT, read_unit
@@ -47,6 +48,8 @@ POWERS = 12
 MAX_EXACT = 100
 """Whole numbers up to this are put in exactly where cancellation leaves no digits."""
 SECOND_LOOKS, MOST_LOOKS = 2, 6
+SLOW_LOOKS = 2
+"""Points at which doubles that are close are looked at with all digits; if these differ, all points are."""
 ENOUGH_APART = 3
 SURE = 8
 """Disagreement at so many of the first points: two of each kind are among them."""
@@ -57,6 +60,16 @@ PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
 """Letters that may be constants of nature."""
 NUMBERS = KNOWN_CONSTANTS - {"c", "g", "G", "h", "R"}
 """Names that are nothing but constants of nature."""
+_K, _HBAR, _OMEGA, _EPSILON = sympy.symbols("k hbar omega epsilon_0")
+_BOLTZMANN = frozenset({_K})
+DEFINITIONS: tuple[tuple[Expr, Expr], ...] = (
+    (sympy.Symbol("beta"), 1 / (_K * sympy.Symbol("T"))), (sympy.Symbol("h"), 2 * sympy.pi * _HBAR),
+    (sympy.Symbol("nu"), _OMEGA / (2 * sympy.pi)), (sympy.Symbol("f"), _OMEGA / (2 * sympy.pi)),
+    (sympy.Symbol("k_e"), 1 / (4 * sympy.pi * _EPSILON)), (_K, 1 / (4 * sympy.pi * _EPSILON)),
+    (sympy.Symbol("mu_0"), 1 / (_EPSILON * sympy.Symbol("c") ** 2)),
+    (sympy.Symbol("k_B"), _K), (sympy.Symbol("m_e"), sympy.Symbol("m")),
+)  # fmt: skip
+"""Constants in terms of others. Formulas that agree at all points with them are equal."""
 MAX_UNIT = 4
 """Letters of a unit that may be read as a product (mph)."""
 INTEGRATION = frozenset({"C", "c", "C_0", "C_1", "c_1", "K"})
@@ -102,6 +115,9 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     outcome, reason = agree(left, right)
     if outcome == "accept":
         return outcome, reason
+    written = in_one_notation(left, right)
+    if written[0].free_symbols == written[1].free_symbols and agree(*written)[0] == "accept":
+        return "accept", "equal by the definition of a constant"
     more, less = sorted((left.free_symbols, right.free_symbols), key=len, reverse=True)
     extra = {str(name) for name in more - less}
     marked = all("(" in name for name in extra)
@@ -129,9 +145,22 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     return "undecided", "other symbols"
 
 
+def in_one_notation(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """Both sides without the constants that one of them writes in terms of the other's: h for 2π ħ, β for 1/kT."""
+    sides = [left, right]
+    for name, value in DEFINITIONS:
+        for own, other in ((0, 1), (1, 0)):
+            meant = (value.free_symbols or {name}) - _BOLTZMANN <= sides[other].free_symbols
+            if name in sides[own].free_symbols and name not in sides[other].free_symbols and meant:
+                sides[own] = sides[own].xreplace({name: value})
+    return sides[0], sides[1]
+
+
 def _other_kind(left: Expr, right: Expr) -> str:
     """The difference that no renaming of letters removes; "" for none."""
     names = _names(left), _names(right)
+    if (left == 0 and _cannot_vanish(right) and not _may_be_words(right)) or (right == 0 and _cannot_vanish(left)):
+        return "only one of them is zero"
     if not all(names):
         number, formula = (left, right) if not names[0] else (right, left)
         multiple = number.is_number and _is_multiple(formula, number)
@@ -154,6 +183,14 @@ def _other_kind(left: Expr, right: Expr) -> str:
         if len(powers) == 2 and None not in powers:
             return f"other powers of {name}"
     return ""
+
+
+def _cannot_vanish(expr: Expr) -> bool:
+    """Checks for a product of two letters or more, without differences and functions."""
+    parts = sympy.preorder_traversal(expr)
+    return len(expr.free_symbols) > 1 and all(
+        part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts
+    )
 
 
 def _may_be_words(expr: Expr) -> bool:
@@ -207,9 +244,9 @@ def _power_of(name: Expr, expr: Expr) -> float | None:
 
 def is_formula(expr: Expr) -> bool:
     """Checks for variables beyond constants, labels and letters of a unit."""
-    names = {str(name) for name in expr.free_symbols}
+    names = {name for name in map(str, expr.free_symbols) if "(" not in name}
     label = expr.is_Symbol and "_" not in str(expr)
-    if names <= PHYSICAL_CONSTANTS or label or any("(" in name for name in names):
+    if names <= PHYSICAL_CONSTANTS or label:
         return False
     number, product = expr.as_independent(*expr.free_symbols, as_Add=False)
     letters = product.args if product.is_Mul else (product,)
@@ -282,15 +319,23 @@ _TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Compares two expressions at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
+    names = tuple(sorted(left.free_symbols | right.free_symbols, key=str))
+    functions = None if imaginary else functions_of(left, right, names)
     other = alone = whole = 0
     agreed: list[Point] = []
-    for point in points(left.free_symbols | right.free_symbols):
-        first, second = at(left, point), at(right, point)
-        if first is None or second is None:
-            continue
-        if not imaginary and (first[1] != 0 or second[1] != 0):
-            alone += one_is_real(first, second, point)
-        elif _close(first, second, TOLERANCE):
+    for point, numbers in zip(_points(names), _doubles(names), strict=True):
+        same = same_value(functions, numbers) if functions else None
+        if same is None or (same and len(agreed) < SLOW_LOOKS):
+            first, second = at(left, point), at(right, point)
+            if first is None or second is None:
+                continue
+            if not imaginary and (first[1] != 0 or second[1] != 0):
+                alone += one_is_real(first, second, point)
+                continue
+            close = _close(first, second, TOLERANCE)
+            functions = None if same and not close else functions
+            same = close
+        if same:
             agreed.append(point)
             whole += all(value.is_Integer for value in point.values())
         else:
@@ -300,14 +345,14 @@ def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     if agreed and alone:
         return "undecided", "equal where both are real, but only one is real elsewhere"
     if not other and not alone:
-        return _everywhere(left, right, agreed)
+        return _everywhere(left, right, agreed, functions)
     if other >= ENOUGH_APART and len(agreed) == whole <= 1:
         return "reject", "different at all points but whole ones"
     return "undecided", "equal at some points only" if agreed else "defined at too few points"
 
 
-def _everywhere(left: Expr, right: Expr, agreed: list[Point]) -> tuple[Outcome, str]:
-    beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE))
+def _everywhere(left: Expr, right: Expr, agreed: list[Point], functions: Functions | None) -> tuple[Outcome, str]:
+    beyond = look_further(left, right, lambda first, second: _close(first, second, TOLERANCE), functions)
     if beyond is None:
         return "undecided", "equal near 0, but not everywhere"
     agreed = [*agreed, *beyond]
@@ -334,14 +379,21 @@ def _nowhere(left: Expr, right: Expr) -> tuple[Outcome, str]:
     return "reject", "different at all points"
 
 
-def look_further(left: Expr, right: Expr, same: Callable[[Parts, Parts], bool]) -> list[Point] | None:
-    """Points beyond those near 0 at which two expressions are `same`; None unless everywhere."""
+def look_further(
+    left: Expr, right: Expr, same: Callable[[Parts, Parts], bool], functions: Functions | None = None
+) -> list[Point] | None:
+    """Points beyond those near 0 at which two expressions are `same`, or equal `functions`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
+    names = sorted(left.free_symbols | right.free_symbols, key=str)
     beyond = further(left, right)
     agreed: list[Point] = []
     for side in (*(KinkSide([point]) for point in beyond.far), *beyond.sides):
         evaluated = False
         for point in side.points:
+            if functions and same_value(functions, [float(point[name]) for name in names]):
+                agreed.append(point)
+                evaluated = True
+                continue
             first, second = at(left, point), at(right, point)
             if first is None or second is None:
                 continue
@@ -415,6 +467,11 @@ def points(symbols: set[Expr]) -> Sequence[Mapping[Expr, Expr]]:
 @lru_cache(maxsize=256)
 def _points(names: tuple[Expr, ...]) -> Sequence[Mapping[Expr, Expr]]:
     return tuple(_drawn(names))
+
+
+@lru_cache(maxsize=256)
+def _doubles(names: tuple[Expr, ...]) -> Sequence[Sequence[float]]:
+    return tuple(tuple(float(point[name]) for name in names) for point in _points(names))
 
 
 def _drawn(names: tuple[Expr, ...]) -> Iterator[Mapping[Expr, Expr]]:

@@ -137,9 +137,16 @@ def _are_words(key: str, text: str) -> bool:
     if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or _SPELLED.search(words):
         return False
     try:
-        return len(symbols(parse(key))) >= MIN_LETTERS
+        tree = parse(key)
     except Unparsable:
         return False
+    return len(symbols(tree)) >= MIN_LETTERS or _is_measured(tree)
+
+
+def _is_measured(tree: Node) -> bool:
+    """Checks for a number of two digits or more with a unit."""
+    value = tree[1] if tree[0] == "unit" and tree[2] else []
+    return any(part[:1] == ["num"] and len(part[1].strip("0.")) > 1 for part in nodes(value))
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:

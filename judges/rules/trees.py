@@ -149,6 +149,7 @@ def with_index(node: Node, index: str) -> Node:
     if node[1] in {"hat(e)", "bold(e)"}:
         return ["sym", f"hat({index})"]
     base = node[1].rstrip("'*+-").partition("^(")[0]
+    index = "0" if index == "o" else index
     return ["sym", f"{base}_{index}{node[1][len(base) :]}"]
 
 

@@ -95,7 +95,7 @@ nmi: nautical_mile nautical_miles
 slug: slugs
 au: AU 天文单位
 knot: knots kn
-G: gauss Gauss
+G: gauss Gauss Gs
 hp: horsepower 马力 마력
 psi:
 dyn: dyne dynes
@@ -177,6 +177,7 @@ _QUANTIFIED = late(
 _PLAINEST = frozenset(f"{name}^1" for name in "m cm mm km mi ft in g kg mg t lb s ms min h d y".split())
 _LENGTHS = frozenset("m cm mm km dm mi ft in yd".split())
 _CONFUSED = [{"deg^1", "degC^1"}, {"C^1", "degC^1"}, {"F^1", "degF^1"}]
+_CONFUSED += [{"A^1", f"{length}^1"} for length in ("m", "cm", "mm", "nm", "um", "pm", "angstrom")]
 MAX_ATOMS = 8
 Fit = Literal["same", "convertible", "doubtful", "other"]
 
@@ -252,6 +253,7 @@ _PER_LIGHT = late(r"eV ?/ ?(?:\( ?)?c(?: ?\))?(?![A-Za-z])(?P<square> ?\^ ?2| ?\
 """Momentum and mass of particles: GeV/c, MeV/c^2."""
 _NATURAL = late(r"eVcc?\^")
 """Units that are one where the speed of light is 1."""
+_ENERGY = late(r"[kMGT]?eV\^1")
 _FACTOR_BEFORE = late(
     r"(?:\s|\\[,;: ]|~)*[A-Za-z](?:(?:\s|\\[,;: ]|~)*\\(?:text|mathrm|textrm|rm)(?![a-z])|\s+[A-Za-z](?![A-Za-z]))"
     r"|(?:\s|\\[,;: ]|~)*kT$"
@@ -354,7 +356,9 @@ def conversion(unit: str, into: str) -> tuple[Fit, Fraction]:
         or any("rpm" in symbol for symbol in (unit, into))
     ):
         return "doubtful", Fraction(1)
-    if ("bp^" in unit) != ("bp^" in into) or _NATURAL.sub("eV^", unit) == _NATURAL.sub("eV^", into):
+    natural = [_NATURAL.sub("eV^", symbol) for symbol in (unit, into)]
+    of_particles = all(map(_ENERGY.fullmatch, natural)) and unit.count("c") != into.count("c")
+    if ("bp^" in unit) != ("bp^" in into) or natural[0] == natural[1] or of_particles:
         return "doubtful", Fraction(1)
     (size, dimension), (other_size, other_dimension) = _in_base_units(unit), _in_base_units(into)
     if dimension != other_dimension:

@@ -171,6 +171,8 @@ _OF_SCALARS = frozenset({"call", "log", "root", "fact", "percent", "floor", "cei
 
 def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
     """Both trees with ambiguities resolved."""
+    if not any(map(_may_be_ambiguous, nodes([gold, answer]))):
+        return gold, answer
     gold, answer = _with_commutators(gold, answer), _with_commutators(answer, gold)
     alone = symbols([gold, answer])
     gold, answer = (mapped(node, lambda part: _applied(part, alone)) for node in (gold, answer))
@@ -180,6 +182,10 @@ def settled(gold: Node, answer: Node) -> tuple[Node, Node]:
         ordered = {name: ["opaque", ORDERED + name, []] for name in matrices}
         gold, answer = (substituted(node, ordered) for node in (gold, answer))
     return _without_bold(gold, answer), _without_bold(answer, gold)
+
+
+def _may_be_ambiguous(node: Node) -> bool:
+    return node[:1] in (["opaque"], ["interval"]) or (node[:1] == ["sym"] and is_matrix_name(node[1]))
 
 
 def _applied(node: Node, alone: set[str]) -> Node:

@@ -107,6 +107,7 @@ MOST_AT_ONCE = 60
 def write_front(
     store: SiteStore,
     title: str,
+    publisher: str,
     runs: Mapping[str, Any],
     tasks: Mapping[str, Any],
     groups: Mapping[str, Any],
@@ -116,11 +117,19 @@ def write_front(
     names = store.pieces("front", runs.items())
     store.data(
         "site",
-        {"title": title, "runs": list(runs), "tasks": tasks, "groups": groups, "method": method, "metrics": on_pages()},
+        {
+            "title": title,
+            "publisher": publisher,
+            "runs": list(runs),
+            "tasks": tasks,
+            "groups": groups,
+            "method": method,
+            "metrics": on_pages(),
+        },
     )
     store.file("assets/words.js", words().encode())
     for name in (*SCRIPTS[1:], "site.css"):
-        store.file(f"assets/{name}", asset(name).encode())
+        store.file(f"assets/{name}", _asset(name).encode())
     store.file("assets/report.css", read_template("report.css").encode())
     page = (
         environment()
@@ -143,7 +152,7 @@ def write_front(
 
 def words_in(language: str) -> dict[str, str]:
     """Words by key, in English where the language has none."""
-    table = json.loads(asset("words.json"))
+    table = json.loads(_asset("words.json"))
     place = table["code"].index(language) if language in table["code"] else 0
     own = next((row.words for row in languages() if row.code == language), {})
     return {key: texts[place] for key, texts in table.items()} | dict(own)
@@ -151,7 +160,7 @@ def words_in(language: str) -> dict[str, str]:
 
 def words() -> str:
     """Script with the words by key and language."""
-    table = json.loads(asset("words.json"))
+    table = json.loads(_asset("words.json"))
     shown = table.pop("code")
     by_key = {key: dict(zip(shown, texts, strict=True)) for key, texts in table.items()}
     by_key |= {row.name: {**row.labels} for row in types()}
@@ -165,8 +174,7 @@ def words() -> str:
     return f'"use strict";\nconst WORDS = {texts};\nconst LANGUAGES = {own};\n'
 
 
-def asset(name: str) -> str:
-    """A script or style of the site."""
+def _asset(name: str) -> str:
     return resources.files("livek12.report.site").joinpath("static", name).read_text(encoding="utf-8")
 
 

@@ -31,6 +31,20 @@ ABOUT = {
     "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
     "hardverify": "HardVerify-Math: hard pairs, each with a right and a wrong answer",
     "teachers, choices": "choice questions of the 2024 gaokao, models' answers with full or zero marks by teachers",
+    "mathvista": "MathVista testmini, 17 models (lupantech/MathVista, commit 53d5258); its labels where its own"
+    " extraction is an option or a number of the response",
+    "gsm8k": "four models' solutions of GSM8K (openai/grade-school-math), labels of the authors",
+    "yale_physics": "university physics (yale-nlp/Physics, commit 15dc8d9), labels by sympy and a model, noisy",
+    "jeebench": "JEE Advanced, extracted by people (somethingdevs/cs678-jeebench)",
+    "draw1k": "word problems answered in prose (lab-v2/ChatGPT_MWP_eval)",
+    "tabmwp": "questions on tables (lupantech/PromptPG)",
+    "zscot": "short reasoning tasks (kojima-takeshi188/zero_shot_cot)",
+    "reread": "CommonsenseQA, SVAMP, GSM8K (Tebmer/Rereading-LLM-Reasoning)",
+    "lawbench": "Chinese judicial exams and amounts (open-compass/LawBench)",
+    "physics": "PhD-level physics, labels read and corrected (yale-nlp/Physics)",
+    "ksat_json": "Korean CSAT 2025, answers in JSON (roboco-io/KSAT-AI-Benchmark)",
+    "ko_mcq": "Korean choice questions (hsr87/evaluate-llm-on-korean-dataset)",
+    "bbh": "BIG-Bench Hard (suzgunmirac/BIG-Bench-Hard)",
     "teachers, blanks": "blanks of the same papers, all subjects, full or zero marks by teachers",
 }
 
@@ -54,6 +68,7 @@ def card(
         "sets": sets,
         "kinds": figures["kinds"],
         "languages": figures["languages"],
+        "parts": figures.get("parts") or (before or {}).get("parts", {}),
         "attacks": {key: attacks[key] for key in ATTACKS} if attacks else None,
         "conventions": figures["conventions"],
         "needs_a_model": before["needs_a_model"] if before and not costs else needs,
@@ -102,8 +117,7 @@ def _sections(data: Json) -> Iterator[str]:
     yield "\n".join(f"- {name}: {ABOUT[name]}" for name in sets if name in ABOUT)
     yield "## By type of answer and language"
     yield (
-        "The rows of all sets together, without the debatable labels. The type follows from the key by the rule in"
-        " `scripts/bench/labelled.py`."
+        "All sets together, without the debatable labels. The type follows from the key (`scripts/bench/labelled.py`)."
     )
     groups = {**data["kinds"], **{LANGUAGES[name]: of for name, of in data["languages"].items()}}
     yield _judged(
@@ -115,14 +129,27 @@ def _sections(data: Json) -> Iterator[str]:
             if figures["decided"]
         ],
     )
+    if data.get("parts"):
+        yield "## Open and closed parts of other sources"
+        yield (
+            "Authors of rules may read the open part of a source. The closed part is only counted, once a version: the"
+            " difference shows how much the rules owe to answers that they have met."
+        )
+        parts = [
+            (f"{name}, {part}", side, of)
+            for name, by_part in data["parts"].items()
+            for part, sides in by_part.items()
+            for side, of in sides.items()
+        ]
+        yield _judged("source", [_row(*row) for row in parts])
+        yield "\n".join(f"- {name}: {ABOUT[name]}" for name in data["parts"] if name in ABOUT)
     if data["attacks"]:
         yield "## Attacks"
         yield from _attacks(data["attacks"])
     yield "## By stage"
     yield (
-        "The stages that decided a row, and their share of the rows of the set. `extraction`: the response says"
-        " nothing, or nothing to one of the blanks. Several stages stand together where each decided a part of the"
-        " answer."
+        "The stages that decided a row, and their share of the rows of the set. `extraction`: the response is empty,"
+        " or has nothing for one of the blanks. Several stages are named if each decided a part of the answer."
     )
     stages = [(name, *figures) for name, of in sets.items() for figures in of["stages"].items()]
     yield _judged(
@@ -139,9 +166,10 @@ def _sections(data: Json) -> Iterator[str]:
     if data["needs_a_model"]["runs"]:
         yield "## What is left for judge models"
         yield (
-            f"Answers that the rules leave open, and what a panel of {JUDGES} would read and write for them (a reply is"
-            f" taken to be {REPLY_TOKENS} tokens), beside the same panel without the rules. Retries, votes taken again"
-            f" and the audit of the reasoning are not in it. Measured with {data['needs_a_model']['judge']}."
+            f"Answers that the rules leave open, and the tokens that a panel of {JUDGES} would read and write for them,"
+            f" compared with the same panel without the rules. A reply is assumed to have {REPLY_TOKENS} tokens;"
+            " retries, repeated votes and the audit of the reasoning are excluded."
+            f" Version: {data['needs_a_model']['judge']}."
         )
         yield markdown_table(
             ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
@@ -151,8 +179,8 @@ def _sections(data: Json) -> Iterator[str]:
     yield _wrong(data)
     yield "## Debatable labels"
     yield (
-        "Labels that only a convention of their library explains, or that are wrong. They are in all figures above but"
-        " those “without conventions”."
+        "Labels that are wrong, or that follow only a convention of their library. All figures above include"
+        " them, except those “without conventions”."
     )
     yield markdown_table(
         ("set", "row", "key", "answer", "why"),
@@ -173,9 +201,9 @@ def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str
 
 def _attacks(data: Json) -> Iterator[str]:
     yield (
-        "Answers that we wrote against the rules, none from a data set (`scripts/bench/attacks.py`): each class in"
-        " English, Chinese and Korean, over several types of answer. Wrong ones may be rejected or left open; right"
-        " ones, in unusual form, may be left open. “accepted” and “rejected” count the mistakes."
+        "Answers that we wrote to mislead the rules (`scripts/bench/attacks.py`), none from a data set: each class in"
+        " English, Chinese and Korean, for several types of answer. Wrong answers may be rejected or left open; right"
+        " answers in unusual form may be left open. “accepted” and “rejected” count the mistakes."
     )
     wrong = ("class", "wrong", "accepted", "left open", "math-verify accepts")
     right = ("right", "rejected", "left open", "math-verify rejects")

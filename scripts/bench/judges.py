@@ -11,11 +11,12 @@ from typing import Any
 
 from livek12.core.statistics import wilson_interval
 from livek12.scripts.bench.common import write_json
-from livek12.scripts.bench.labelled import CONVENTIONS, KINDS, BenchRow, answer_kind, labelled_rows
+from livek12.scripts.bench.labelled import CONVENTIONS, KINDS, BenchRow, answer_kind, labelled_rows, pair_rows
 from livek12.scripts.bench.verifiers import SIDES, WORKERS, SideAnswers, run_side
 
 WRONG = ("false_accepts", "false_rejects")
 FIGURES = ("rows", "decided", "coverage", "precision", "precision_low", *WRONG)
+PART_SIDES = ("livek12", "math-verify")
 Json = dict[str, Any]
 
 
@@ -85,6 +86,19 @@ def measure(folder: Path) -> Json:
     return figures | groups | {"conventions": named, "versions": versions()}
 
 
+def measure_parts(files: Mapping[str, Sequence[Path]]) -> Json:
+    """The rules and math-verify on sources by part: open to those who write the rules, or closed."""
+    parts: Json = {}
+    for part, paths in files.items():
+        for path in paths:
+            rows = pair_rows(path)
+            answered = {side: run_side(rows, side)["answered"] for side in PART_SIDES}
+            figures = {side: agreement(rows, answers) for side, answers in answered.items()}
+            kept = {side: {key: of[key] for key in FIGURES} for side, of in figures.items()}
+            parts.setdefault(path.stem, {})[part] = kept
+    return parts
+
+
 def grouped(rows: Sequence[BenchRow], answered: Mapping[str, Sequence[SideAnswers]]) -> Json:
     """Figures by type of answer and by language, without `CONVENTIONS`."""
     plain = [index for index, row in enumerate(rows) if (row.gold, row.response) not in CONVENTIONS]
@@ -125,9 +139,12 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data/judge"))
+    parser.add_argument("--open", type=Path, nargs="*", default=[], help="pairs that authors of rules may read")
+    parser.add_argument("--closed", type=Path, nargs="*", default=[], help="pairs that are only counted")
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
     figures = measure(arguments.data)
+    figures["parts"] = measure_parts({"open": arguments.open, "closed": arguments.closed})
     show(figures)
     write_json(arguments.json, figures)
 

@@ -51,6 +51,18 @@ def labelled_rows(folder: Path) -> list[BenchRow]:
     return [row for source in sources for row in source(folder)]
 
 
+def pair_rows(path: Path) -> list[BenchRow]:
+    """Rows of a file for `livek12 judge-pairs`, each with a label `expected` (0 or 1); the set is the file's name."""
+    rows = []
+    for number, row in enumerate(json_lines(path)):
+        kind, language = row.get("question_type", "short_answer"), row.get("language", "en")
+        options = tuple(Option(label="ABCDEFGHIJ"[n], text=text) for n, text in enumerate(row.get("options") or ()))
+        gold = row["gold"] if isinstance(row["gold"], list) else [row["gold"]]
+        known = (path.stem, str(row.get("id", number)), kind, language, row.get("question", ""), "; ".join(gold), gold)
+        rows.append(BenchRow(*known, row["response"], bool(row["expected"]), options))
+    return rows
+
+
 def json_lines(path: Path) -> list[Json]:
     """Rows of a file; none where there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []

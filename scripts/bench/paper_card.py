@@ -213,11 +213,11 @@ def page(card: Json) -> str:
     ):
         if part in ours:
             pieces.append(f"## By layout: {title}\n\n{score_table('layout', _layouts(ours[part]))}\n")
-    pieces.append("## Silent errors of ours\n\nClosed seeds; in brackets, what is wrong and doubted.\n")
+    pieces.append("## Silent errors of livek12\n\nClosed seeds. Errors that have a doubt are in brackets.\n")
     pieces.append(_silent(ours))
     if others:
         pieces.append(
-            "## Found and silent beside the others\n\nClosed seeds, born-digital: questions found, and clean ones.\n"
+            "## Compared with other tools\n\nClosed seeds, born-digital: questions found, and clean questions.\n"
         )
         pieces.append(_beside(card))
     if "public" in ours:
@@ -283,8 +283,8 @@ def _beside(card: Json) -> str:
 def _public(card: Json) -> str:
     names: Iterable[str] = card["tools"]["livek12"]["public"]
     pieces = [
-        "## Public papers\n\nPapers that may be read and not passed on; of the Korean one the gold is"
-        " boxes alone, so that only questions and boxes count.\n"
+        "## Public papers\n\nThese papers may not be redistributed. The Korean paper's gold has only boxes, so"
+        " only questions and boxes count.\n"
     ]
     for name in names:
         rows = [

@@ -14,13 +14,13 @@ from livek12.scripts.endings import answer
 def bank(
     runs: options.ScoredRuns,
     out: Annotated[Path, "The bank's file."],
-    task: Annotated[str, "Whose questions: one task of the runs, if they have several."] = "",
-    area: Annotated[str, "The field of a question that is its content area."] = "subject",
-    samples: Annotated[Path | None, "Also write a file for lm-eval's --samples: a fixed exam of --size."] = None,
+    task: Annotated[str, "Task of the runs, if they have several."] = "",
+    area: Annotated[str, "Field of the questions that gives the content area."] = "subject",
+    samples: Annotated[Path | None, "Also write a fixed exam of --size questions for lm-eval's --samples."] = None,
     size: Annotated[int, options.Opt("Questions of --samples.", min=1)] = 50,
     as_json: options.Json = False,
 ) -> None:
-    """Make an item bank of marked runs, for `run --adaptive`."""
+    """Make an item bank from marked runs, for `run --adaptive`."""
     from livek12.core.files import write_atomically
     from livek12.evaluation.adaptive import bank_of_runs, fixed_exam
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 @options.command("livek12 build livek12 --source my_exam.jsonl --out data/mine")
 def build(
     benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
-    out: Annotated[Path | None, "Folder of the data set; an earlier build in it is replaced."] = None,
+    out: Annotated[Path | None, "Folder for the data set; an earlier build in it is replaced."] = None,
     source: Annotated[
         list[str] | None,
         options.Opt(
-            "A file or folder of rows, or hub. For all, repeatable: hub, BENCHMARK=PATH, BENCHMARK=hub, or a"
-            " folder with a folder for each benchmark. Not for sample.",
+            "File or folder of rows, or hub. For all, repeatable: hub, BENCHMARK=PATH, BENCHMARK=hub, or a"
+            " folder with one folder per benchmark. Not for sample.",
             metavar="SOURCE",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        options.Opt("A host that pictures may be fetched from (HOST or HOST:PORT); repeatable.", metavar="HOST"),
+        options.Opt("Host from which images may be fetched (HOST or HOST:PORT); repeatable.", metavar="HOST"),
     ] = None,
     subsets: Annotated[
         list[Path] | None, options.Opt("A reviewed sheet of `livek12 subsets`; repeatable.", metavar="SHEET")
@@ -43,11 +43,11 @@ def build(
     ] = None,
     names: Annotated[
         Path | None,
-        options.Opt("YAML file of what the keys of the source mean, with lines THEIR_KEY: OUR_KEY.", "--map"),
+        options.Opt("YAML file that maps the source's keys, with lines THEIR_KEY: OUR_KEY.", "--map"),
     ] = None,
-    drop: Annotated[str, "Keys of the source that are meant to be left out, with commas between them."] = "",
-    language: Annotated[str, "zh, en or ko: what rows count as that state no language; default: as written."] = "",
-    preview: Annotated[bool, "Show the first questions as they would be, and write nothing."] = False,
+    drop: Annotated[str, "Keys of the source to leave out, comma-separated."] = "",
+    language: Annotated[str, "Language of rows that state none: zh, en or ko; default: inferred."] = "",
+    preview: Annotated[bool, "Print the first questions; write nothing."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""

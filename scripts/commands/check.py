@@ -15,11 +15,14 @@ from livek12.scripts import options
 def check(
     run: options.Run,
     signer: Annotated[
-        str, typer.Option("--signer", help="Public ed25519 key (ssh-ed25519 …), or its file, that must have signed it.")
+        str,
+        typer.Option(
+            "--signer", help="Public ed25519 key (ssh-ed25519 …), or its file, that must have signed the run."
+        ),
     ] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Check every file, line and number of a run folder against what was written; changes nothing."""
+    """Check every file, line and number of a run folder; changes nothing."""
     from livek12.core.progress import say, tell
     from livek12.evaluation.checking import check_run
 

@@ -8,10 +8,8 @@ from livek12.scripts import options
 
 
 @options.command("livek12 compact runs/qwen3")
-def compact(
-    run: options.OwnRun, undo: Annotated[bool, "Write the journals again, byte for byte as they were."] = False
-) -> None:
-    """Pack the journals of a finished run into Parquet, without losing a byte; every command reads both."""
+def compact(run: options.OwnRun, undo: Annotated[bool, "Restore the journals, byte for byte."] = False) -> None:
+    """Pack the journals of a finished run into Parquet, losslessly. All commands read both forms."""
     from livek12.core.compaction import compact as pack
     from livek12.core.compaction import restore
     from livek12.core.progress import say

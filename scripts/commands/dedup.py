@@ -22,15 +22,15 @@ def dedup(
         list[str] | None, options.Opt("An earlier release to compare with, but not within; repeatable.", metavar="DATA")
     ] = None,
     out: Annotated[
-        Path | None, "The pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."
+        Path | None, "File for the pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."
     ] = None,
     pictures: Annotated[bool, options.Opt("Also compare figures.", "--pictures/--no-pictures")] = True,
     variants: Annotated[bool, options.Opt("Also write variants.", "--variants/--no-variants")] = True,
     as_json: options.Json = False,
 ) -> None:
-    """Find duplicate questions, within a source and against earlier releases.
+    """Find duplicate questions in a source and in earlier releases.
 
-    An ingested folder keeps its pairs inside and shows them as doubts on its review page.
+    The pairs of an ingested folder appear as doubts on its review page.
     """
     from livek12.core.progress import Progress
     from livek12.dataset_builders.duplicates.search import search

@@ -36,11 +36,11 @@ LONGEST = 180
 def demo(
     out: Annotated[Path, "Folder for the data set and the run."] = Path("demo"),
     limit: options.Limit = FEW,
-    every: Annotated[bool, options.Opt("All questions instead (minutes).", "--all")] = False,
+    every: Annotated[bool, options.Opt("Ask all questions (takes minutes).", "--all")] = False,
     max_tokens: options.MaxTokens = MAX_TOKENS,
-    serve: Annotated[bool, "Only serve the model: print its endpoint's address, until Ctrl+C."] = False,
+    serve: Annotated[bool, "Only serve the model, and print the address; stop with Ctrl+C."] = False,
 ) -> None:
-    """Let a small real model (SmolLM2, 135 M parameters, text only) sit the sample exam."""
+    """Run a small model (SmolLM2, 135 M parameters, text only) on the sample exam."""
     if serve:
         _serve()
         return

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @options.command("livek12 exam-day paper.pdf --models sweep.yaml --key-later --out exam")
 def exam_day(
-    out: Annotated[Path, "The folder of the exam; the same command goes on where it stopped."],
+    out: Annotated[Path, "Folder of the exam; the same command resumes."],
     papers: Annotated[
         list[Path] | None, typer.Argument(metavar="PAPER", help="PDFs of the exam.", show_default=False)
     ] = None,
-    models: Annotated[Path | None, options.Opt("Who is asked: a file of `livek12 sweep`.", metavar="SWEEP")] = None,
+    models: Annotated[Path | None, options.Opt("Models to run: a file of `livek12 sweep`.", metavar="SWEEP")] = None,
     key: Annotated[
         list[str] | None,
         options.Opt("The key, read after the answers are sealed: a PDF or CSV; repeatable.", metavar="[PAPER=]KEY"),
     ] = None,
     typed: Annotated[list[str] | None, options.Opt("A typed key; repeatable.", metavar="NUMBER=ANSWER")] = None,
-    key_later: Annotated[bool, "Stop when the answers are sealed; the key comes with a later call."] = False,
-    language: Annotated[str, "Language of the papers: zh, ko or en; default: found in their text."] = "",
+    key_later: Annotated[bool, "Stop when the answers are sealed; give the key in a later call."] = False,
+    language: Annotated[str, "Language of the papers: zh, ko or en; default: detected."] = "",
     licence: Annotated[str, "Licence of the papers, such as CC-BY-4.0."] = "",
     rights: options.Rights = None,
     as_json: options.Json = False,
 ) -> None:
-    """Ask models a paper before its key exists, then mark by the key: ingest to site, with a clock."""
+    """Run models on a paper before its key exists, then mark them."""
     from livek12.scripts import exam_day as day
 
     folder = day.ExamFolder(out)

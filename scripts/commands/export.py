@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 def export(
     runs: options.Runs,
     to: Annotated[str, "eee (Every Eval Ever 0.3), eval-results (of the Hub) or inspect."],
-    out: Annotated[Path, "The folder of what is written."],
-    model_id: Annotated[str, "The model as the Hub has it, ORG/NAME."] = "",
-    data_repo: Annotated[str, "The data set as the Hub has it, ORG/NAME."] = "",
-    rows: Annotated[str, "Single answers: public (those that may be shown), all, or none."] = "public",
+    out: Annotated[Path, "Folder for the files."],
+    model_id: Annotated[str, "The model's name on the Hub, ORG/NAME."] = "",
+    data_repo: Annotated[str, "The data set's name on the Hub, ORG/NAME."] = "",
+    rows: Annotated[str, "Answers to export: public (those that may be shown), all, or none."] = "public",
     hold: options.Hold = None,
-    bounds: Annotated[bool, "Where a mark is an interval: its lower end, the interval in the notes."] = False,
-    organization: Annotated[str, "Who evaluated."] = "",
-    relationship: Annotated[str, "To the model: first_party, third_party, collaborative or other."] = "other",
-    source_url: Annotated[str, "Where more about the results stands."] = "",
-    pull_request: Annotated[bool, "eval-results: open a pull request at the model, once."] = False,
-    dry_run: Annotated[bool, "Say what would be proposed, and send nothing."] = False,
+    bounds: Annotated[bool, "If a mark is an interval, write its lower end, with the interval in the notes."] = False,
+    organization: Annotated[str, "Organization that evaluated."] = "",
+    relationship: Annotated[
+        str, "Its relationship to the model: first_party, third_party, collaborative or other."
+    ] = "other",
+    source_url: Annotated[str, "Address with more about the results."] = "",
+    pull_request: Annotated[bool, "eval-results: open one pull request at the model."] = False,
+    dry_run: Annotated[bool, "Print what would be proposed; send nothing."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
-    """Write the results of runs in the forms that others read."""
+    """Write the results of runs for other platforms."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
     from livek12.core.progress import warn

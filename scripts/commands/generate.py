@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
 def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
-    """Only ask: fill a run folder with responses."""
+    """Only ask: write the responses to a run folder."""
     from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask
     from livek12.scripts.endings import answer, end

@@ -16,12 +16,12 @@ def import_judgements(
     run: options.OwnRun,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Recorded judgements: JSONL or CSV; several are several prompts."),
+        typer.Argument(metavar="FILE", help="Recorded judgements, JSONL or CSV; one file per prompt."),
     ],
     judge: Annotated[str, "The judge's name."],
     as_json: options.Json = False,
 ) -> None:
-    """Mark a run by the recorded marks, or replies, of a judge."""
+    """Mark a run by a judge's recorded marks or replies."""
     from livek12.core.progress import tell, warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation import judgements

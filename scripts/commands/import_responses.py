@@ -24,18 +24,10 @@ def import_responses(
         ),
     ] = "jsonl",
     limit: options.Limit = None,
-    trials: Annotated[
-        int | None, options.Opt("Answers taken of each question; default: all that there are.", min=1)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, options.Opt("The most tokens that an answer could have; default: what the log says.", min=1)
-    ] = None,
-    tokenizer: Annotated[
-        str, "The model's tokenizer (a folder or Hub name), to count tokens where the log has no counts."
-    ] = "",
-    log_marks: Annotated[
-        bool, "Take the marks and audits of judge models that stand in the log (inspect), too."
-    ] = False,
+    trials: Annotated[int | None, options.Opt("Answers per question; default: all.", min=1)] = None,
+    max_tokens: Annotated[int | None, options.Opt("Token limit of the answers; default: the log's.", min=1)] = None,
+    tokenizer: Annotated[str, "Tokenizer (a folder or Hub name) to count tokens if the log does not."] = "",
+    log_marks: Annotated[bool, "Also take judge models' marks and audits from the log (inspect)."] = False,
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:

@@ -13,31 +13,26 @@ from livek12.scripts import options
 
 @options.command("livek12 import-results results.csv --items items.csv --out runs/theirs")
 def import_results(
-    file: Annotated[Path, typer.Argument(help="The matrix: .csv, .tsv, .jsonl or .parquet, also as .gz.")],
-    out: Annotated[Path, "Folder of the run folders, one for each model."],
-    items: Annotated[
-        Path | None, "The questions: id, key, category, options, points, if the matrix lacks them."
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="The table: .csv, .tsv, .jsonl or .parquet, also as .gz.")],
+    out: Annotated[Path, "Folder for the run folders, one per model."],
+    items: Annotated[Path | None, "Table of the questions: id, key, category, options, points."] = None,
     data: options.Data = "",
-    task: Annotated[str, "The task of --data; without --data, what to call it."] = "",
+    task: Annotated[str, "The task of --data; without --data, a name for it."] = "",
     cells: Annotated[
-        str, "letters, answers, marks (0/1), shares (0 to 1) or points; default: what fits all cells."
+        str, "Kind of the cells: letters, answers, marks (0/1), shares (0 to 1) or points; default: inferred."
     ] = "",
     column: Annotated[
         list[str] | None,
-        options.Opt(
-            "A column whose name does not tell: model, question, value, key, … = its name.", metavar="ROLE=NAME"
-        ),
+        options.Opt("Name of the column for model, question, value, key, ….", metavar="ROLE=NAME"),
     ] = None,
-    source: Annotated[str, "Where the questions are from: an address."] = "",
-    licence: Annotated[str, "Their licence; without one a site shows marks alone."] = "",
+    source: Annotated[str, "Address of the source of the questions."] = "",
+    licence: Annotated[str, "Licence of the questions; without it, a site shows only marks."] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Make run folders of others' results: models × questions with letters, answers, 0/1, shares or points."""
+    """Make run folders from a table of results, models × questions: letters, answers, 0/1, shares or points."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
-    from livek12.evaluation.matrix import COLUMNS, KINDS
-    from livek12.evaluation.results import ResultsOptions, import_results
+    from livek12.evaluation.results import COLUMNS, KINDS, ResultsOptions, import_results
     from livek12.scripts.endings import answer
 
     if cells:

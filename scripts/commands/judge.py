@@ -16,16 +16,14 @@ from livek12.scripts import options
 def judge(
     run: options.OwnRun,
     judging: Annotated[JudgingOptions, options.Offered(names={"judge_repeats": "--repeats"})],
-    answers: Annotated[str, "A data set with the reference answers, if the run's questions have none."] = "",
+    answers: Annotated[str, "Data set with the reference answers, if the run's questions have none."] = "",
     data: options.MovedData = "",
-    workers: Annotated[
-        int | None, options.Opt("Processes that mark by the rules; default: by the processors.", min=1)
-    ] = None,
-    engine_args: Annotated[str, "ray=auto, local or HOST:PORT: mark by the rules on a Ray cluster."] = "",
-    again: Annotated[bool, "Mark everything anew; old marks count until then."] = False,
+    workers: Annotated[int | None, options.Opt("Processes for the rules; default: one per core.", min=1)] = None,
+    engine_args: Annotated[str, "ray=auto, local or HOST:PORT: run the rules on a Ray cluster."] = "",
+    again: Annotated[bool, "Mark everything again; old marks count until then."] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Mark what is not marked in a run folder, and settle what was left open."""
+    """Mark the unmarked and undecided answers of a run folder."""
     from livek12.core.arguments import parse_engine_args
     from livek12.core.errors import UserError
     from livek12.core.progress import warn

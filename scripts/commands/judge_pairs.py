@@ -22,15 +22,15 @@ def judge_pairs(
     source: Annotated[
         Path, typer.Argument(metavar="IN.jsonl", help="Rows {id, question, question_type, gold, response}.")
     ],
-    target: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="One line for each line of IN, in its order.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT.jsonl", help="Judgements, one line per line of IN, in the same order.")
+    ],
     judging: Annotated[JudgingOptions, options.Offered(without=("judge_repeats", "audit", "stages"))],
-    model: Annotated[str, "The model that wrote the responses, which never judges itself."] = "",
-    compare: Annotated[
-        str, "math-verify, or a column of IN with true or false: OUT.html shows where they disagree."
-    ] = "",
+    model: Annotated[str, "Model that wrote the responses; it never judges itself."] = "",
+    compare: Annotated[str, "math-verify, or a true/false column of IN; OUT.html shows the disagreements."] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Judge responses beside their reference answers; an unfinished file goes on where it stopped."""
+    """Judge responses against reference answers; resumes an unfinished file."""
     from livek12.evaluation.pair_file import judge_file
 
     counts = judge_file(source, target, judging.judges(), model)

@@ -16,19 +16,19 @@ keys = options.group()
 
 Data = Annotated[Path, typer.Argument(help="The built data set.")]
 Runs = Annotated[
-    list[Path] | None, typer.Argument(help="Runs on it, to be marked again.", metavar="RUN", show_default=False)
+    list[Path] | None, typer.Argument(help="Runs on this data set, to mark again.", metavar="RUN", show_default=False)
 ]
 KeyFile = Annotated[
-    Path | None, options.Opt("The key: a PDF, or a CSV with number and answer.", "--from", metavar="KEY")
+    Path | None, options.Opt("Key file: a PDF, or a CSV with number and answer.", "--from", metavar="KEY")
 ]
 Typed = Annotated[list[str] | None, options.Opt("A typed key; repeatable.", metavar="NUMBER=ANSWER")]
 Paper = Annotated[str, "The paper that the key is for, if the data set has several."]
-By = Annotated[str, "Your name; default: that of the system's user."]
+By = Annotated[str, "Your name; default: your user name."]
 
 
 @keys.callback()
 def about() -> None:
-    """Bring keys to questions that had none, or change wrong ones; nothing is asked again."""
+    """Add missing keys or correct wrong ones, and mark the runs again."""
 
 
 @subcommand(keys, "livek12 keys add data/exam runs/qwen3 --from key.pdf")
@@ -41,14 +41,14 @@ def add(
     by: By = "",
     as_json: options.Json = False,
 ) -> None:
-    """Give questions their first keys, and mark the answers of the runs."""
+    """Add missing keys, and mark the answers of the runs."""
     change(data, runs or [], file, key or [], paper, by, "", as_json)
 
 
 @subcommand(keys, 'livek12 keys amend data/exam runs/qwen3 --key 12=B --reason "the board withdrew C"')
 def amend(
     data: Data,
-    reason: Annotated[str, "Why; the card of the data set keeps it."],
+    reason: Annotated[str, "Reason, shown on the card of the data set."],
     runs: Runs = None,
     file: KeyFile = None,
     key: Typed = None,

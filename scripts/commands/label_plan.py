@@ -14,12 +14,12 @@ from livek12.scripts import options
 @options.command("livek12 label-plan runs/qwen3 --budget 60")
 def label_plan(
     run: options.OwnRun,
-    budget: Annotated[int, options.Opt("How many answers people will label.", min=1)] = 60,
-    seed: Annotated[int, "Of the draw."] = 0,
-    metric: Annotated[str, "What will be corrected: accuracy or mark."] = "accuracy",
+    budget: Annotated[int, options.Opt("Number of answers to label.", min=1)] = 60,
+    seed: Annotated[int, "Seed of the random choice."] = 0,
+    metric: Annotated[str, "Metric to correct: accuracy or mark."] = "accuracy",
     out: Annotated[Path | None, "Default: RUN/label-plan.jsonl."] = None,
 ) -> None:
-    """Choose the answers that tell most of the judge's errors, and say how to label them."""
+    """Choose the answers that reveal most about the judge's errors, and print how to label them."""
     from livek12.core.arguments import one_of
     from livek12.core.errors import UserError
     from livek12.core.files import write_atomically

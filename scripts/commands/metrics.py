@@ -14,10 +14,10 @@ from livek12.scripts import options
 @options.command("livek12 metrics livek12_exam --out spaces")
 def metrics(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A module; default: all of them.")] = "",
-    out: Annotated[Path | None, "Write each as a folder OUT/NAME that is ready for a Space."] = None,
+    out: Annotated[Path | None, "Write each module to OUT/NAME, ready for a Space."] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Say where the modules for `evaluate.load` lie, or write them as folders for Spaces; nothing is uploaded."""
+    """Print the paths of the modules for `evaluate.load`, or write them as folders for Spaces."""
     from livek12.core.metrics import METRICS, metric_path, space
 
     names = [name] if name else list(METRICS)

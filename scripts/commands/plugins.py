@@ -37,13 +37,11 @@ def plugins(
         ),
     ],
     data: options.Data = "",
-    out: Annotated[Path | None, "Folder of generated files; default: in the cache."] = None,
-    every: Annotated[
-        bool, options.Opt("lm-eval: also tasks that few look for (languages, releases, subjects, …).", "--all")
-    ] = False,
+    out: Annotated[Path | None, "Folder for generated files; default: in the cache."] = None,
+    every: Annotated[bool, options.Opt("lm-eval: also write tasks by language, release, subject, ….", "--all")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Say where the plug-in for a harness, or the reward for a trainer, lies and how it is called."""
+    """Print the path of the plug-in for a harness, or of the reward for a trainer, and how to call it."""
     from livek12.core.arguments import one_of
     from livek12.evaluation.rewarding import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES

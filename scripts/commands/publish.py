@@ -26,22 +26,20 @@ _GATES: dict[str, Gate] = {"auto": "auto", "manual": "manual", "off": ""}
 @options.command("livek12 publish data/mine --repo ORG/NAME --private --dry-run")
 def publish(
     folder: Annotated[Path, typer.Argument(help="A built data set.")],
-    repo: Annotated[str, "ORG/NAME on the Hub; created if it is not there."],
-    private: Annotated[bool, "Create the data set as a private one."] = False,
-    dry_run: Annotated[bool, "Change nothing; show what would change."] = False,
+    repo: Annotated[str, "ORG/NAME on the Hub; created if missing."],
+    private: Annotated[bool, "Create a private data set."] = False,
+    dry_run: Annotated[bool, "Only show what would change."] = False,
     rights: Annotated[Path | None, "YAML file of permissions for rows without a licence."] = None,
-    hold_answers: Annotated[str | None, "ORG/PRIVATE that keeps the answers of the newest release."] = None,
+    hold_answers: Annotated[str | None, "ORG/PRIVATE, to store the answers of the newest release."] = None,
     reveal_answers: Annotated[bool, "Publish answers that were held back so far."] = False,
     drop: Annotated[bool, "Remove published rows, answers or fields that are not in the folder."] = False,
-    remove: Annotated[str, "Published configs that may go, with commas between them."] = "",
+    remove: Annotated[str, "Published configs to remove, comma-separated."] = "",
     tag: Annotated[str | None, "Tag of this version on the Hub; default: the newest release."] = None,
-    gated: Annotated[
-        str | None, "Ask readers to agree first: auto (then at once), manual (you decide), or off."
-    ] = None,
+    gated: Annotated[str | None, "Access requests: auto (granted at once), manual (you decide) or off."] = None,
     flat: Annotated[
-        bool, options.Opt("With configs eval_TASK and an eval.yaml for other harnesses.", "--eval/--no-eval")
+        bool, options.Opt("Add configs eval_TASK and an eval.yaml for other harnesses.", "--eval/--no-eval")
     ] = True,
-    environment: Annotated[bool, "With an environment.yaml (the Hub's draft hf-env-0.1)."] = False,
+    environment: Annotated[bool, "Add an environment.yaml (the Hub's draft hf-env-0.1)."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Publish a data set to the Hub."""

@@ -19,14 +19,14 @@ def push(
         str,
         typer.Argument(metavar="ADDRESS", help="hf://datasets/ORG/NAME[/FOLDER], or s3://BUCKET/FOLDER and the like."),
     ],
-    public: Annotated[bool, "Make a data set that is not there a public one; default: private."] = False,
-    unfinished: Annotated[bool, "Send a run with answers that are missing or not marked."] = False,
+    public: Annotated[bool, "Create the data set as a public one; default: private."] = False,
+    unfinished: Annotated[bool, "Also send a run with missing or unmarked answers."] = False,
     hold: options.Hold = None,
-    reveal_answers: Annotated[bool, "Send answers that are held back all the same."] = False,
+    reveal_answers: Annotated[bool, "Send answers even if they are held back."] = False,
     rights: options.Rights = None,
     as_json: options.Json = False,
 ) -> None:
-    """Send a finished run to a data set of the Hub or to a bucket, where every command that reads runs can read it."""
+    """Send a finished run to a data set of the Hub or a bucket, where other commands can read it."""
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation import pushing
 

@@ -24,15 +24,15 @@ def rejudge(
     question: Annotated[str, options.Opt(f"The question, {_PATHS}.", metavar="F")] = "",
     gold: Annotated[str, options.Opt("The reference answer, likewise.", metavar="F")] = "",
     response: Annotated[str, options.Opt("The model's answer, likewise.", metavar="F")] = "",
-    type: Annotated[str, options.Opt("The kind of question, likewise; or a kind itself.", metavar="F")] = "",
-    choices: Annotated[str, options.Opt("What a choice offers, likewise.", "--options", metavar="F")] = "",
+    type: Annotated[str, options.Opt("The question type, likewise; or one type for all.", metavar="F")] = "",
+    choices: Annotated[str, options.Opt("The options of a choice question, likewise.", "--options", metavar="F")] = "",
     score: Annotated[str, options.Opt("The harness's own mark, likewise.", metavar="F")] = "",
-    task: Annotated[str, "What to call the task; default: as the log does."] = "",
-    model: Annotated[str, "Whose answers to take, of several; or whose they are, if the log is silent."] = "",
+    task: Annotated[str, "Name of the task; default: the log's."] = "",
+    model: Annotated[str, "Model whose answers to take, if there are several, or to name, if the log does not."] = "",
     profile: options.Profile = "article",
     as_json: options.Json = False,
 ) -> None:
-    """Judge the log of any task of another harness."""
+    """Mark the log of any task of another harness."""
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.evaluation import rejudging

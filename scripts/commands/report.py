@@ -15,7 +15,7 @@ def report(
     run: options.Run,
     data: options.MovedData = "",
     profile: options.Profile = "article",
-    pdf: Annotated[bool, "Also print report.pdf, by a Chromium that is on this machine."] = False,
+    pdf: Annotated[bool, "Also print report.pdf; needs Chromium on this machine."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write and print the report of a run folder."""

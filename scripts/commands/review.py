@@ -24,16 +24,18 @@ def review(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`, or a run folder to label.")
     ],
-    port: Annotated[int, options.Opt("Port to serve at; 0 takes a free one.", min=0, max=65535)] = 7860,
-    host: Annotated[str, "Address to serve at; by default this machine's own."] = "127.0.0.1",
-    reviewer: Annotated[str, "Your name; default: that of the system's user."] = "",
-    export: Annotated[Path | None, "Write the accepted questions to this folder, and serve nothing."] = None,
-    pdfs: Annotated[Path | None, "With --export: where the PDFs lie, to cut moved figures from."] = None,
-    status: Annotated[bool, "Print the state of the review, and serve nothing."] = False,
-    rater: Annotated[str, "Of a run: your name; default: that of the system's user."] = "",
-    plan: Annotated[Path | None, "Of a run: which answers; default: RUN/label-plan.jsonl, else all."] = None,
-    data: Annotated[str, "Of a run: where its data set lies now, if it was moved."] = "",
-    show_verdict: Annotated[bool, "Of a run: show what it decided; labels are then not blind."] = False,
+    port: Annotated[int, options.Opt("Port to listen on; 0: a free one.", min=0, max=65535)] = 7860,
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
+    reviewer: Annotated[str, "Your name; default: your user name."] = "",
+    export: Annotated[Path | None, "Write the accepted questions to this folder, without serving the page."] = None,
+    pdfs: Annotated[Path | None, "With --export: folder of the PDFs, to cut moved figures from."] = None,
+    status: Annotated[bool, "Print the state of the review, without serving the page."] = False,
+    rater: Annotated[str, "For a run: your name; default: your user name."] = "",
+    plan: Annotated[
+        Path | None, "For a run: plan of the answers; default: RUN/label-plan.jsonl, else all answers."
+    ] = None,
+    data: Annotated[str, "For a run: current place of its data set, if it has moved."] = "",
+    show_verdict: Annotated[bool, "For a run: show its verdicts; labels are then not blind."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Review ingested questions, or label the answers of a run, on a page in the browser."""

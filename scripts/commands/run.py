@@ -25,7 +25,7 @@ def run(
     profile: options.Profile = "article",
     adaptive: Annotated[
         Path | None,
-        options.Opt("Ask what tells most, by this item bank (`livek12 bank`).", rich_help_panel=TASK),
+        options.Opt("Item bank (`livek12 bank`): ask its most informative questions.", rich_help_panel=TASK),
     ] = None,
     until: Annotated[
         str,
@@ -33,12 +33,12 @@ def run(
     ] = "",
     batch: Annotated[
         int | None,
-        options.Opt("Questions of an adaptive exam that are asked at once; default: 5.", min=1, rich_help_panel=TASK),
+        options.Opt("Questions that an adaptive exam asks at once; default: 5.", min=1, rich_help_panel=TASK),
     ] = None,
     dry_run: Annotated[
         bool,
         options.Opt(
-            "Ask and write nothing; say how many requests and tokens it would be, and with price= the cost.",
+            "Only print the number of requests and tokens and, with price=, the cost.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,

@@ -13,15 +13,15 @@ from livek12.scripts import options
 
 @options.command("livek12 serve-judge --port 7870 --workers 4")
 def serve_judge(
-    host: Annotated[str, "Address to serve at; by default this machine's own."] = "127.0.0.1",
-    port: Annotated[int, options.Opt("Port to serve at; 0 takes a free one.", min=0, max=65535)] = 7870,
-    workers: Annotated[int | None, options.Opt("Processes that compare; default: by the processors.", min=1)] = None,
-    undecided: Annotated[float | None, "Score of what stays undecided; default: null."] = None,
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
+    port: Annotated[int, options.Opt("Port to listen on; 0: a free one.", min=0, max=65535)] = 7870,
+    workers: Annotated[int | None, options.Opt("Number of processes; default: one per core.", min=1)] = None,
+    undecided: Annotated[float | None, "Score of undecided answers; default: null."] = None,
     judge: options.Judge = "rules",
     as_json: options.Json = False,
 ) -> None:
     """Serve the judge over HTTP: POST /verify, POST /verify/batch, GET /health."""
-    from livek12.core.serving.addresses import is_loopback
+    from livek12.core.serving.pages import is_loopback
     from livek12.evaluation.judge_service import serve
     from livek12.evaluation.verify import Verifier
 

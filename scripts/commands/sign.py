@@ -13,10 +13,10 @@ def sign(
     run: options.OwnRun,
     key: Annotated[
         Path,
-        options.Opt("Private ed25519 key without a password, or the public one of a key in ssh-agent."),
+        options.Opt("Private ed25519 key without a password, or the public key of one in ssh-agent."),
     ],
 ) -> None:
-    """Sign a finished run; `check --signer` tells whether it is still what you signed."""
+    """Sign a finished run. `livek12 check --signer` verifies the signature."""
     from livek12.core.progress import tell
     from livek12.core.run.access import alone
     from livek12.core.run.folder import RunFolder

@@ -16,18 +16,19 @@ from livek12.scripts import options
 @options.command("livek12 site runs/qwen3 runs/gemma3 --out site")
 def site(
     runs: options.Runs,
-    out: Annotated[Path, "The site's folder; made again, only what changed is written."],
-    space: Annotated[str, "Send it to this static Space of the Hub: ORG/NAME."] = "",
-    models: Annotated[Path | None, "YAML with date, size, licence and prices of models."] = None,
-    ask_hub: Annotated[bool, "Ask the Hub for models that --models lacks."] = False,
+    out: Annotated[Path, "Folder of the site; a repeated call writes only what changed."],
+    space: Annotated[str, "Upload the site to this static Space of the Hub: ORG/NAME."] = "",
+    models: Annotated[Path | None, "YAML file with dates, sizes, licences and prices of models."] = None,
+    ask_hub: Annotated[bool, "Ask the Hub about models that --models lacks."] = False,
     hold: Annotated[
         list[str] | None, options.Opt("A release that is held back: marks only; repeatable.", metavar="RELEASE")
     ] = None,
     rights: options.Rights = None,
-    title: Annotated[str, "Of the site."] = "",
+    title: Annotated[str, "Title of the site; default: the exam's name."] = "",
+    publisher: Annotated[str, "Publisher on the About page: a name, with or without an https:// address."] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Make a static site of run folders: leaderboard, heat-map, plots, questions, papers."""
+    """Make a static site of runs: leaderboard, heat-map, plots, questions, papers."""
     from livek12.core.run.folder import RunFolder
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
     from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
@@ -41,6 +42,7 @@ def site(
         models=read_models(models) if models else None,
         ask_hub=ask_hub,
         title=title,
+        publisher=publisher,
         permits=repr(permissions),
     )
     places = [place for run in runs for place in options.data_of(RunFolder.open(run))]

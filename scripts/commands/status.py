@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def status(
     run: options.Run,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Ask the providers to stop the batches that wait; answers are kept.")
+        bool, typer.Option("--cancel", help="Ask the provider to cancel waiting batches; finished answers are kept.")
     ] = False,
     key_file: Annotated[str, typer.Option(help="For --cancel: a file of mode 0600 with the provider's key.")] = "",
     as_json: options.Json = False,
 ) -> None:
-    """Say how far a run is, and which batches were submitted, wait or were fetched; connects only for --cancel."""
+    """Show the progress of a run and its batches. Connects only for --cancel."""
     from livek12.core.engine_kinds import kind_of
     from livek12.core.errors import UserError
     from livek12.core.progress import tell

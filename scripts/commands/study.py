@@ -29,19 +29,17 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 @study.callback()
 def about() -> None:
-    """Measure how far marks can be trusted: agreement, sensitivity, stability, items; judges beside experts."""
+    """Study runs: reliability of the marks, wrong keys, errors, contamination, the articles' tables."""
 
 
 FORMATS = ("md", "latex", "csv", "html", "json")
-_LABELS = options.Opt("Labels of people: JSONL or CSV; may be given again.", metavar="FILE")
+_LABELS = options.Opt("Labels by people, JSONL or CSV; repeatable.", metavar="FILE")
 Labels = Annotated[list[Path], _LABELS]
-Ranked = Annotated[str, "What ranks: accuracy, mark, PES or OES."]
+Ranked = Annotated[str, "Metric of the ranking: accuracy, mark, PES or OES."]
 Page = Annotated[Path | None, "Also write a page with figures and tables."]
-JudgedBy = Annotated[str, "Who is asked; written as for `livek12 judge`."]
-Tasks = Annotated[
-    str, options.Opt("Only answers to these tasks, where a run has several.", "--task", metavar="NAME[,NAME]")
-]
-Way = Annotated[str, 'Answers asked this way, e.g. "page images alone"; default: as the task asks (standard).']
+JudgedBy = Annotated[str, "Judges, as for `livek12 judge`."]
+Tasks = Annotated[str, options.Opt("Only answers to these tasks.", "--task", metavar="NAME[,NAME]")]
+Way = Annotated[str, 'Only answers asked in this way, such as "page images alone"; default: standard.']
 Form = Annotated[str, options.Opt("Print only the tables: md, latex, csv, html or json.", "--format")]
 Made: TypeAlias = "tuple[Study | ArticleForms, Any] | None"
 """A study and its result; None where only files were written."""
@@ -183,7 +181,7 @@ def tell(study: Study | ArticleForms, result: Any, form: str, page: Path | None)
 
 @kind("livek12 study agreement runs/qwen3 --labels ann.jsonl")
 def agreement(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
-    """Compare the marks of each run with those of people."""
+    """Compare the marks of each run with people's."""
     from livek12.evaluation.studies.human import AGREEMENT, human_agreement
 
     result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, chosen).items()}
@@ -195,9 +193,9 @@ def corrected(
     runs: Runs,
     chosen: AnswerChoice,
     labels: Labels,
-    metric: Annotated[str, "What is corrected: accuracy or mark."] = "accuracy",
+    metric: Annotated[str, "Metric to correct: accuracy or mark."] = "accuracy",
 ) -> Made:
-    """Correct the marks of each run for the errors of its judge, from answers that people labelled."""
+    """Correct the marks of each run for its judge's errors, estimated from labelled answers."""
     from livek12.core.arguments import one_of
     from livek12.core.run.folder import LABEL_PLAN
     from livek12.evaluation.choosing import ANY
@@ -217,7 +215,7 @@ def corrected(
 
 @kind("livek12 study inter-judge runs/qwen3")
 def inter_judge(runs: Runs, chosen: AnswerChoice) -> Made:
-    """Measure how far the judges of a panel agree on the answers of each run."""
+    """Measure the agreement of a panel's judges on the answers of each run."""
     from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
 
     taken = rows_of(folders(runs), chosen, together=False, judged=True)
@@ -227,7 +225,7 @@ def inter_judge(runs: Runs, chosen: AnswerChoice) -> Made:
 
 @kind("livek12 study intra-judge runs/qwen3")
 def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
-    """Measure how far a judge agrees with itself: a run judged with --repeats, or copies of one, each judged anew."""
+    """Measure a judge's agreement with itself: a run judged with --repeats, or copies of one, each judged again."""
     from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.consistency import INTRA_JUDGE, between_repeats, between_runs
 
@@ -242,7 +240,7 @@ def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
 
 @kind("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
 def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
-    """Measure what marks owe to the judge: copies of one run, each judged by another prompt or judge."""
+    """Measure how marks depend on the judge: copies of one run, judged with different prompts or judges."""
     from livek12.evaluation.studies.consistency import SENSITIVITY, require_every_answer
     from livek12.evaluation.studies.consistency import sensitivity as study_of
 
@@ -254,7 +252,7 @@ def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
 
 @kind("livek12 study methods runs/s2s runs/l2s runs/l2l --labels experts.jsonl")
 def methods(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
-    """Set ways of judging (copies of a run, judged by s2s, l2s, l2l…) beside people: CFE-Bench's table 1."""
+    """Compare judging methods (copies of a run, judged by s2s, l2s, l2l…) with people: CFE-Bench's table 1."""
     from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.human import METHODS, judging_methods
 
@@ -274,7 +272,7 @@ def stability(
     metric: Ranked = "accuracy",
     profile: options.Profile = "article",
 ) -> Made:
-    """Measure whether the ranking of models holds on parts of the exam."""
+    """Measure how stable the ranking of models is on parts of the exam."""
     from livek12.evaluation.studies.stability import STUDY, stability
 
     return STUDY, stability(outcomes_of(folders(runs, full=True)), *ranked_by(metric, profile), choice=chosen)
@@ -288,7 +286,7 @@ def reliability(
     metric: Ranked = "PES",
     profile: options.Profile = "article",
 ) -> Made:
-    """Measure how reliable the process audit is (LiveK12Bench, appendix C); copies of a run are repeats."""
+    """Measure the reliability of the process audit (LiveK12Bench, appendix C); copies of a run are repeats."""
     from livek12.evaluation.marking import repeated_rows
     from livek12.evaluation.studies.consistency import as_repeats
     from livek12.evaluation.studies.reliability import STUDY, reliability
@@ -307,16 +305,14 @@ def reliability(
 def items(
     runs: Runs,
     chosen: AnswerChoice,
-    irt: Annotated[bool, "Also fit a two-parameter model (needs the extra stats)."] = False,
+    irt: Annotated[bool, "Also fit a two-parameter model (needs the extra `stats`)."] = False,
     choose: Annotated[
-        int | None, options.Opt("Propose N questions that keep the ranking, with their error.", min=1)
+        int | None, options.Opt("Propose N questions that preserve the ranking, with their error.", min=1)
     ] = None,
-    prior: Annotated[float, options.Opt("The share of keys that are wrong, beforehand.", min=0.0001, max=0.5)] = 0.03,
-    export: Annotated[
-        Path | None, "Write the answers to the suspect questions, for `livek12 review RUN --plan`."
-    ] = None,
+    prior: Annotated[float, options.Opt("Assumed share of wrong keys.", min=0.0001, max=0.5)] = 0.03,
+    export: Annotated[Path | None, "Write a plan of the suspect answers, for `livek12 review RUN --plan`."] = None,
 ) -> Made:
-    """Measure each question over the runs of several models, and list the keys that look wrong."""
+    """Analyse each question over the runs of several models, and list suspect keys."""
     from livek12.core.progress import Progress
     from livek12.evaluation.choosing import RunRows
     from livek12.evaluation.studies.items import STUDY, items_study, linked, plan, read_items, same_by_rules
@@ -344,11 +340,11 @@ def items(
 def contamination(
     runs: Runs,
     chosen: AnswerChoice,
-    metric: Annotated[str, "Of what: accuracy, mark, PES or OES."] = "accuracy",
+    metric: Annotated[str, "accuracy, mark, PES or OES."] = "accuracy",
     profile: options.Profile = "article",
-    released: Annotated[list[str] | None, "When a run's model came out: RUN=DATE; can be repeated."] = None,
+    released: Annotated[list[str] | None, "Release date of a run's model, RUN=DATE; repeatable."] = None,
     near: Annotated[
-        Path | None, "Pairs of `livek12 dedup DATA --against PUBLIC`: compare questions by distance to public ones."
+        Path | None, "Pairs of `livek12 dedup DATA --against PUBLIC`: compare questions by similarity to public ones."
     ] = None,
 ) -> Made:
     """Compare marks on older and newer exams: by release and subject, by year, before and after a model came out."""
@@ -364,11 +360,11 @@ def contamination(
 @kind("livek12 study first-error mr_ben.jsonl --judge qwen3@openai:base_url=http://localhost:8000/v1")
 def first_error(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of labelled solutions (MR-Ben).")],
-    judge: Annotated[str, "The judges that look for errors; written as for `livek12 judge`."] = "",
+    judge: Annotated[str, "Judges that look for errors, as for `livek12 judge`."] = "",
     limit: Annotated[int | None, options.Opt("Only the first N solutions.", min=1)] = None,
     cache: options.Cache = True,
 ) -> Made:
-    """Ask critics for the first wrong step of solutions that experts have marked."""
+    """Ask critics for the first wrong step of solutions that experts marked."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, warn
     from livek12.evaluation.options import JudgingOptions
@@ -389,16 +385,16 @@ def first_error(
 def tables(
     runs: Runs,
     table: Annotated[
-        list[str] | None, options.Opt("Only this table, e.g. livek12-3; may be given again.", metavar="NAME")
+        list[str] | None, options.Opt("Only this table, such as livek12-3; repeatable.", metavar="NAME")
     ] = None,
     pair: Annotated[
-        list[str] | None, "A model without and with reasoning (KMMMU, table 8): NAME=RUN,RUN; may be given again."
+        list[str] | None, "A model without and with reasoning (KMMMU, table 8): NAME=RUN,RUN; repeatable."
     ] = None,
-    intervals: Annotated[bool, "With 95 % intervals in md and latex."] = False,
+    intervals: Annotated[bool, "Add 95 % intervals in md and latex."] = False,
     labels: Labels = [],  # noqa: B006
     profile: options.Profile = "article",
 ) -> Made:
-    """Print tables in the shapes of the articles, of any set of runs: all that they have answers for."""
+    """Print the articles' tables for any runs: all tables that the answers allow."""
     from livek12.core.progress import warn
     from livek12.core.scoring import profile_named
     from livek12.evaluation.article_tables import SHAPES, ArticleForms, article_tables, shape_named
@@ -427,10 +423,10 @@ def diagnostics(
     chosen: AnswerChoice,
     base: options.BaseRun = None,
     fewest: Annotated[
-        int | None, options.Opt("Questions behind each point; default: 6 for a unit, 5 for a length.", min=1)
+        int | None, options.Opt("Minimum number of questions per point; default: 6 for a unit, 5 for a length.", min=1)
     ] = None,
 ) -> Made:
-    """Show how a model does unit by unit, and with a part of the solution, beside the whole questions."""
+    """Show a model's accuracy by unit and with part of the solution, compared with the whole questions."""
     from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.diagnostics import FEWEST, STUDY, diagnostics, read_diagnosed, whole_rows
 
@@ -454,7 +450,7 @@ def steps(
     limit: Annotated[int | None, options.Opt("Only the first N answers of a run.", min=1)] = None,
     cache: options.Cache = True,
 ) -> Made:
-    """Have judges split responses into steps, and compare with the reference flow, solved and unsolved."""
+    """Have judges split responses into steps, and compare them with the reference solution."""
     from livek12.core.progress import Progress
     from livek12.evaluation.studies.consulting import authors_of
     from livek12.evaluation.studies.steps import STUDY, splittable, step_density
@@ -477,16 +473,14 @@ def error_types(
     runs: Runs,
     chosen: AnswerChoice,
     judge: JudgedBy = "",
-    sample: Annotated[int, options.Opt("Wrong answers of each run that are looked at.", min=1)] = 100,
-    seed: Annotated[int, "Of the sample."] = 0,
+    sample: Annotated[int, options.Opt("Number of wrong answers per run.", min=1)] = 100,
+    seed: Annotated[int, "Seed of the sample."] = 0,
     labels: Labels = [],  # noqa: B006
-    group: Annotated[
-        list[str] | None, "Runs of one regression: NAME=RUN,RUN…; may be given again. Default: all runs."
-    ] = None,
+    group: Annotated[list[str] | None, "Runs of one regression: NAME=RUN,RUN…; repeatable. Default: all runs."] = None,
     plan: Annotated[bool, "Write each sample as the run's label plan, for `livek12 review RUN`."] = False,
     cache: options.Cache = True,
 ) -> Made:
-    """Tell of what kind wrong answers are, by judges or people: rates by model, subject and pictures, and κ."""
+    """Count the kinds of wrong answers, named by judges or people, by model, subject and pictures."""
     from livek12.core.errors import UserError
     from livek12.core.progress import Progress, say
     from livek12.evaluation.comparing import named_groups
@@ -524,7 +518,7 @@ def error_types(
 
 @kind("livek12 study completion runs/begun --html completion.html")
 def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
-    """Tell how much of the questions came back from their beginnings, by exam, with and without its name."""
+    """Measure how much of the questions models continue from their beginnings, with and without the exam's name."""
     from dataclasses import replace
 
     from livek12.core.progress import Progress
@@ -550,7 +544,7 @@ def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: op
 
 @kind("livek12 study scheme runs/qwen3 --labels ann.jsonl --labels bob.jsonl")
 def scheme(runs: Runs, labels: Labels, chosen: AnswerChoice) -> Made:
-    """Measure how far marks in points are from people's: error, QWK, bias, criteria; and people from each other."""
+    """Compare marks in points with people's: error, QWK, bias, criteria; and people with each other."""
     from livek12.evaluation.studies.schemes import STUDY, scheme_marks
 
     return STUDY, {name: scheme_marks(*fitted) for name, fitted in labelled(runs, labels, chosen).items()}
@@ -561,10 +555,10 @@ def exam_scores(
     runs: Runs,
     chosen: AnswerChoice,
     medals: Annotated[
-        list[str] | None, options.Opt("Limits of an exam: EXAM:MEDAL=POINTS,…; may be given again.", metavar="LIMITS")
+        list[str] | None, options.Opt("Limits of an exam: EXAM:MEDAL=POINTS,…; repeatable.", metavar="LIMITS")
     ] = None,
 ) -> Made:
-    """Add up each exam's points: by answers alone, and by the better of answer and steps (HiPhO); medals by limits."""
+    """Add up each exam's points as HiPhO does: by answers, and by the better of answer and steps; medals by limits."""
     from livek12.evaluation.studies.exam_scores import STUDY, exam_scores, medal_limits
     from livek12.judges.jury import JudgeOptions, Jury
 

@@ -46,21 +46,21 @@ def propose(
     name: Annotated[str, typer.Argument(help="The subset; see `livek12 subsets list`.")],
     data: Annotated[Path, options.Opt("Folder made by `livek12 build`.", envvar="LIVEK12_DATA")],
     out: Annotated[Path, "The sheet (CSV); reviews in it are kept."],
-    runs: Annotated[str, "Run folders, comma-separated; those of a cascade in its order."] = "",
+    runs: Annotated[str, "Run folders, comma-separated; for a cascade, in its order."] = "",
     without_images: Annotated[str, "Run folders without images, for image_dependent."] = "",
-    model: Annotated[str, "The annotating model: a folder, name or recorded file."] = "",
+    model: Annotated[str, "Annotator: a model folder, name or recorded file."] = "",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     max_tokens: options.MaxTokens = None,
-    per_subject: Annotated[int | None, options.Opt("The most questions of a subject.", min=1)] = None,
-    benchmark: Annotated[str, "The benchmark whose questions to propose, where several have it."] = "",
+    per_subject: Annotated[int | None, options.Opt("Maximum number of questions per subject.", min=1)] = None,
+    benchmark: Annotated[str, "Benchmark, if several have this subset."] = "",
     confidence: Annotated[float, "Share of trials that must be right to count as solved."] = 1.0,
     share: Annotated[float, "Size of mini, as a share of the set."] = 0.1,
-    seed: Annotated[int, "Seed that decides ties and draws."] = 0,
+    seed: Annotated[int, "Seed for ties and draws."] = 0,
     all_questions: Annotated[
-        bool, options.Opt("Also write the questions that are not proposed, and why.", "--all")
+        bool, options.Opt("Also write questions that are not proposed, with the reason.", "--all")
     ] = False,
-    pictures: Annotated[bool, "Also write the questions' pictures beside the sheet."] = False,
+    pictures: Annotated[bool, "Also write the questions' images next to the sheet."] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write proposals with their evidence to a sheet for review."""
@@ -103,16 +103,16 @@ def propose(
 def label(
     data: Annotated[Path, options.Opt("Folder made by `livek12 build`.", envvar="LIVEK12_DATA")],
     out: Annotated[Path, "The sheet (CSV); reviews in it are kept."],
-    model: Annotated[str, "The labelling model: a folder, name or recorded file."],
+    model: Annotated[str, "Labelling model: a folder, name or recorded file."],
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     max_tokens: options.MaxTokens = None,
-    benchmark: Annotated[str, "The benchmark whose questions to label."] = "kmmmu",
+    benchmark: Annotated[str, "Benchmark of the questions."] = "kmmmu",
     field: Annotated[str, options.Opt("Fields, comma-separated.", metavar="NAME[,NAME]")] = "",
-    audit: Annotated[int, options.Opt("Labels of each field that people audit.", min=1)] = 300,
+    audit: Annotated[int, options.Opt("Number of labels per field for people to check.", min=1)] = 300,
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> None:
-    """Have a model name subject, task and visual form of questions, and draw a sample for an audit by people."""
+    """Have a model name questions' subject, task and visual form, and draw a sample for people to check."""
     from livek12.core.arguments import one_of
     from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.subsets.open_labels import FIELDS
@@ -147,7 +147,7 @@ def status(
     other: Annotated[Path | None, typer.Argument(help="The same sheet by a second reviewer.")] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show how the review stands.
+    """Show the state of the review.
 
     With the sheets of two reviewers, also how far they agree (Cohen's kappa).
     """

@@ -27,12 +27,12 @@ def sweep(
     file: Annotated[
         Path, typer.Argument(metavar="SWEEP.yaml", help="The models, tasks and trials to run.", show_default=False)
     ],
-    status: Annotated[bool, "Only print how far each cell is."] = False,
-    report: Annotated[bool, "Only compare and report the cells that are done."] = False,
+    status: Annotated[bool, "Only print the progress of each cell."] = False,
+    report: Annotated[bool, "Only compare and report the finished cells."] = False,
     dry_run: Annotated[bool, "Only print the commands or the job scripts."] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Run models × tasks × trials on this machine, on Ray or on Slurm."""
+    """Run models × tasks × trials on this machine, Ray, Slurm or the Hub's jobs."""
     from livek12.core.errors import UserError
     from livek12.evaluation.sweep.plan import read_plan
 
@@ -82,8 +82,7 @@ def work(plan: SweepPlan) -> bool:
 
 
 def _finish(plan: SweepPlan, as_json: bool) -> None:
-    from livek12.evaluation.sweep.report import write_report
-    from livek12.evaluation.sweep.status import find, look
+    from livek12.evaluation.sweep.status import find, look, write_report
     from livek12.report.compared import print_comparison
 
     states = {run.label: find(run) for run in plan.runs}
@@ -142,7 +141,7 @@ def _print(cells: Sequence[Cell]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from livek12.evaluation.sweep.report import hours, money
+    from livek12.evaluation.sweep.status import hours, money
     from livek12.report.markup import clean
 
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)

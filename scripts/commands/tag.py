@@ -33,17 +33,19 @@ def tag(
     ] = "auto",
     how: Annotated[str, options.Opt("The older name for who tags.", "--with", hidden=True)] = "",
     labels: Annotated[
-        list[Path] | None, options.Opt("Labelled data to learn from; may be given more than once.", metavar="FILE")
+        list[Path] | None, options.Opt("Labelled data to learn from; repeatable.", metavar="FILE")
     ] = None,
-    measure: Annotated[bool, "Only measure on --labels: a fifth is held out, near-duplicates together."] = False,
-    threshold: Annotated[float, options.Opt("Mark proposals less sure than this as doubtful.", min=0.0, max=1.0)] = 0.6,
+    measure: Annotated[bool, "Only measure accuracy on a held-out fifth of --labels."] = False,
+    threshold: Annotated[
+        float, options.Opt("Proposals with less confidence are reviewed early.", min=0.0, max=1.0)
+    ] = 0.6,
     variables: Annotated[bool, "Also propose answer variables, by rules or by --model."] = False,
     flows: Annotated[bool, "Also propose reasoning flows, by --model."] = False,
     model: Annotated[str, "The model that proposes variables and flows."] = "",
     engine_args: options.EngineArgs = "",
     as_json: options.Json = False,
 ) -> None:
-    """Propose tags of questions for review."""
+    """Propose tags for review: knowledge points, difficulty, answer variables."""
     from livek12.core.engine_kinds import is_engine
     from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import LIGHT

@@ -28,7 +28,7 @@ def tasks(
     as_json: Annotated[bool, options.Opt("Print one JSON list of all tasks with all fields.", "--json")] = False,
     judges: Annotated[bool, "List the panels of judges that come with livek12."] = False,
 ) -> None:
-    """List the tasks with their numbers of questions: counted in the data set, else as their articles say."""
+    """List the tasks with their numbers of questions, counted in --data or else as stated by the articles."""
     from livek12.tasks.families import SIGN
     from livek12.tasks.registry import families
 

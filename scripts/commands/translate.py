@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 def translate(
     data: Annotated[Path, typer.Argument(help="An ingested folder, or a data set made by `livek12 build`.")],
     model: options.Model,
-    out: Annotated[Path, "The folder to review and build; an unfinished one goes on."],
-    to: Annotated[str, "The language to translate to: en."] = "en",
+    out: Annotated[Path, "Folder to review and build; an unfinished one is resumed."],
+    to: Annotated[str, "Target language: en."] = "en",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
     terms: Annotated[Path | None, "Glossary: CSV with source and target, or YAML."] = None,
-    retries: Annotated[int, options.Opt("How often a faulty translation is asked for again.", min=0, max=10)] = 2,
+    retries: Annotated[int, options.Opt("Further requests for a faulty translation.", min=0, max=10)] = 2,
     as_json: options.Json = False,
 ) -> None:
-    """Translate questions, with checks that numbers, formulas, options and figures survive."""
+    """Translate questions, and check numbers, formulas, options and figures."""
     from dataclasses import asdict
 
     from livek12.core.progress import Progress

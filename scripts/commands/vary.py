@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 @options.command("livek12 vary data/mdk12 --out data/mdk12-dynamic --model M@openai:base_url=…")
 def vary(
     data: Annotated[str, typer.Argument(help="A data set of MDK12-Bench: a folder, or ORG/NAME on the Hub.")],
-    out: Annotated[Path, "The data set to write: drawn questions and their variants."],
-    model: Annotated[str, "Writes other words, sentences and types; default: none."] = "",
+    out: Annotated[Path, "Folder for the drawn questions and their variants."],
+    model: Annotated[str, "Model that writes other words, sentences and types."] = "",
     engine: options.Engine = "auto",
     engine_args: options.EngineArgs = "",
-    judge: Annotated[str, "Drops variants whose meaning changed: MODEL[@ENGINE[:K=V,…]]."] = "",
-    style_model: Annotated[str, "Redraws pictures: MODEL@openai:base_url=…, at /images/edits."] = "",
-    transforms: Annotated[str, "Only these: pad, invert, style, words, paraphrase, type."] = "",
-    share: Annotated[float, "How much of the config is drawn."] = 0.5,
-    config: Annotated[str, "Whose questions: mini, full, easy, medium or hard."] = "mini",
-    seed: Annotated[int, "Of all that is drawn."] = 0,
+    judge: Annotated[str, "Model that rejects variants with a changed meaning: MODEL[@ENGINE[:K=V,…]]."] = "",
+    style_model: Annotated[str, "Model that redraws images: MODEL@openai:base_url=…, at /images/edits."] = "",
+    transforms: Annotated[str, "Only these transforms: pad, invert, style, words, paraphrase, type."] = "",
+    share: Annotated[float, "Share of the config to draw."] = 0.5,
+    config: Annotated[str, "Config to draw from: mini, full, easy, medium or hard."] = "mini",
+    seed: Annotated[int, "Seed of the draw."] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Make a variant of each question: other pictures, other words, another type."""
+    """Make variants of questions: other images, other words, another type."""
     from dataclasses import asdict
 
     from livek12.core.progress import Progress

@@ -74,7 +74,7 @@ def unit_reward(
     Raises:
         UserError: a flow is none, or the column has another length.
     """
-    from livek12.evaluation.unit_rewards import trl_unit_rewards
+    from livek12.evaluation.rewarding import trl_unit_rewards
     from livek12.evaluation.verify import last_said
 
     texts = [last_said(completion, "assistant") for completion in completions]

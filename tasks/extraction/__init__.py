@@ -13,6 +13,7 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
 from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction.closings import closing_answer
 from livek12.tasks.extraction.markers import plainly
 from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
 from livek12.tasks.extraction.stated import is_expression
@@ -51,6 +52,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
     if shape == "text":
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
         return Extraction(answers, method, truncated)
+    if not truncated and (closing := closing_answer(text, question)):
+        text = f"{text}\nAnswer: {closing}"
     if part_count(question) == 1:
         text = plainly(own_turn(text, question.question), question, is_expression)
     if not truncated:

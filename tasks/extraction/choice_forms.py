@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
-from livek12.tasks.extraction.clauses import NEGATION
+from livek12.tasks.extraction.clauses import ANSWER_KO, NEGATION, SO_EN, SO_ZH
 from livek12.tasks.extraction.remarks import RETRACTION
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -178,13 +178,11 @@ _SOLUTION_EN = (
 )
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
 _KO = (
-    r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
+    rf"{ANSWER_KO}\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
-_RIGHT_KO = (
-    r"\s*번?\s*(?:선택지\s?)?(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)"
-    r"|[을를]\s?(?:선택|고른|택))"
-)
+_CALLED_RIGHT_KO = r"(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)|[을를]\s?(?:선택|고른|택))"
+_RIGHT_KO = r"\s*번?\s*(?:선택지\s?)?" + _CALLED_RIGHT_KO
 _CALLED_RIGHT_ZH = r"(?:是|为)\s*(?:(?:唯一|本题)的?\s*)?(?:(?:正确|最佳|最终|合适)的?\s*(?:答案|选项)|(?<=唯一)正确的)"
 _RIGHT_ZH_BEHIND = r"\s*(?:选项|项)?\s*(?:就(?=是))?" + _CALLED_RIGHT_ZH
 _CALLED_RIGHT_EN = (
@@ -205,7 +203,7 @@ _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|becaus
 CORRECTED, MARKED, EXPLICIT, LOOSE = 7, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-_CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_CONCLUDING = rf"(?:{SO_ZH}|应|应该|本题|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
 _OPENING = (
     r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
     r"(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
@@ -227,20 +225,20 @@ class ClaimForm:
     Attributes:
         strength: of the commitment.
         pattern: the form.
-        words: one (lower case) is required.
+        words: one (lower case) is required, if any.
         begins: possible beginnings; None for anywhere.
         needs: a fast necessary condition.
     """
 
     strength: int
     pattern: re.Pattern[str]
-    words: tuple[str, ...] = ("",)
+    words: frozenset[str] = frozenset()
     begins: re.Pattern[str] | None = None
     needs: re.Pattern[str] | None = None
 
-    def matches(self, text: str, small: str) -> Iterator[re.Match[str]]:
-        """Matches in a cleaned text, in order; `small` is its lower case."""
-        if not any(word in small for word in self.words) or (self.needs and not self.needs.search(text)):
+    def matches(self, text: str, words: frozenset[str]) -> Iterator[re.Match[str]]:
+        """Matches in a cleaned text that has these of `WORDS`, in order."""
+        if (self.words and self.words.isdisjoint(words)) or (self.needs and not self.needs.search(text)):
             return
         if self.begins is None:
             yield from self.pattern.finditer(text)
@@ -254,7 +252,7 @@ class ClaimForm:
 
 def _beginning(*words: str) -> re.Pattern[str]:
     """First letters of these words in any case: no word hides another, and literal letters are fast."""
-    firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words]
+    firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in sorted(words)]
     return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
 
@@ -271,8 +269,8 @@ _ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|stat
 _HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
 
 
-def _words(table: str) -> tuple[str, ...]:
-    return tuple(word.replace("_", " ") for word in table.split())
+def _words(table: str) -> frozenset[str]:
+    return frozenset(word.replace("_", " ") for word in table.split())
 
 
 _REASON_WORDS = _words("因为 由于 理由 原因 because since 왜냐")
@@ -292,26 +290,29 @@ _ANNOUNCING, _CHOOSING, _WRONGLY, _RETRACTING = (
     _beginning(*words) for words in (_ANNOUNCING_WORDS, _CHOOSING_WORDS, _WRONG_WORDS, _RETRACTING_WORDS)
 )
 FORMS = [
-    ClaimForm(MARKED, _REGION, ("〖", "〘")),
-    ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), ("选", "選")),
+    ClaimForm(MARKED, _REGION, _words("〖 〘")),
+    ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), _words("选 選")),
     ClaimForm(EXPLICIT, late(_ANNOUNCED + _RUN), _ANNOUNCING_WORDS, _ANNOUNCING),
     ClaimForm(LOOSE, late(_CHOSEN + _RUN), _CHOOSING_WORDS, _CHOOSING),
-    ClaimForm(LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(_CALLED_RIGHT)),
+    ClaimForm(
+        LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(f"{_CALLED_RIGHT_KO}|{_CALLED_RIGHT_EN}|{_CALLED_RIGHT_ZH}")
+    ),
     ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), _WRONG_WORDS, _WRONGLY),
-    ClaimForm(LOOSE, late(_ONLY + _RUN + _HOLDS), ("只有", "only")),
+    ClaimForm(LOOSE, late(_ONLY + _RUN + _HOLDS), _words("只有 only")),
     ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
-    ClaimForm(LOOSE, FILLED[0], (")", "）")),
+    ClaimForm(LOOSE, FILLED[0], _words(") ）")),
     ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
     ClaimForm(CORRECTED, late(f"(?i:{RETRACTION}{_NOW}|{_TURNED})" + _RUN), _RETRACTING_WORDS, _RETRACTING),
 ]
 DIGIT_FORMS = [
     ClaimForm(EXPLICIT, late(_ANNOUNCED + _DIGIT), _ANNOUNCING_WORDS, _ANNOUNCING),
-    ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), ("답", "옳", "맞", "적절", "알맞", "선택", "고른", "택")),
-    ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), ("것",)),
+    ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), _words("답 옳 맞 적절 알맞 선택 고른 택")),
+    ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), _words("것")),
 ]
-_SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
-_SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
-_SO_EN = r"(?i:so|thus|hence|therefore)"
+WORDS = frozenset().union(*(form.words for form in (*FORMS, *DIGIT_FORMS)))
+_SO_ZH = rf"{SO_ZH}[^。；;\n]{{0,40}}?"
+_SUM_UP_ZH = rf"(?!故){SO_ZH}[^。；;\n故]{{0,40}}?"
+_SO_EN = rf"(?i:{SO_EN})"
 _RIGHT_BEHIND = (
     r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
     r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"

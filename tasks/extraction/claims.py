@@ -28,7 +28,7 @@ from livek12.tasks.extraction.regions import (
     outside_of,
     quoted_options,
     tail,
-    unbolded,
+    without_stars,
 )
 from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import final_run
@@ -67,7 +67,7 @@ def cleaned_text(text: str, several: bool) -> str:
     joined = "".join(pieces)[-_TAIL_CHARS:]
     if "_" in joined:
         joined = _JOINED.sub(lambda match: f"{match[1]} {match[2]}", joined)
-    plain = _BULLET.sub("\n", without_markup(unbolded(joined)).translate(_NARROW))
+    plain = _BULLET.sub("\n", without_markup(without_stars(joined)).translate(_NARROW))
     return _squeezed(tail(_QUOTED_OPTION.sub(lambda match: match[1], plain)))
 
 
@@ -258,9 +258,10 @@ def _asks_for_wrong(question: str) -> bool | None:
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims in words, boxes and tags."""
     small = cleaned.lower()
+    words = frozenset(word for word in choice_forms.WORDS if word in small)
     forms = (*choice_forms.FORMS, *(choice_forms.DIGIT_FORMS if offer.digits else ()))
     candidates = (
-        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, small)
+        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, words)
     )
     return [claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)]
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
 from livek12.core.patterns import late
 
+SO_EN = r"(?:so|thus|hence|therefore|consequently|in\sconclusion|finally)"
+SO_ZH = r"(?:综上(?:所述|可知)?|总之|因此|所以|因而|于是|从而|可见|可知|故)"
+SO_KO = r"(?:따라서|그러므로|그래서|결국|즉)"
+SO = rf"(?:{SO_EN}|{SO_ZH}|{SO_KO})"
+"""Words that conclude."""
+ANSWER_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
+ANSWER_ZH = r"(?:(?:正确|最终|最后|标准|参考)的?)?答案"
+ANSWER_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
+"""Words for an answer."""
 FALSE_ZH = r"(?:错误?|有误|不对(?![称应])|不正确|不成立|有(?:些|点|明显)?问题)"
 UNFIT_ZH = (
     r"(?:不合(?!理数)|不符合?|不满足|不可能|不行|作废|应?该?舍[去弃]|(?:应该?|被|要|可以?)?被?排除|被?淘汰|干扰项"
@@ -63,45 +71,41 @@ TURN = late(
     r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
     re.IGNORECASE,
 )
-_BORDER = late(r"(?P<sentence>[。！!？?\n；;]|(?<!\.[eg])[.](?=\s)|．(?!\d))|[，,：:]")
-"""The end of a clause, perhaps of a sentence."""
+_ENDS = r"(?<=[。！？?\n；;])|(?<=!)(?!=)|(?<=\.)(?<!\.[eg]\.)(?=\s)|(?<=．)(?!\d)"
+_SENTENCE_END = late(rf"[。！!？?\n；;.．](?:{_ENDS})")
+_CLAUSE_END = late(rf"[。！!？?\n；;.．，,：:](?:{_ENDS}|(?<=[，,：:]))")
 CHARS = 300
 
 
 Span = tuple[int, int]
 
 
-@lru_cache(maxsize=8)
-def _starts(text: str) -> tuple[list[int], list[int]]:
-    """Starts of sentences and of clauses."""
-    borders = list(_BORDER.finditer(text))
-    return [0, *(border.end() for border in borders if border["sentence"])], [0, *(border.end() for border in borders)]
-
-
 def sentence_before(text: str, end: int) -> str:
     """The sentence of a place, up to it."""
-    return _before(text, end, _starts(text)[0])
+    return _before(text, end, _SENTENCE_END)
 
 
 def clause_before(text: str, end: int) -> str:
     """The clause of a place, up to it, behind the last "but"."""
-    return TURN.split(_before(text, end, _starts(text)[1]))[-1]
+    return TURN.split(_before(text, end, _CLAUSE_END))[-1]
 
 
-def _before(text: str, end: int, starts: list[int]) -> str:
-    return text[max(starts[bisect_right(starts, end) - 1], end - CHARS) : end]
+@lru_cache(maxsize=64)
+def _before(text: str, end: int, border: re.Pattern[str]) -> str:
+    start = max(0, end - CHARS)
+    return text[
+        max((mark.end() for mark in border.finditer(text, start, end + 1) if mark.end() <= end), default=start) : end
+    ]
 
 
 def sentences_behind(text: str, end: int) -> list[Span]:
     """Spans of the rest of a sentence and of all behind it."""
-    starts = _starts(text)[0]
-    places = [end, *starts[bisect_right(starts, end) :], len(text)]
+    places = [end, *(mark.end() for mark in _SENTENCE_END.finditer(text, end)), len(text)]
     spans = ((start, min(until, start + CHARS)) for start, until in pairwise(places))
     return [span for index, span in enumerate(spans) if not index or text[slice(*span)].strip()]
 
 
 def clauses_of(text: str, start: int, end: int) -> list[str]:
     """The clauses of a span."""
-    starts = _starts(text)[1]
-    places = [start, *starts[bisect_right(starts, start) : bisect_left(starts, end)], end]
-    return [text[start:until] for start, until in pairwise(places)]
+    places = [start, *(mark.end() for mark in _CLAUSE_END.finditer(text, start, end) if mark.end() < end), end]
+    return [text[begin:until] for begin, until in pairwise(places)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
+from livek12.tasks.extraction.clauses import ANSWER_EN, ANSWER_KO, ANSWER_ZH, SO_EN, SO_KO, SO_ZH
 from livek12.tasks.extraction.regions import without_stars
 
 _LABELS = (
@@ -20,7 +21,6 @@ _LABELS = (
     late(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
     late(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
     late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    late(r"^\s*[#*]*\s*(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
     late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
     late(r"[(（]\s*([a-j가나다라마바])\s*[)）]"),
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
@@ -119,10 +119,7 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
     return [line]
 
 
-_LEAD = late(
-    r"\A(?:(?:so|thus|hence|therefore|finally)[,:]?\s|(?:因此|所以|故|综上|于是)[，,：:]?|(?:따라서|그러므로),?\s)\s*",
-    re.IGNORECASE,
-)
+_LEAD = late(rf"\A(?:{SO_EN}[,:]?\s|{SO_ZH}[，,：:]?|{SO_KO},?\s)\s*", re.IGNORECASE)
 _SIGN = late(r"[=≈:：]|\\approx")
 
 
@@ -144,7 +141,7 @@ def _named_line(line: str) -> str:
 
 _ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
 _RULE = late(r"[\s|:-]*")
-_ANSWER_HEAD = late(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:최종 ?)?(?:정답|답)", re.IGNORECASE)
+_ANSWER_HEAD = late(f"{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO}", re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

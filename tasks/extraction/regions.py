@@ -18,6 +18,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
+from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -28,7 +29,7 @@ MAX_OPEN = 400
 _TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
 _ODD_SPACE = late(r"[^\S\n ]")
-_BLANK_LINES = late(r"(?: ?\n){2,} ?")
+_BLANK_LINES = late(r"\n(?: ?\n)+ ?")
 _BOX = late(
     r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
     re.DOTALL,
@@ -53,7 +54,8 @@ def final_text(response: str, question: Question) -> str:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
-    turns = [piece for piece in _TURN_END.split(_shown(text)) if piece.strip()]
+    text = _shown(text)
+    turns = [piece for piece in _TURN_END.split(text) if piece.strip()] if "<" in text else [text]
     own = turns[0] if turns else ""
     if turns[1:]:
         own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
@@ -119,8 +121,12 @@ def _without_end_marks(text: str) -> str:
 def _without_meta(text: str) -> str:
     """Removes final confidence notes and restores "boxed(9)"."""
     head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
-    text = head + _SURE.sub("", ending)
-    return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if "boxed(" in text or "boxed{" in text else text
+    text = head + _SURE.sub("", ending) if ":" in ending or "=" in ending else text
+    return (
+        _LOST_BOX.sub(r"\\boxed{\1\2}", text)
+        if "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
+        else text
+    )
 
 
 _SURE = late(
@@ -152,14 +158,9 @@ def _tail(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
 
-def unbolded(text: str) -> str:
-    """Removes bold marks; a bold "Answer: …" before words ends its line."""
-    return without_stars(_BOLD_ANSWER.sub(r"\1\n", text)) if "**" in text else text
-
-
 def without_stars(text: str) -> str:
     """Removes bold marks; a power in code ("x**2") gets a caret."""
-    return _POWER.sub("^", text).replace("**", "")
+    return _POWER.sub("^", text).replace("**", "") if "**" in text else text
 
 
 _POWER = late(
@@ -167,16 +168,14 @@ _POWER = late(
 )
 
 
-_BOLD_ANSWER = late(r"\*\*([^*\n]{1,80}[:：]\s?[^*\n:：]{1,200})\*\*[^\S\n]?(?=[^\W\d_])")
-
-
 def boxes(text: str) -> list[TextRegion]:
     r"""Contents of outermost closed \boxed{}, \fbox{} and \answer{}, in order."""
-    if not _BOX_NAMES.search(text):
+    first = _BOX_NAMES.search(text)
+    if first is None:
         return []
     regions: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
-    for match in _BOX.finditer(text):
+    for match in _BOX.finditer(text, len(text[: first.start()].rstrip("\\"))):
         token = match[0]
         if match["bare"]:
             regions.append(TextRegion(match.start(), match.end(), match["bare"]))
@@ -212,7 +211,7 @@ _BEGAN_BEFORE = late(
 
 def closed(text: str) -> str:
     """Closes the last answer tag if a short answer follows."""
-    tags = list(_TAG.finditer(text))
+    tags = list(_TAG.finditer(text)) if "<" in text else []
     if not tags or tags[-1][1] or not 0 < len(text[tags[-1].end() :].strip()) <= MAX_OPEN:
         return text
     return f"{text}</answer>"
@@ -222,7 +221,7 @@ def answer_tags(text: str) -> list[TextRegion]:
     """Contents of <answer>…</answer> and of "answer" in JSON, in order."""
     regions: list[TextRegion] = []
     opened: re.Match[str] | None = None
-    for match in _TAG.finditer(text):
+    for match in _TAG.finditer(text) if "<" in text else ():
         if not match[1]:
             opened = match
         elif opened is not None:
@@ -282,7 +281,7 @@ def _unescaped(text: str) -> str:
 _QUOTED_KEY = late(r"[\"']\s{0,20}:")
 """A cheap test for JSON keys."""
 _JSON_KEY = late(
-    r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
+    rf"(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
     r"(?=[\"'\[{\d.tf-])",
     re.IGNORECASE,
 )
@@ -303,9 +302,11 @@ def cut_off(text: str) -> bool:
 def box_cut_off(text: str) -> bool:
     """Checks for an unclosed last box."""
     ending = text[-MAX_ANSWER:]
-    if not _BOX_NAMES.search(ending):
+    first = _BOX_NAMES.search(ending)
+    if first is None:
         return False
-    begun = [match for match in _BOX.finditer(ending) if len(match[0]) > 2 and not match["bare"]]
+    tokens = _BOX.finditer(ending, len(ending[: first.start()].rstrip("\\")))
+    begun = [match for match in tokens if len(match[0]) > 2 and not match["bare"]]
     depth = 1
     for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
         depth += {"{": 1, "}": -1}.get(match[0], 0)

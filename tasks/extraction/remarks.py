@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.tasks.extraction.clauses import (
-    CHARS,
     FAILS_EN,
     FALSE_EN,
     NEGATION,
     NOT,
+    SO_EN,
+    SO_KO,
+    SO_ZH,
     TURN,
     UNFIT_EN,
     UNFIT_ZH,
@@ -54,11 +56,8 @@ _QUOTED_KEY = (
     r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
-_BY_OTHERS = late(_OTHERS, re.IGNORECASE)
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-_HEADING = late(r"易错|常见错|误区|陷阱|common (?:mistake|error|pitfall)|오답|흔한", re.IGNORECASE)
-SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
-_HEADING_CHARS = 20
+CONCLUDES = late(rf"{SO_ZH}|{SO_KO}|\b{SO_EN}\b", re.IGNORECASE)
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
@@ -87,32 +86,23 @@ def settled(text: str) -> str:
 
 def is_remark(text: str, start: int, end: int) -> bool:
     """Checks for a hypothesis or a reported mistake."""
-    return _aside(text, start, end, _ATTRIBUTED)
+    sentence = sentence_before(text, start) + text[start:end]
+    return _ATTRIBUTED.search(TURN.split(sentence)[-1]) is not None or _supposes(sentence)
 
 
 def is_told(text: str, start: int, end: int) -> bool:
-    """Checks for a hypothesis or report."""
-    return _aside(text, start, end, _BY_OTHERS)
+    """Checks for a hypothesis."""
+    return _supposes(sentence_before(text, start) + text[start:end])
 
 
-def _aside(text: str, start: int, end: int, attributed: re.Pattern[str]) -> bool:
-    before = text[max(0, start - CHARS) : start]
-    sentence = sentence_before(text, start) + text[start:end]
-    clause = TURN.split(sentence)[-1] if attributed is _ATTRIBUTED else sentence
-    if attributed.search(clause) or _HYPOTHETICAL.search(SO.split(sentence)[-1]):
-        return True
-    lines = [line for line in before.split("\n")[:-1] if line.strip()]
-    return bool(lines) and len(lines[-1].strip()) <= _HEADING_CHARS and _HEADING.search(lines[-1]) is not None
+def _supposes(sentence: str) -> bool:
+    return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
 
 
 _DENIED = late(
     rf"{NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
     r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b",
     re.IGNORECASE,
-)
-_SUPPOSED = late(
-    r"\s*(?:[)）$*]\s*)*(?:选项|项|时|成立|正确|为真|(?:is|were) (?:true|right|correct))?"
-    r"\s*[,，]?\s*(?:那么|则|就(?!是)|then\b|would\b|이?라?면)"
 )
 _WRONG_BEHIND = late(
     r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
@@ -136,7 +126,11 @@ def refused(text: str, start: int) -> bool:
 
 def false_lead(text: str, start: int) -> bool:
     """Checks whether preceding words call the answer wrong, another's or forbidden."""
-    return _FALSE_LEAD.search(sentence_before(text, start)) is not None
+    return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
+
+
+_LEAD_CHARS = 100
+"""More than any lead in words needs; each place of it is tried."""
 
 
 _ANSWER_IS = (
@@ -167,7 +161,8 @@ _FALSE_LEAD = late(
 
 def counterfactual(text: str, start: int) -> bool:
     """Checks for an answer under a contrary condition."""
-    return _CONTRARY.search(sentence_before(text, start)) is not None
+    sentence = sentence_before(text, start)
+    return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
 
 
 _CONTRARY = late(
@@ -185,13 +180,11 @@ def called_wrong(text: str, end: int) -> bool:
 
 def supposed(text: str, start: int, end: int) -> bool:
     """Checks for a supposition: "if A, then …"."""
-    if _EXAMPLE.match(sentence_before(text, start)) or _SUPPOSED_AT_ONCE.search(text[max(0, start - CHARS) : start]):
+    lead = text[max(0, start - _LEAD_CHARS) : start]
+    supposes = any(word in lead.lower() for word in _SUPPOSING) and _SUPPOSED_AT_ONCE.search(lead)
+    if supposes or _EXAMPLE.match(sentence_before(text, start)):
         return True
-    if _SHOWN_FORM.match(text, end):
-        return True
-    if not _SUPPOSED.match(text, end):
-        return False
-    return _HYPOTHETICAL.search(clause_before(text, start)) is not None
+    return _SHOWN_FORM.match(text, end) is not None
 
 
 _EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
@@ -205,6 +198,8 @@ _SUPPOSED_AT_ONCE = late(
     re.IGNORECASE,
 )
 """Right before the words that state an answer, or before a box."""
+_SUPPOSING = "if suppos assum were such form for e.g one 例 形 格式 模板 若 如果 假 만 예".split()
+"""Stems, in small letters, without which nothing is supposed."""
 _SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
 
 

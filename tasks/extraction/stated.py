@@ -16,9 +16,21 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
-from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN, sentence_before
+from livek12.tasks.extraction.clauses import (
+    ANSWER_EN,
+    ANSWER_KO,
+    ANSWER_ZH,
+    HEDGED,
+    NEGATION,
+    SO,
+    SO_EN,
+    SO_KO,
+    SO_ZH,
+    TURN,
+    sentence_before,
+)
 from livek12.tasks.extraction.labelled import labelled_parts
-from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, unbolded, without_stars
+from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, without_stars
 
 
 def _ends_otherwise(behind: str, value: str) -> bool:
@@ -30,7 +42,7 @@ def _ends_otherwise(behind: str, value: str) -> bool:
 
 
 _LAST_VALUE = late(
-    r"(?P<so>(?:therefore|thus|hence|so|final(?:ly)?|因此|所以|故|따라서)\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    rf"(?P<so>{SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
     r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
     r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
     re.IGNORECASE,
@@ -50,16 +62,15 @@ _SAID = late(
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
     r"|[:：=→⇒])+(?:\s*approximately)?"
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
-    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
+    rf"|{ANSWER_KO}\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
+    rf"|(?:^|\n)[# ]{{0,8}}(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO}) ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = late(
-    r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
-    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))"
+    rf"(?:(?:^|[。.!,，;；\n])\s*(?:{SO_ZH}|∴|\$?\\therefore|{SO_KO})|(?:^|[.!\n])\s*{SO_EN})"
     r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))",
     re.IGNORECASE,
 )
@@ -93,7 +104,7 @@ _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
     """The values behind the last "the answer is", as many as parts; none at the very end of a truncated text."""
-    ending = remarks.settled(unbolded(tail(text)))
+    ending = remarks.settled(without_stars(tail(text)))
     matches = list(_SAID.finditer(ending))[-_LAST_PHRASES:]
     for index, match in reversed(list(enumerate(matches))):
         if answered and text.count("```", 0, match.start()) % 2:
@@ -315,7 +326,7 @@ _CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-
 _LEADS_IN = late(
     r"\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
     r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
-    r"|综上(?:所述|可知)?|所以|因此|因而|于是|从而|总之|可见|可知|即|故|따라서|그러므로|즉|결국"
+    rf"|{SO_ZH}|即|{SO_KO}"
     r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])",
     re.IGNORECASE,
 )
@@ -410,7 +421,7 @@ def labelled_values(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 
-_ANSWER_WORD = late(r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE)
+_ANSWER_WORD = late(rf"{SO_ZH}(?:{ANSWER_ZH}|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
 _AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
@@ -441,12 +452,12 @@ _ANY_NUMBER = late(
 )
 _JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
 """Signs by which a number is a piece of a larger value, or a bound of one."""
-_CONCLUDED = late(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
+_CONCLUDED = late(rf", (?=(?:and )?{SO_EN}\b)|[,，](?={SO_ZH})")
 _SAYS = late(
     r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
     r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
     r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b"
-    r"|\A(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?(?!\D*[,，;；:：])",
+    rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])",
     re.IGNORECASE,
 )
 _OTHER = late(
@@ -496,7 +507,7 @@ def _is_joined(sentence: str, number: re.Match[str]) -> bool:
 
 def _last_sentence(text: str) -> str | None:
     """The last sentence, or what it concludes; None for a question or an announcement."""
-    ending = unbolded(tail(text, 4 * _CHARS)).strip()
+    ending = without_stars(tail(text, 4 * _CHARS)).strip()
     if ending.endswith(("?", "？", ":", "：")):
         return None
     sentence = sentence_before(ending[:-1], len(ending) - 1) + ending[-1:]
@@ -548,15 +559,14 @@ _WORDS = late(r"[A-Za-z]{3,}")
 _EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
 """Stems of words that name nothing."""
 _MODIFIERS = 3
-_ASKED_CJK = late(r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[\u4e00-\u9fff]{0,2})")
-_ORDERED_CJK = late(
-    r"(?:计算|求出?|算出)[^。，,；;\n]{0,24}?(?P<before>[\u4e00-\u9fff]{2,3})(?P<unit>)(?=[。，,；;？?\n]|\s*\Z)"
+_ASKED_CJK = late(
+    r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
 )
 _ASKED_KO = late(
-    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3})|구하(?:시오|여라|라))"
+    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
 )
 _DOUBTED = late(
-    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|[不没未若或超]|另外|其中",
+    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中",
     re.IGNORECASE,
 )
 _WORKED = late(
@@ -593,7 +603,26 @@ _PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,
 
 
 def _without_work(sentence: str) -> str:
-    return _WORKED.sub("", _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", sentence))
+    return _WORKED.sub("", _without_signs(_MATH.sub(_chain_end, sentence)))
+
+
+def _without_signs(text: str) -> str:
+    return _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", text)
+
+
+def _chain_end(formula: re.Match[str]) -> str:
+    r"""The value that a chain of equalities comes to ("15\times 14=210"); any other formula unchanged."""
+    content = next(filter(None, formula.groups()))
+    *work, last = content.split("=")
+    value = _FRACTION.sub(r"\1/\2", _without_signs(last)).strip(" .,")
+    if not work or _RELATION.search(content) or not all(map(str.strip, work)) or not _CHAIN_END.fullmatch(value):
+        return formula[0]
+    return f" {value} "
+
+
+_FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
+_RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
+_CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
 
 
 def _numbers(sentence: str, question: str, count: int) -> str | None:
@@ -627,7 +656,7 @@ def _plain(number: str) -> str:
 
 def _asked(question: str) -> _Asked | None:
     if _CJK.search(question):
-        places = [match for pattern in (_ORDERED_CJK, _ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
+        places = [match for pattern in (_ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
         words = [word for word in (places[-1]["before"], places[-1]["unit"] or "") if word] if places else []
         return _Asked(1, re.compile("|".join(map(re.escape, words)))) if words else None
     count = 2 if _TWO.search(question) else 1

@@ -6,6 +6,7 @@ import re
 
 from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
+from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail, without_stars
 from livek12.tasks.extraction.remarks import RETRACTION, Named, quoted, refused, taken_back
 
@@ -23,7 +24,7 @@ _STATEMENT = (
     r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
 )
 _ANSWER = (
-    r"(?:答案|정답|답|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
+    rf"(?:{ANSWER_ZH}|{ANSWER_KO}|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
@@ -41,8 +42,8 @@ def find_truth(text: str, truncated: bool) -> Found:
     marked = [(region, "boxed") for region in boxes(text)] + [(region, "answer_tag") for region in answer_tags(text)]
     marked.sort(key=lambda pair: pair[0].end)
     for region, method in reversed(marked):
-        if (value := read_truth(region.content, signs=True, reasoned=True)) is not None:
-            denial = _denial(text, region.end, value)
+        if read_truth(region.content, signs=True, reasoned=True) is not None:
+            denial = _denial(text, region.end)
             return [region.content if denial is None else quoted(text[region.start : denial])], method
     ending = "".join(sentence for sentence in _SENTENCE.findall(without_stars(tail(text))) if sentence[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
@@ -53,7 +54,7 @@ def find_truth(text: str, truncated: bool) -> Found:
         return [_said(ending, own[-1])], "phrase"
     if commitments:
         first = _SENTENCE.findall(ending)[0].strip()
-        plain = read_truth(first, signs=True) is not None and not _ANOTHER.search(first)
+        plain = read_truth(first, signs=True) is not None
         return [first if plain else quoted(ending.strip())], "phrase"
     if marked:
         return [marked[-1][0].content], marked[-1][1]
@@ -69,11 +70,11 @@ def _around(match: re.Match[str]) -> tuple[int, int]:
     return max(0, match.start() - 24), match.start("word")
 
 
-_ANOTHER = late(
-    r"否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b|역은|부정은|대우",
+_ABOUT_ANOTHER = late(
+    r"(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
+    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z",
     re.IGNORECASE,
 )
-_ABOUT_ANOTHER = late(rf"(?:{_ANOTHER.pattern})[^,，。.;；\n]{{0,24}}\Z", re.IGNORECASE)
 """Judgements of the converse, the negation or another statement are not of this one."""
 
 
@@ -82,12 +83,7 @@ def _said(text: str, match: re.Match[str]) -> str:
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
-    value = read_truth(match["word"], signs=True)
-    if (
-        _ALTERNATIVE.match(text, match.end())
-        or refused(text, match.start())
-        or _denial(text, match.end(), value) is not None
-    ):
+    if _ALTERNATIVE.match(text, match.end()) or refused(text, match.start()) or _denial(text, match.end()) is not None:
         return quoted(text[match.start() :])
     return match["word"]
 
@@ -95,18 +91,9 @@ def _said(text: str, match: re.Match[str]) -> str:
 _NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
 
 
-def _denial(text: str, end: int, value: bool | None) -> int | None:
-    for match in _TURNED.finditer(text, end):
-        if read_truth(match["word"], signs=True) is (not value):
-            return match.end()
+def _denial(text: str, end: int) -> int | None:
     return taken_back(text, end, _NOTHING_ELSE)
 
 
 _NOTHING_ELSE = Named(None, late(""))
 """Only a reason follows the truth value; it may mention errors."""
-_TURNED = late(
-    r"(?:但是?|其实|实际上|不过|然而|事实上|\bbut|\bhowever|\bactually|하지만|그러나|사실은?)[,，]?\s?"
-    r"(?:(?:它|这|此|该|那|it|this|that|the|이|그)\s?(?:说法|命题|结论|句话|statement|claim|명제|진술)?(?:은|는)?)?\s?"
-    rf"(?:是|为|is|was|['’]s)?\s?{_WORD}",
-    re.IGNORECASE,
-)

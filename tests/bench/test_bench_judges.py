@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from livek12.core.question_types import QuestionType
 from livek12.scripts.bench import verifiers
-from livek12.scripts.bench.judges import agreement, measure
+from livek12.scripts.bench.judges import agreement, measure, measure_parts
 from livek12.scripts.bench.labelled import CONVENTIONS, BenchRow, labelled_rows
 from livek12.scripts.bench.verifiers import SideAnswers, run_side
 
@@ -59,3 +60,20 @@ def test_latex2sympy_is_stopped_and_leaves_open_what_it_cannot_read(monkeypatch:
     assert said("A", "A", "single_choice") is None
     monkeypatch.setattr(verifiers, "SECONDS", 1e-4)
     assert said("$(x+1)^2$", "\\boxed{x^2+2x+1}") is None
+
+
+def test_open_and_closed_parts_of_a_source_are_measured_side_by_side(tmp_path: Path) -> None:
+    rows = [
+        {"gold": "12", "response": r"\boxed{12}", "expected": 1},
+        {"gold": "12", "response": r"\boxed{13}", "expected": 0},
+        {"gold": "B", "response": "B", "expected": 1, "question_type": "single_choice", "options": ["x", "y"]},
+        {"gold": "12", "response": "perhaps something", "expected": 0},
+    ]
+    files = {part: tmp_path / part / "source.jsonl" for part in ("open", "closed")}
+    for part, file in files.items():
+        file.parent.mkdir()
+        file.write_text("\n".join(map(json.dumps, rows[: 4 if part == "open" else 2])), "utf-8")
+    parts = measure_parts({part: [file] for part, file in files.items()})["source"]
+    assert (parts["open"]["livek12"]["rows"], parts["open"]["livek12"]["decided"]) == (4, 3)
+    assert parts["closed"]["livek12"]["coverage"] == 1.0
+    assert not any(of["false_accepts"] + of["false_rejects"] for part in parts.values() for of in part.values())

@@ -19,6 +19,14 @@ from livek12.core.run.journal import JournalWriter
 from livek12.core.run.leases import SECONDS
 
 
+@pytest.fixture
+def _book(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIVEK12_LEASES", request.param)
+
+
+by_locks_and_by_leases = pytest.mark.parametrize("_book", ["0", "1"], ids=["locks", "leases"], indirect=True)
+
+
 def test_of_two_living_owners_one_gets_the_key(tmp_path: Path) -> None:
     with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
         first, second = Claims(one.path, "r", set), Claims(two.path, "r", set)
@@ -63,51 +71,51 @@ def test_what_is_stored_is_never_taken(tmp_path: Path) -> None:
 
 
 WORKER = """
-import sys, time
+import sys
 from pathlib import Path
-
-import pytest
-
-from livek12.core.run.claims import Claims, with_its_trials
-from livek12.core.errors import UserError
+from livek12.core.run.claims import Claims
 from livek12.core.run.journal import JournalWriter
-folder = Path(sys.argv[1])
-with JournalWriter(folder, "r") as writer:
+with JournalWriter(Path(sys.argv[1]), "r") as writer:
     claims = Claims(writer.path, "r", set)
     print("ready", flush=True)
     sys.stdin.readline()
-    for number in range(400):
-        if claims.take(str(number)):
-            print(number, flush=True)
-    print("end", flush=True)
+    print(*(number for number in range(300) if claims.take(str(number))), flush=True)
     sys.stdin.readline()
 """
 
 
-def test_many_processes_take_each_key_once(tmp_path: Path) -> None:
+@by_locks_and_by_leases
+def test_many_processes_take_each_key_once_and_a_killed_one_leaves_its_own_at_once(tmp_path: Path, _book: None) -> None:
     children = [
         subprocess.Popen(
             [sys.executable, "-c", WORKER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for _ in range(3)
     ]
+    taken: list[list[str]] = []
     for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
     for child in children:
         assert child.stdin is not None
         child.stdin.write("\n")
         child.stdin.flush()
-    taken: list[int] = []
-    for child in children:  # each stays alive, its claims standing, until all are through
-        assert child.stdout is not None
-        taken += [int(line) for line in iter(child.stdout.readline, "end\n")]
     for child in children:
-        child.communicate()
-    assert sorted(taken) == list(range(400))
+        assert child.stdout is not None
+        taken.append(child.stdout.readline().split())
+    assert sorted(int(one) for some in taken for one in some) == list(range(300))
+    mine, killed = max(zip(taken, children, strict=True), key=lambda pair: len(pair[0]))
+    killed.kill()
+    killed.wait()
+    with JournalWriter(tmp_path, "r") as writer:
+        claims = Claims(writer.path, "r", set)
+        assert [one for one in map(str, range(300)) if claims.take(one)] == sorted(mine, key=int)
+    for child in children:
+        if child is not killed:
+            child.communicate("\n")
 
 
-def test_what_belongs_together_is_claimed_as_one(tmp_path: Path) -> None:
+@by_locks_and_by_leases
+def test_what_belongs_together_is_claimed_as_one(tmp_path: Path, _book: None) -> None:
     with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
         first, second = (Claims(w.path, "r", set, with_its_trials) for w in (one, two))
         assert first.take("t/a/0") and second.take("t/b/63")
@@ -220,7 +228,8 @@ def test_claims_need_a_folder_that_can_be_written(tmp_path: Path) -> None:
         Claims(writer.path, "r", set)
 
 
-def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path) -> None:
+@by_locks_and_by_leases
+def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path, _book: None) -> None:
     """Both go through the same 20 papers of 5 questions in step, as two processes of equal speed do."""
     keys = [f"t/{paper}-{number}/0" for paper in range(20) for number in range(5)]
     with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:

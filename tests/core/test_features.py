@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from livek12.core.features import features, from_row, schema, to_row
+from livek12.core.features import columns, from_row, schema, to_row
 from livek12.core.languages import codes
 from livek12.core.question_types import type_names
 from livek12.core.records import Page, PageBox, Question, Record, Review, SchemeCriterion
@@ -81,7 +81,9 @@ def through_parquet(rows: list[Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", [Question, Page])
 def test_schema_is_the_one_datasets_derives(kind: type[Record]) -> None:
-    assert features(kind).arrow_schema.equals(schema(kind), check_metadata=True)
+    import datasets
+
+    assert datasets.Features.from_dict(columns(kind)).arrow_schema.equals(schema(kind), check_metadata=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -102,7 +104,7 @@ def test_real_questions_survive_datasets_with_undecoded_images() -> None:
     questions = [question for group in sample.PAPERS for question in sample.load(group)]
     assert any(question.images for question in questions)
     loaded = datasets.Dataset(pa.Table.from_pylist([to_row(q) for q in questions], schema=schema(Question)))
-    assert loaded.features == features(Question)
+    assert loaded.features == datasets.Features.from_dict(columns(Question))
     undecoded = datasets.List(datasets.Image(decode=False))
     for column in ("images", "answer_images", "solution_images"):
         loaded = loaded.cast_column(column, undecoded)

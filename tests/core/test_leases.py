@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from livek12.core.run import access, leases, locks
 from livek12.core.run import claims as claiming
 from livek12.core.run import folder as run_folder
 from livek12.core.run.access import alone, settling, take_part
-from livek12.core.run.claims import Claims, at_work, unsure, with_its_trials
+from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import JournalWriter, journal_lines, read_journal
 from livek12.core.run.leases import Lease, lives, shared
@@ -101,61 +100,9 @@ def test_of_two_living_owners_one_gets_the_key_and_a_closed_one_gives_it_back(tm
         assert not second.take("done") and second.take("lost")
 
 
-WORKER = """
-import sys
-from pathlib import Path
-from livek12.core.run.claims import Claims
-from livek12.core.run.journal import JournalWriter
-with JournalWriter(Path(sys.argv[1]), "r") as writer:
-    claims = Claims(writer.path, "r", set)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(*(number for number in range(300) if claims.take(str(number))), flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_many_processes_take_each_key_once_and_a_killed_one_leaves_its_own_at_once(tmp_path: Path) -> None:
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
-    ]
-    taken: list[list[str]] = []
-    for child in children:
-        assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-    for child in children:
-        assert child.stdout is not None
-        taken.append(child.stdout.readline().split())
-    assert sorted(int(one) for some in taken for one in some) == list(range(300))
-    mine, killed = max(zip(taken, children, strict=True), key=lambda pair: len(pair[0]))
-    killed.kill()
-    killed.wait()
-    with JournalWriter(tmp_path, "r") as writer:
-        claims = Claims(writer.path, "r", set)
-        assert [one for one in map(str, range(300)) if claims.take(one)] == sorted(mine, key=int)
-    for child in children:
-        if child is not killed:
-            child.communicate("\n")
-
-
-def test_two_at_once_share_evenly_and_no_group_is_split(tmp_path: Path) -> None:
-    keys = [f"t/{paper}/{trial}" for paper in range(40) for trial in range(3)]
-    with JournalWriter(tmp_path, "r") as one, JournalWriter(tmp_path, "r") as two:
-        both = [Claims(writer.path, "r", set, with_its_trials) for writer in (one, two)]
-        shares = list(zip_longest(*(filter(claims.take, keys) for claims in both)))
-    papers = [{key.split("/")[1] for key in share if key} for share in zip(*shares, strict=True)]
-    assert not papers[0] & papers[1] and len(papers[0] | papers[1]) == 40
-    assert abs(len(papers[0]) - len(papers[1])) <= 1
-
-
 @pytest.mark.usefixtures("_short")
 def test_one_on_another_machine_is_gone_when_its_lease_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed share of the keys a process would leave "a" to nobody."""
     other = OtherMachine(tmp_path, monkeypatch)
     assert other.claims.take("a")
     with JournalWriter(tmp_path, "r") as writer:

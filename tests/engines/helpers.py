@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.records import Failure, Image, Key, Message, Part, Request, Response, Sampling
-from livek12.engines import Outcome, make_engine
+from livek12.engines import Engine, Outcome, make_engine
 from livek12.engines.pool.replicas import Revived
 from livek12.engines.vllm.engine import VLLMEngine
 
@@ -134,3 +134,24 @@ def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def check_pictures_reach(seeing: Engine) -> None:
+    """Each picture adds as many prompt tokens as it has patches, and another picture gives another answer."""
+    red, blue, large = picture("red"), picture("blue"), picture("red", 224, 224)
+    asked = [
+        ask("none"),
+        ask("red", images=(red,)),
+        ask("blue", images=(blue,)),
+        ask("large", images=(large,)),
+        ask("two", images=(red, large)),
+        ask("turned", images=(large, red)),
+    ]
+    found = {q: response(o) for q, o in by_question(list(seeing.generate(asked))).items()}
+    side = 28 if "qwen25" in str(seeing.model) else 32
+    tokens = {q: (r.prompt_tokens or 0) for q, r in found.items()}
+    # 112 and 224 pixels in squares of `side`, two marks around each picture.
+    assert tokens["red"] - tokens["none"] == (round(112 / side)) ** 2 + 2
+    assert tokens["large"] - tokens["none"] == (224 // side) ** 2 + 2
+    assert tokens["two"] - tokens["none"] == tokens["red"] + tokens["large"] - 2 * tokens["none"]
+    assert len({r.text for r in found.values()}) == 6

@@ -16,9 +16,8 @@ from livek12.core.errors import UserError
 from livek12.core.records import Failure, Request, Response
 from livek12.core.run.access import BATCHES
 from livek12.engines import Outcome, make_engine
-from livek12.engines.batch.http import Http, Lost
 from livek12.engines.batch.ledger import Batch, Ledger, read_batches
-from livek12.engines.batch.providers import cancel
+from livek12.engines.batch.providers import Http, Lost, cancel
 from tests.engines.batch_provider import Facts, Fault, providing, text_for
 from tests.engines.helpers import VERDICT, ask, picture
 

@@ -27,7 +27,7 @@ from livek12.engines.devices import give_back, measure
 from livek12.engines.vllm import engine as vllm_engine
 from livek12.engines.vllm.engine import VLLMEngine, _Rendered, _Sent
 from tests.engines.conftest import needs
-from tests.engines.helpers import VERDICT, ask, bare_vllm, by_question, failure, picture, response
+from tests.engines.helpers import VERDICT, ask, bare_vllm, by_question, check_pictures_reach, failure, picture, response
 
 pytestmark = pytest.mark.slow
 
@@ -266,23 +266,7 @@ class TestImages:
     def test_images_reach_the_model(self, engine: VLLMEngine) -> None:
         """Each picture adds as many prompt tokens as it has patches, and another picture gives another answer."""
         assert engine.images is True
-        red, blue, large = picture("red"), picture("blue"), picture("red", 224, 224)
-        asked = [
-            ask("none"),
-            ask("red", images=(red,)),
-            ask("blue", images=(blue,)),
-            ask("large", images=(large,)),
-            ask("two", images=(red, large)),
-            ask("turned", images=(large, red)),
-        ]
-        found = {q: response(o) for q, o in by_question(list(engine.generate(asked))).items()}
-        side = 28 if "qwen25" in engine.model else 32
-        tokens = {q: (r.prompt_tokens or 0) for q, r in found.items()}
-        # 112 and 224 pixels in squares of `side`, two marks around each picture.
-        assert tokens["red"] - tokens["none"] == (round(112 / side)) ** 2 + 2
-        assert tokens["large"] - tokens["none"] == (224 // side) ** 2 + 2
-        assert tokens["two"] - tokens["none"] == tokens["red"] + tokens["large"] - 2 * tokens["none"]
-        assert len({r.text for r in found.values()}) == 6
+        check_pictures_reach(engine)
 
     def test_trials_share_a_prompt_and_each_has_its_seed(self, engine: VLLMEngine) -> None:
         def texts(seed: int, trials: range) -> dict[int, str]:

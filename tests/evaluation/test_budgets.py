@@ -212,4 +212,4 @@ def test_a_thinking_budget_is_asked_for_and_its_keeping_reported(
     assert all(task.sampling.thinking_budget == 512 for task in RunFolder.open(out).spec().tasks)
     thinking = report_of(out)["tasks"][TASK]["thinking"]
     assert thinking == {"budget": 512, "over": 0, "unknown": 4, "most": None}, "the endpoint counts no thinking"
-    assert "thinking budget of 512 tokens: no answer says how long it thought" in " ".join(ended.out.split())
+    assert "thinking budget of 512 tokens: no answer records its thinking tokens" in " ".join(ended.out.split())

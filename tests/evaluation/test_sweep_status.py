@@ -21,12 +21,10 @@ from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.marking import Overlap
 from livek12.evaluation.sweep import processes
-from livek12.evaluation.sweep.notes import Note, held, out_of_memory, read_note, take, write_note
 from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan, read_plan, smaller
-from livek12.evaluation.sweep.processes import Tries, work_off
-from livek12.evaluation.sweep.report import write_report
+from livek12.evaluation.sweep.processes import Note, Tries, held, out_of_memory, read_note, take, work_off, write_note
 from livek12.evaluation.sweep.slurm import submit
-from livek12.evaluation.sweep.status import find, look
+from livek12.evaluation.sweep.status import find, look, write_report
 from livek12.judges.jury import JudgeOptions
 from livek12.tasks.registry import get_task
 from tests.judges.helpers import question

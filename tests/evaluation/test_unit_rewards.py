@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from livek12 import UserError
-from livek12.evaluation.unit_rewards import results_in, units_of
+from livek12.evaluation.rewarding import results_in, units_of
 from livek12.rewards import unit_reward
 from tests.evaluation.test_verifiers_exam import V1
 from tests.plugins.conftest import sample_data  # noqa: F401

@@ -271,14 +271,14 @@ def test_votes_process_errors_reasons_and_key_are_shown(tmp_path: Path) -> None:
             None,
             {"decided_by": "rules", "reason": "needs a reader"},
             [
-                "Not decided: needs a reader. The rules could not tell; no judge model was asked.",
+                "Not decided: needs a reader. The rules could not decide; no judge model was asked.",
                 "It was cut off.",
             ],
         ),
         (
             None,
             {"decided_by": "llm", "reason": "no majority", "votes": [Vote(judge="m", decision="undecided")]},
-            ["Not decided: no majority. The judge models could not tell.", "m: undecided", "It was cut off."],
+            ["Not decided: no majority. The judge models could not decide.", "m: undecided", "It was cut off."],
         ),
         (1.0, {"decided_by": "llm", "reason": "x" * 5000}, [f"Right: {'x' * 600} …. Decided by a judge model."]),
     ],

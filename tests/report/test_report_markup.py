@@ -22,7 +22,7 @@ from livek12.report.markup import (
 )
 
 ELEMENTS = {"p", "br", "span", "strong", "ol", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "pre", "code"}
-ELEMENTS |= {"hr", "blockquote", "math"}
+ELEMENTS |= {"hr", "blockquote", "math", "wbr"}
 
 
 class Page(HTMLParser):
@@ -141,6 +141,21 @@ def test_latex_damaged_by_a_json_reader_is_mended() -> None:
 def test_a_formula_that_cannot_be_rendered_shows_its_source() -> None:
     html = render(r"so $\unknown{<b>}$ it is")
     assert r"<code class='tex'>$\unknown{&lt;b&gt;}$</code>" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "parts"),
+    [
+        ("a=b", ["a=b"]),
+        (r"U(x_0)=\frac{6a}{x^4}-\frac{2b}{x^3}=\frac{b^4}{8a^3}>0", ["U(x0)", "=6ax4−2bx3", "=b48a3", ">0"]),
+        (r"P(1 \le X=3<10,\ Y=2) \le a+b+c+d+e", ["P(1≤X=3<10,Y=2)", "≤a+b+c+d+e"]),
+        (r"\left\{x \mid x=3,\ x>2,\ x<40\right\}", ["{x∣x=3,x>2,x<40}"]),
+    ],
+)
+def test_a_long_formula_breaks_at_its_outermost_relations(source: str, parts: list[str]) -> None:
+    html = render(f"${source}$")
+    pieces = re.findall(r'<span class="formula[^"]*">(.*?)</span>', html)
+    assert [re.sub(r"\s", "", Markup(piece).striptags()) for piece in pieces] == parts
 
 
 def test_words_in_a_box_may_break_over_lines() -> None:

@@ -127,11 +127,11 @@ def test_what_is_open_is_said_with_what_settles_it(tmp_path: Path) -> None:
     html = write(folder, [row(asked[0]), row(asked[1], None), row(asked[2], None, judge="none"), failed])
     assert in_class(html, "basis") == ["4 questions were asked; 1 is marked, 2 open, 1 failed."]
     said = " ".join(re.sub("<[^>]*>", "", html.partition('data-fold="counts"')[2].partition("</details>")[0]).split())
-    assert "How to settle what is open" in said
-    assert "1 open: the rules alone could not tell" in said and "livek12 judge &#39;my run&#39; --judge MODEL" in said
-    assert "1 open: not judged yet; this does it: livek12 judge &#39;my run&#39;" in said
+    assert "Open answers and counts" in said
+    assert "1 open: the rules could not decide" in said and "livek12 judge &#39;my run&#39; --judge MODEL" in said
+    assert "1 open: not judged yet. Judge them: livek12 judge &#39;my run&#39;" in said
     assert "1 failed: no response came; the command that made the run asks again" in said
-    assert "How to settle" not in write(tmp_path, [row(asked[0])])
+    assert "Open answers" not in write(tmp_path, [row(asked[0])])
     assert run_name(Path("runs/a")) == "runs/a"
 
 
@@ -147,7 +147,7 @@ def test_metrics_stand_beside_the_mark_with_the_answers_that_tell_them_apart(tmp
 
 def test_axes_of_very_many_groups_are_cut_with_a_word(tmp_path: Path) -> None:
     html = write(tmp_path, [row(question(f"q{n}", subject=f"s{n}")) for n in range(203)])
-    assert "3 more stand in report.json." in html and len(re.findall(r'<th scope="row">s\d+', html)) == 200
+    assert "3 more are in report.json." in html and len(re.findall(r'<th scope="row">s\d+', html)) == 200
 
 
 @pytest.mark.slow

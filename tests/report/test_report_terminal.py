@@ -11,9 +11,9 @@ from rich.console import Console
 
 from livek12.core.records import Call
 from livek12.core.scoring import Row
-from livek12.report.budgets import curves
 from livek12.report.marks import number, shown, span
 from livek12.report.terminal import print_marks, print_summary
+from livek12.report.views import budget_curves
 from tests.report.test_report_html import TASK, question, row, run_of
 from tests.scored import score
 
@@ -21,7 +21,7 @@ from tests.scored import score
 def printed(rows: list[Row], width: int = 80, run_name: str = "RUN", **console: Any) -> str:
     out = io.StringIO()
     terminal = Console(file=out, width=width, **console)
-    print_summary(dict(score(rows)), run_of(rows), terminal, run_name=run_name)
+    print_summary({**score(rows), "run": run_of(rows)}, terminal, run_name=run_name)
     return out.getvalue()
 
 
@@ -41,7 +41,7 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     assert re.search(r"물리\s+1\s+0\s", text)
     assert re.search(r"物理\s+1\s+0–100\s", text)
     assert "7 questions were asked; 5 are marked, 1 open, 1 failed.\n" in text
-    assert "  1 marked as 0: the response holds no answer\n" in text
+    assert "  1 marked as 0: the response contains no answer\n" in text
     assert "1 failed: no response came" in text
     assert "not asked" not in text
     assert "tokens written: 66, 11 an answer" in text
@@ -52,13 +52,12 @@ def test_it_says_the_mark_the_groups_the_states_and_the_tokens() -> None:
     [
         (
             {"judge": "rules-1"},
-            "  1 open: the rules alone could not tell; this has a model decide:\n"
-            "    livek12 judge runs/a --judge MODEL\n",
+            "  1 open: the rules could not decide. Ask a model:\n    livek12 judge runs/a --judge MODEL\n",
         ),
-        ({"judge": "none"}, "  1 open: not judged yet; this does it:\n    livek12 judge runs/a\n"),
+        ({"judge": "none"}, "  1 open: not judged yet. Judge them:\n    livek12 judge runs/a\n"),
         (
             {"judge": "rules-1 p1", "calls": [Call(judge="m", prompt="p", raw="?")]},
-            "  1 open: the judge models could not tell; a person may:\n    livek12 review runs/a\n",
+            "  1 open: the judge models could not decide. Review them:\n    livek12 review runs/a\n",
         ),
     ],
 )
@@ -169,4 +168,4 @@ def test_what_is_not_available_is_a_dash_and_never_a_zero() -> None:
 def test_a_curve_of_which_nothing_is_known_is_not_shown(ends: tuple[float | None, float | None], shown: bool) -> None:
     """Where no answer came, ten rows would say that the share lies between none and all."""
     point = {"share": 0.1, "tokens": 10, "true": None, "counterfactual": {"low": ends[0], "high": ends[1]}}
-    assert bool(list(curves({"budgets": {TASK: {"points": [point]}}}))) is shown
+    assert bool(list(budget_curves({"budgets": {TASK: {"points": [point]}}}))) is shown

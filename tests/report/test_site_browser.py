@@ -207,3 +207,13 @@ def test_every_word_is_in_three_languages(browser: Browser, site: Path) -> None:
     used = set(re.findall(r'\bt\("(\w+)"\)', scripts))
     assert len(used) > 50
     assert used <= words.keys(), used - words.keys()
+
+
+def test_a_table_has_a_column_of_intervals_where_a_row_has_one(tab: Tab) -> None:
+    """The marks of a subject are those of one question, those of a model of a hundred."""
+    for kind, has_intervals in (("subjects", False), ("tokens", True)):
+        tab.open(f"plots?kind={kind}")
+        heads = tab.page.locator("main table.plain").first.locator("thead th").all_inner_texts()
+        cells = tab.page.locator("main table.plain").first.locator("tbody tr").first.locator("th, td").count()
+        assert any("95" in head for head in heads) is has_intervals, heads
+        assert len(heads) == cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from livek12.core.run.sessions import GIB, Session
-from livek12.report.usage import WIDTH, in_words, time_bars
+from livek12.report.views import BAR_WIDTH, duration, time_bars
 
 
 def session(started: float, loaded: float | None, at: float, stage: str = "generate", **known: int) -> Session:
@@ -28,7 +28,7 @@ def test_what_is_done_at_once_counts_once_and_gaps_are_waiting() -> None:
         "judging": "1.0 min",
         "waiting": "20.3 min",
     }
-    assert max(float(bar["width"]) for bar in found["bars"]) == WIDTH
+    assert max(float(bar["width"]) for bar in found["bars"]) == BAR_WIDTH
     assert found["sentences"][0] == (
         "asking: m (vllm), 11.0 min; 1,200 requests, 2.00 a second; at most 3.00 GiB in its process; 5.0 MiB written"
     )
@@ -47,4 +47,4 @@ def test_no_session_no_bars() -> None:
     bars = time_bars([session(5, 5, 5)])
     assert bars is not None
     assert bars["bars"] == []
-    assert in_words(7200) == "2.0 h"
+    assert duration(7200) == "2.0 h"

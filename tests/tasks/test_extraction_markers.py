@@ -115,6 +115,45 @@ def test_a_closing_sentence_gives_what_the_question_asks_for(asked: str, respons
     assert closing_values(response, asked) == value
 
 
+WAYS = "How many ways are there to choose a president and a secretary from 15 people?"
+CHAINS = [
+    (WAYS, r"In all $15\times 14=210$ ways.", "210"),
+    (WAYS, "There are 15 choices, then 14.\n\nIn all $15\\times 14=210$ ways.", "210"),
+    (WAYS, r"So there are \(15 \cdot 14 = 210\) ways in total.", "210"),
+    (WAYS, r"That gives $\binom{15}{2}\cdot 2!=105\cdot 2=210$ ways.", "210"),
+    ("What is the probability that both are red?",
+     r"The probability is thus $\frac{3}{10}\cdot\frac{2}{9}=\frac{6}{90}=\frac{1}{15}$ for both.", "1/15"),
+    ("How many litres of water are left?", r"Subtracting leaves $30-12=18\text{ litres}$ of water.", "18"),
+    ("从5人中选2人，共有多少种选法？", r"一共有$\frac{5\times4}{2}=10$种不同的选法。", "10"),
+    ("长方形的面积是多少平方厘米？", r"长方形的面积就是$8\times6=48$平方厘米。", "48"),
+    ("서로 다른 방법은 몇 가지인가?", r"방법은 $4\times3=12$가지이다.", "12"),
+    ("사과는 모두 몇 개인가?", r"그래서 $5\times 6=30$개가 된다.", "30"),
+    (WAYS, r"In all at least $15\times 14=210$ ways.", None), (WAYS, r"In all $15\times 14=210n$ ways.", None),
+    (WAYS, r"In all $15\times 14=210$ ways if order matters.", None),
+    (WAYS, r"It is not $15\times 14=210$ ways.", None),
+    (WAYS, r"There are $15\times 14=210$ ways or $15\times 7=105$ ways.", None),
+    (WAYS, r"In all $15\times 14\approx 200$ ways.", None), (WAYS, r"In all $n=15\times 14$ ways.", None),
+    (WAYS, r"The president can sit in $5\times 2=10$ seats.", None), (WAYS, r"Is it $15\times 14=210$ ways?", None),
+    (WAYS, r"In all $15\times 14=210>200$ ways.", None), (WAYS, r"In all $15\times 14=$ ways.", None),
+    (WAYS, r"We get $15\times 14=210$ ways for the first $3$ rows.", None),
+    ("从5人中选2人，共有多少种选法？", r"一共不是$5\times4=20$种选法。", None),
+    ("从5人中选2人，共有多少种选法？", r"每人有$5\times4=20$元。", None),
+    ("사과는 모두 몇 개인가?", r"아마 $5\times 6=30$개가 된다.", None),
+    ("사과는 모두 몇 개인가?", r"그래서 $5\times 6=30$원이다.", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "response", "value"), CHAINS)
+def test_a_closing_chain_of_equalities_comes_to_one_value(asked: str, response: str, value: str | None) -> None:
+    assert closing_values(response, asked) == value
+
+
+def test_a_closing_chain_is_marked() -> None:
+    asked = question("short_answer", answer=["210"], question=WAYS)
+    response = r"There are 15 choices for one and 14 for the other." + "\n\n" + r"In all $15\times 14=210$ ways."
+    assert mark(asked, *extract(response, asked, "stop").answers).correct is True
+
+
 def test_a_sentence_announced_as_the_answer_gives_its_number() -> None:
     asked = question("short_answer", answer=["60"], question="20 got on. How many passengers ride the bus?")
     response = "We add.\n\nAnswer:\nAfter the second stop, there are 60 passengers on the bus."

@@ -41,8 +41,8 @@
       allTasks.length > 1 && select(t("exam"), allTasks.includes(said.task) ? said.task : "", [["", t("all")], ...allTasks.map((name) => [name, name])], (task) => change(said, { task, sort: "" })),
       select(t("metric"), metric, metrics.filter((name) => !picked || COMPUTED.includes(name)).map((name) => [name, metricName(name)]), (name) => change(said, { metric: name })),
       select(t("profile"), said.profile || "article", [["article", t("article")], ["release", t("release_code")]], (profile) => change(said, { profile })),
-      select(t("size"), said.size || "", sizeNames(), (wanted) => change(said, { size: wanted })),
-      select(t("licence"), said.licence || "", [["", t("all")], ...licences.map((name) => [name, name === "unknown" ? t("unknown") : name])], (licence) => change(said, { licence })),
+      (said.size || new Set(runs.map(sizeOf)).size > 1) && select(t("size"), said.size || "", sizeNames(), (wanted) => change(said, { size: wanted })),
+      (said.licence || licences.length > 1) && select(t("licence"), said.licence || "", [["", t("all")], ...licences.map((name) => [name, name === "unknown" ? t("unknown") : name])], (licence) => change(said, { licence })),
       h("label", {}, `${t("find")} `, h("input", { type: "search", value: said.find || "", onchange: (event) => change(said, { find: event.target.value }) })));
   };
   // Several axes at once choose the questions that have all these values.
@@ -97,40 +97,35 @@
     const slugOf = (row) => row.of.get(task), of = (row) => livek12.runs().get(slugOf(row)), part = (row) => of(row).tasks[task];
     const undecided = (row) => picked ? picked.told.get(slugOf(row)).undecided : part(row).undecided;
     const each = (row) => { if (picked) return picked.told.get(slugOf(row)).tokens; const sum = part(row).tokens.completion, n = part(row).counts.answers - part(row).untold; return sum === undefined || !n ? null : sum / n; };
+    const money = (row) => { const { cost } = part(row); return cost === null ? t("unknown") : `${number(cost, 4)} ${of(row).known.currency}`; };
+    // `cell` makes what a row shows. A column of `words` that are the same in all rows becomes a line below the table.
     const columns = [
-      { name: "rank", title: t("rank") },
-      { name: "model", title: t("model"), text: true, order: (row) => row.name },
-      { name: "score", title: metricName(metric), first: true, order: (row) => middle(found(row, task)) },
-      { name: "interval", title: t("interval"), order: (row) => { const one = found(row, task); return one && one[2] !== null ? one[3] - one[2] : null; } },
-      { name: "bar", title: "" },
-      { name: "undecided", title: t("undecided"), order: undecided },
-      { name: "tokens", title: t("tokens"), order: each },
-      ...(picked ? [] : [{ name: "cost", title: t("cost"), order: (row) => part(row).cost }]),
-      { name: "released", title: t("released"), order: (row) => Date.parse(of(row).known.released) || null },
-      { name: "judged", title: t("judged"), text: true, order: (row) => Object.keys(of(row).judged).join() },
-      { name: "date", title: t("date"), order: (row) => Date.parse(of(row).date) || null },
+      { name: "rank", title: t("rank"), cell: (row, ranks) => { const range = ranks?.range(slugOf(row)); return !ranks ? "…" : !range ? "–" : [h("b", {}, String(ranks.tied(slugOf(row)))), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)]; } },
+      { name: "model", title: t("model"), text: true, order: (row) => row.name, cell: (row) => [h("a", { href: link("model", { run: slugOf(row) }) }, row.name), of(row).adaptive && h("span", { class: "soft small" }, ` ${livek12.adaptive(of(row))}`)] },
+      { name: "score", title: metricName(metric), first: true, style: "red", order: (row) => middle(found(row, task)), cell: (row) => written(found(row, task), metric) },
+      { name: "interval", title: t("interval"), style: "soft", order: (row) => { const one = found(row, task); return one && one[2] !== null ? one[3] - one[2] : null; }, cell: (row) => ends(found(row, task), metric) },
+      { name: "bar", title: "", style: "bar-cell", cell: (row) => bar(found(row, task), metric) },
+      { name: "undecided", title: t("undecided"), order: undecided, cell: (row) => `${number(100 * undecided(row))} %` },
+      { name: "tokens", title: t("tokens"), order: each, words: (row) => each(row) === null ? t("unknown") : many(each(row)) },
+      ...(picked ? [] : [{ name: "cost", title: t("cost"), order: (row) => part(row).cost, words: money }]),
+      { name: "released", title: t("released"), order: (row) => Date.parse(of(row).known.released) || null, words: (row) => of(row).known.released || t("unknown") },
+      { name: "judged", title: t("judged"), text: true, order: (row) => Object.keys(of(row).judged).join(), words: (row) => Object.keys(of(row).judged).join("; ") || "–" },
+      { name: "date", title: t("date"), order: (row) => Date.parse(of(row).date) || null, words: (row) => of(row).date },
     ];
     const list = sorted(rows, columns, said), plainOrder = !said.sort && said.way !== "up";
+    const alike = columns.filter(({ name, words }) => words && name !== said.sort && new Set(list.map(words)).size === 1);
+    const shown = columns.filter((column) => !alike.includes(column));
+    const common = alike.map(({ title, words }) => [title, words(list[0])]).filter(([, value]) => value !== t("unknown")).map((pair) => pair.join(": ")).join(" · ");
     const body = h("tbody"), note = h("p", { class: "soft small", role: "status" });
-    const line = (row, place, ranks, before) => {
-      const one = found(row, task), run = of(row), cost = part(row).cost, range = ranks?.range(slugOf(row)), start = ranks?.tied(slugOf(row));
-      return h("tr", { class: plainOrder && place && start !== before ? "group" : "" },
-        h("td", { class: "right nowrap" }, !ranks ? "…" : !range ? "–" : [h("b", {}, String(start)), range[0] !== range[1] && h("span", { class: "ends" }, `${range[0]}–${range[1]}`)]),
-        h("th", { scope: "row" }, h("a", { href: link("model", { run: slugOf(row) }) }, row.name), run.adaptive && h("span", { class: "soft small" }, ` ${livek12.adaptive(run)}`)),
-        h("td", { class: "right red nowrap" }, written(one, metric)), h("td", { class: "right soft nowrap" }, ends(one, metric)), h("td", { class: "bar-cell" }, bar(one, metric)),
-        h("td", { class: "right nowrap" }, `${number(100 * undecided(row))} %`),
-        h("td", { class: "right nowrap" }, each(row) === null ? t("unknown") : many(each(row))),
-        !picked && h("td", { class: "right nowrap" }, cost === null ? t("unknown") : `${number(cost, 4)} ${run.known.currency}`),
-        h("td", { class: "right nowrap" }, run.known.released || t("unknown")),
-        h("td", {}, Object.keys(run.judged).join("; ") || "–"), h("td", { class: "right nowrap" }, run.date));
-    };
+    const line = (row, place, ranks, before) => h("tr", { class: plainOrder && place && ranks?.tied(slugOf(row)) !== before ? "group" : "" },
+      shown.map(({ name, text, style = "", cell, words }) => name === "model" ? h("th", { scope: "row" }, cell(row)) : h("td", { class: text ? "" : style === "bar-cell" ? style : `right nowrap ${style}` }, words ? words(row) : cell(row, ranks))));
     const draw = (ranks) => {
       body.replaceChildren(...list.map((row, place) => line(row, place, ranks, place && ranks ? ranks.tied(slugOf(list[place - 1])) : undefined)));
       note.textContent = !ranks ? t("testing") : list.some((row) => ranks.range(slugOf(row))) ? t("tied") : "";
       body.dataset.ranks = ranks ? "told" : "";
     };
     if (view.ranks instanceof Promise) { draw(null); view.ranks.then((ranks) => ranks && draw(ranks)); } else draw(view.ranks);
-    return [h("div", { class: "scroll" }, h("table", { class: "plain board single" }, head(columns, said), body)), note];
+    return [h("div", { class: "scroll" }, h("table", { class: "plain board single" }, head(shown, said), body)), common && h("p", { class: "soft small" }, common), note];
   };
 
   // Ranks of all runs on all questions stand in the site; those of other choices are tested here, by the same method.

@@ -16,7 +16,7 @@
     return piece;
   };
 
-  const nameOf = (question) => question.why ? `${question.subject} · ${t("hidden").toLowerCase()}` : `${question.title ? `${question.title} · ` : ""}${question.n || question.id}`;
+  const nameOf = (question) => question.why ? question.subject : `${question.title ? `${question.title} · ` : ""}${question.n || question.id}`;
   const whyHidden = (question) => h("p", { class: "notice" }, `${t("hidden")}: ${question.why === "held back" ? t("held_back") : t("rights")}.`);
   const neighbours = (exam, anchor, to) => {
     const anchors = [...exam.questions.keys()], at = anchors.indexOf(anchor);
@@ -105,7 +105,7 @@
     const run = livek12.runs().get(said.run);
     if (!run) return [h("h1", {}, t("model")), h("p", {}, t("missing"))];
     const record = await livek12.load(`runs/${said.run}`), known = run.known;
-    const about = [[t("released"), known.released || t("unknown")], [t("size"), livek12.size(known.parameters)], [t("licence"), known.licence || t("unknown")], [t("revision"), run.revision || t("unknown")], [t("engine"), run.engine], [t("date"), run.date], [t("trials"), String(run.trials)], ...(run.adaptive ? [[t("adaptive"), livek12.adaptive(run)]] : []), [t("judged"), Object.entries(run.judged).map(([who, n]) => `${who} (${n.toLocaleString("en")})`).join("; ") || "–"], [t("signature"), run.signed?.by ? `${t(run.signed.faults ? "badly signed" : "signed by")} ${run.signed.by}` : t(run.signed?.faults ? "badly signed" : "not signed")], ...(run.regraded ? [[t("regraded"), run.regraded.line]] : [])];
+    const about = [[t("released"), known.released || t("unknown")], [t("size"), livek12.size(known.parameters)], [t("licence"), known.licence || t("unknown")], [t("revision"), run.revision || t("unknown")], [t("engine"), run.engine], [t("date"), run.date], [t("trials"), String(run.trials)], ...(run.adaptive ? [[t("adaptive"), livek12.adaptive(run)]] : []), [t("judged"), Object.entries(run.judged).map(([who, n]) => `${who} (${n.toLocaleString("en")})`).join("; ") || "–"], [t("signature"), run.signed?.by ? `${t(run.signed.faults ? "badly signed" : "signed by")} ${run.signed.by}` : t(run.signed?.faults ? "badly signed" : "not signed")], ...(run.regraded ? [[t("regraded"), run.regraded.line]] : [])].filter(([, value]) => value !== t("unknown"));
     const parts = await Promise.all(Object.entries(run.tasks).map(async ([task, part]) => {
       const exam = await livek12.exam(task), anchors = [...exam.questions.keys()].filter((anchor) => record.cells[task][anchor]), subjects = record.tasks[task].profiles.article.groups.subject || {};
       return [h("h2", {}, `${task} `, h("span", { class: "red" }, written(part.metrics.article.mark, "mark")), " ", h("span", { class: "soft small" }, ends(part.metrics.article.mark, "mark"))),
@@ -132,10 +132,11 @@
     return [...papers.values()].map((paper) => { const [name] = paper.exams, title = paper.exams.size === 1 && name ? name : paper.id; return { ...paper, title, id: title === paper.id ? "" : paper.id }; });
   };
   livek12.pages.site = async () => {
-    const { title, tasks } = livek12.site(), runs = [...livek12.runs().values()], unique = (of) => [...new Set(runs.flatMap(of))].sort(), dates = unique((run) => run.date);
-    const facts = [[t("papers"), Object.entries(tasks).map(([name, task]) => `${name} (${task.questions.toLocaleString("en")}${task.releases.length ? `; ${task.releases.join(", ")}` : ""})`).join(", ")], [t("model"), unique((run) => run.model).join(", ")], [t("date"), [...new Set([dates[0], dates[dates.length - 1]])].join(" – ")], [t("judged"), unique((run) => Object.keys(run.judged)).join("; ") || "–"]];
+    const { title, publisher, tasks } = livek12.site(), runs = [...livek12.runs().values()], unique = (of) => [...new Set(runs.flatMap(of))].sort(), dates = unique((run) => run.date);
+    const facts = [[t("papers"), Object.entries(tasks).map(([name, task]) => `${name} (${task.questions.toLocaleString("en")}${task.releases.length ? `; ${task.releases.join(", ")}` : ""})`).join(", ")], [t("sitters"), unique((run) => run.model).join(", ")], [t("date"), [...new Set([dates[0], dates[dates.length - 1]])].join(" – ")], [t("judged"), unique((run) => Object.keys(run.judged)).join("; ") || "–"]];
     const sources = [...new Map(Object.values(tasks).flatMap((task) => task.sources || []).map((pair) => [pair.join(" "), pair])).values()];
     if (sources.length) facts.push([t("licence"), sources.map(([licence, url], n) => [n ? ", " : "", url ? h("a", { href: url, rel: "noreferrer" }, licence || url) : licence])]);
+    if (publisher) facts.unshift([t("publisher"), publisher.split(/(https:\/\/[^\s<>"]+)/).map((part, n) => n % 2 ? h("a", { href: part, rel: "noreferrer" }, part) : part)]);
     return [h("h1", {}, title || t("site")), h("p", {}, t("site_what")), h("dl", { class: "about list" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))), ["site_marks", "ranges", "tied", "site_rights"].map((word) => h("p", {}, t(word)))];
   };
 

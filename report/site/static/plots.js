@@ -24,6 +24,10 @@
     const room = high > low ? (high - low) * 0.06 : Math.max(1, Math.abs(high) * 0.06);  // of one value: its ticks differ
     return { low: zero && low === 0 ? 0 : low - room, high: high + room, log };
   };
+  const markAxis = (rows) => {
+    const { low, high } = axis(rows.flatMap(({ mark }) => [mark[2] ?? mark[0], mark[3] ?? mark[1]]));
+    return { low: Math.max(low, 0), high: Math.min(high, 100) };
+  };
   const along = (scale, from, to) => (value) => {
     const f = scale.log ? Math.log10 : (x) => x;
     return from + (f(value) - f(scale.low)) / (f(scale.high) - f(scale.low)) * (to - from);
@@ -38,7 +42,11 @@
       ticks(x.low, x.high, x.log).map((value) => h("text", { class: "tick", x: px(value), y: height - BOTTOM + 20 }, Math.abs(value) >= 1e4 ? many(value) : number(value, 4))),
       h("text", { class: "tick", x: (LEFT + wide) / 2, y: height - 10 }, xName), h("text", { class: "tick", x: 14, y: height / 2 - 20, transform: `rotate(-90 14 ${height / 2 - 20})` }, yName), draw(px, py)));
   };
-  const table = (heads, rows) => h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
+  // A column of which no row has a value, as the interval of too few questions, is left out.
+  const table = (heads, rows) => {
+    const kept = (cells) => cells.filter((_, n) => !rows.length || rows.some((row) => row[n] !== ""));
+    return h("details", { class: "fold" }, h("summary", {}, t("numbers")), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": t("numbers") }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, kept(heads).map((head, n) => h("th", { scope: "col", class: n ? "right" : "" }, head)))), h("tbody", {}, rows.map((row) => h("tr", {}, kept(row).map((cell, n) => n ? h("td", { class: "right nowrap" }, cell) : h("th", { scope: "row" }, cell))))))));
+  };
   const whisker = (px, py, x, found) => [found[2] !== null && h("line", { class: "whisker", x1: px(x), x2: px(x), y1: py(found[2]), y2: py(found[3]) }), found[0] !== found[1] && h("line", { class: "spread", x1: px(x), x2: px(x), y1: py(found[0]), y2: py(found[1]) })];
   const named = (points, px, py) => {
     // A name stands right of its point, or left of it near the edge, and moves up or down where another one stands.
@@ -55,7 +63,7 @@
   };
 
   const scatter = (title, xName, points, lineWord) => {
-    const y = axis(points.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]])), positive = points.every((one) => one.x > 0);
+    const y = markAxis(points), positive = points.every((one) => one.x > 0);
     const [least, most] = [Math.min(...points.map((one) => one.x)), Math.max(...points.map((one) => one.x))];
     const x = axis(points.map((one) => one.x), positive && most / least > 8, least < 0.5 * most);
     const front = [];
@@ -96,7 +104,7 @@
         return model === null || !of ? [] : of.filter((one) => one.exam !== null && one.mark).map((one) => ({ name: `${labels.get(slug)}${of.length > 1 ? ` · ${one.name}` : ""}`, x: (one.exam - model) / 30.44, mark: one.mark, y: middle(one.mark) }));
       });
       if (!found.length) return h("p", {}, t("no_dates"));
-      const x = axis([0, ...found.map((one) => one.x)]), y = axis(found.flatMap((one) => [one.mark[2] ?? one.mark[0], one.mark[3] ?? one.mark[1]]));
+      const x = axis([0, ...found.map((one) => one.x)]), y = markAxis(found);
       return [frame(t("date_plot"), x, y, t("before_after"), livek12.metricName("mark"), (px, py) => [h("line", { class: "zero", x1: px(0), x2: px(0), y1: TOP, y2: H - BOTTOM }), found.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: one.x > 0 ? "dot" : "dot before", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, one.name))]), named(found, px, py)]), table([t("model"), t("before_after"), livek12.metricName("mark"), t("interval")], found.map((one) => [one.name, number(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
     },
     subjects: async (list, labels, task) => {

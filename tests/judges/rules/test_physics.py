@@ -24,6 +24,11 @@ ACCEPT = [
     ("1.92 GeV/c", "1920 MeV/c"), ("938 MeV/c^2", r"0.938\ \text{GeV}/c^2"),
     (r"(b) \, E = 6.2\times10^3\,\text{J}", "6200 J"),
     ("3e8 m/s", "3 times 10 to the 8 m/s"), ("5e-3", "5乘以10的负3次方"), ("2e4", "2 곱하기 10의 4승"),
+    (r"\frac{Q}{4\pi\epsilon_0r^2}", r"\frac{kQ}{r^2}"), (r"h\nu", r"\hbar\omega"),
+    (r"\frac{NkT}{V}", r"\frac{Nk_BT}{V}"),
+    (r"\left(e^{\mu B/kT}+e^{-\mu B/kT}\right)^N", r"(2\cosh(\beta\mu B))^N"),
+    (r"\frac{mv_0^2}{R_0}", r"\frac{mv_o^2}{R_o}"),
+    (r"W_e=\frac{Q^2}{8\pi\epsilon_0b}", r"U=\frac{Q^2}{8\pi\epsilon_0b}"),
     (r"e^{-\frac{E}{kT}}", "e^{-E/kT}"), (r"E_{\nu \, \text{kin}} = 2.5\,\text{MeV}", "2.5 MeV"),
 ]  # fmt: skip
 REJECT = [
@@ -35,11 +40,15 @@ REJECT = [
     (r"T_f=\sqrt{T_1T_2}", r"v=\frac{\omega_2}{k_z}"),
     (r"16I_0", "1.876"), ("0", r"\frac{mv_0^2}{2}"),
     (r"\frac{I}{I_0}=\frac{1}{4n^2-1}", r"\text{Numerical methods are required.}"),
+    (r"E'=\frac{e^2F^2}{2k}", "0"), (r"T_f=T_0e^{-al}", "T_f"), (r"11.2\text{ km}", r"\left[3\ \text{kg/m}^3\right]"),
+    (r"2.4\text{ K}", r"\text{Boiling begins early}"), (r"152\text{ MeV}", r"a_VA-\hat{a}A^{2/3}"),
     (r"(1,2)", r"\hat i+3\hat j"), ("30°", "0.6 rad"), ("0.82 GeV/c", "0.75 GeV/c"),
 ]  # fmt: skip
 OPEN = [
     (r"\omega=\sqrt{k/m}", r"f=\frac{1}{2\pi}\sqrt{k/m}"), ("E_1=a+b", "E_2=a+b"), ("E_1=a+b", "E_12=a+b"),
-    (r"\frac{Q}{4\pi\epsilon_0r^2}", r"\frac{kQ}{r^2}"), (r"h\nu", r"\hbar\omega"),
+    (r"\omega=\frac{a}{bc}", r"f=\frac{a}{bc}"),
+    (r"1\text{ A}", r"1.06\times10^{-10}\text{ m}"),
+    (r"5\text{ GeV}/c", r"\left[5\ \text{MeV}\right]"), (r"E_1=\frac{ab}{c}", r"E_2=\frac{ab}{c}"),
     (r"P\cos x+Q\sin x", r"A\cos t+B\sin t"),
     (r"\frac{m_1v_1}{m_2}", "The mass times the speed"), ("16I_0", "16"), (r"nkT", r"\frac{NkT}{V}"), ("x=1", "y=1"),
     ("76.2 J", "B"), ("5", "AB"),
