@@ -364,7 +364,7 @@ def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
             item.text
             for item in segment.items[1:]
             if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
-            if not begins_option(item.text) and not _SAYS.search(item.text)
+            if not _is_aside(item.text) and not _SAYS.search(item.text)
             if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
         ]
         if beside:
@@ -425,6 +425,7 @@ _CHOOSES: Final = re.compile(
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
 _LONGEST_WORDS: Final = 10
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 """The end of a sentence or of a piece of one."""
@@ -544,7 +545,7 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
     for place, segment, _ in reading.pairs:
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
-        if not before or not last.line or not edges or last.line.pitch or begins_option(last.text):
+        if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
         middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
@@ -564,16 +565,18 @@ def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
 
 
-def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
-    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong.
+def _is_aside(text: str) -> bool:
+    """Captions, which stand wherever their figure does, and options, which their labels count."""
+    return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
 
-    Options are counted by their labels.
-    """
+
+def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
+    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
     placed = [
         (item.box.page, item.line.place, place, item)
         for place, segment, _ in reading.pairs
         for item in segment.items
-        if item.line and item.line.place >= 0 and not is_label(item.text) and not begins_option(item.text)
+        if item.line and item.line.place >= 0 and not _is_aside(item.text)
     ]
     runs = [
         (page, place)
