@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.questions.headings import follows, is_part_
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
-from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import begins_option
 
 _N = r"(\d{1,3})"
@@ -364,7 +364,7 @@ def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
             item.text
             for item in segment.items[1:]
             if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
-            if not begins_option(item.text) and not _SAYS.search(item.text)
+            if not _is_aside(item.text) and not _SAYS.search(item.text)
             if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
         ]
         if beside:
@@ -425,6 +425,7 @@ _CHOOSES: Final = re.compile(
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
 _LONGEST_WORDS: Final = 10
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 """The end of a sentence or of a piece of one."""
@@ -473,10 +474,10 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        told = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
-        places = (*([own[0] - 1] if own and own[0] and told else []), *own)
-        more = more or told
+        places = (*([own[0] - 1] if own and own[0] and says else []), *own)
+        more = more or says
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
@@ -498,24 +499,35 @@ def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     heads = [segment.items[0] for segment in reading.body.segments]
-    own = _usual_head(reading.body.segments)
-    named = own is not None and bool(re.search(r"[^\W\d_]", own.pattern.replace("\\s", "").replace("\\d", "")))
+    form = _usual_head(reading.body.segments)
     for place, segment, _ in reading.pairs:
-        for item in segment.items[1:]:
-            level = named or any(
-                head.column == item.column and abs(head.box.left - item.box.left) < _CLOSE / 2 for head in heads
-            )
-            again = own is not None and level and own.match(item.text)
-            title = is_section(item.text) and not is_part_of_section(item.text)
-            title = title or follows(item.text, segment.section.title)
-            if item.line and (again or title or _HEAD.match(item.text)):
-                text = f"the head of another question or section stands in it: {one_line(item.text, 40)!r}"
-                yield Breach(text, (place,), "number", 0.1)
-                break
-    lost = [item.text for item in reading.body.front if named and own and own.match(item.text)]
+        lines = [item for item in segment.items[1:] if item.line]
+        other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
+        if other:
+            text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
+            yield Breach(text, (place,), "number", 0.1)
+
+
+def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
+    """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
+    if is_section(line.text) and not is_part_of_section(line.text):
+        return True
+    if form and form.match(line.text):
+        level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
+        return _has_word(form) or any(level)
+    return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
+
+
+def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
+    form = _usual_head(reading.body.segments)
+    lost = [item.text for item in reading.body.front if form and _has_word(form) and form.match(item.text)]
     if lost:
         text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
+
+
+def _has_word(form: re.Pattern[str]) -> bool:
+    return bool(re.search(r"[^\W\d_]", form.pattern.replace("\\s", "").replace("\\d", "")))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
@@ -533,7 +545,7 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
     for place, segment, _ in reading.pairs:
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
-        if not before or not last.line or not edges or last.line.pitch or begins_option(last.text):
+        if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
         middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
@@ -553,16 +565,18 @@ def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
 
 
-def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
-    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong.
+def _is_aside(text: str) -> bool:
+    """Captions, which stand wherever their figure does, and options, which their labels count."""
+    return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
 
-    Options are counted by their labels.
-    """
+
+def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
+    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
     placed = [
         (item.box.page, item.line.place, place, item)
         for place, segment, _ in reading.pairs
         for item in segment.items
-        if item.line and item.line.place >= 0 and not is_label(item.text) and not begins_option(item.text)
+        if item.line and item.line.place >= 0 and not _is_aside(item.text)
     ]
     runs = [
         (page, place)
@@ -924,7 +938,8 @@ INVARIANTS: Final = tuple(
         (_points_everywhere, "where points are printed, all questions have some"),
         (_text_is_in_questions, "running text before and between questions belongs to one"),
         (_sections_have_questions, "each section has a question"),
-        (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
+        (_one_head_a_question, "no head of a question or section stands in a question"),
+        (_no_head_is_above_all, "no head of a question stands before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
         (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
         (_points_have_parts, "several points within a text are those of its parts"),
