@@ -168,8 +168,8 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
     return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
 
 
-def section_points(text: str, number: int, total: int | None = None) -> float | None:
-    """Points of a question by the section's instructions; `total` is the section's number of questions."""
+def section_points(text: str, number: int) -> float | None:
+    """Points of a question by the section's instructions."""
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
             return float(match[2])
