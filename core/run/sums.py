@@ -43,11 +43,15 @@ def summed_name(name: str) -> str | None:
 
 
 def read_sums(path: Path) -> list[Sum]:
-    """Sums of a file; ValueError where a line is none."""
+    """Sums of a file, without a last line that a killed process left torn; ValueError where a line is none."""
     try:
-        return [Sum.model_validate_json(line) for line in sums_path(path).read_bytes().splitlines()]
+        *lines, last = sums_path(path).read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
+    rows = [Sum.model_validate_json(line) for line in lines]
+    with suppress(ValueError):
+        rows.append(Sum.model_validate_json(last))
+    return rows
 
 
 class RunningSum:
