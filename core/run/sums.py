@@ -7,6 +7,7 @@ replaced, one for that before.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -48,10 +49,10 @@ def read_sums(path: Path) -> list[Sum]:
         *lines, last = sums_path(path).read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    rows = [Sum.model_validate_json(line) for line in lines]
     with suppress(ValueError):
-        rows.append(Sum.model_validate_json(last))
-    return rows
+        json.loads(last)
+        lines.append(last)
+    return [Sum.model_validate_json(line) for line in lines]
 
 
 class RunningSum:
