@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import BadRow, Log, PageKey, Records
+from livek12.dataset_builders.base import BadRow, Log, PageKey
 from livek12.dataset_builders.reading.exams import exam_files
+from livek12.dataset_builders.reading.fields import with_scheme
 from livek12.dataset_builders.reading.images import ImageLoader, find_pages, unused_pictures
 from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote
 from livek12.dataset_builders.reading.making import UNFORESEEN, P, Packing, to_packs, to_questions
 from livek12.dataset_builders.reading.naming import NOTHING, Given, Naming, headed
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin, origin_of
 from livek12.dataset_builders.reading.rows import SourceRow, read_rows, source_root, unread_files
-from livek12.dataset_builders.reading.schemes import with_scheme
 from livek12.dataset_builders.reading.text import without_invisible
 
 _SHOWN = 5
@@ -182,30 +182,9 @@ def read(
     given: Given = NOTHING,
     benchmark: str = "",
     origin: Origin = UNKNOWN,
-) -> Records:
-    """Yields the pages, then the questions of a source; see `read_packed`."""
-    reading = _Reading(builder, origin, Naming(builder.keys, given))
-    make, pages = _made_of(reading, source, log, hosts, benchmark)
-    yield from pages
-    used: set[str] = set()
-    for question in to_questions(source, make, log, other_files=builder.other_files, forms=reading):
-        used.update(image.path or "" for image in (*question.images, *question.solution_images))
-        yield question
-    _tell_of_rest(builder, source, used, log)
-
-
-def read_packed(
-    builder: Builder,
-    source: Path,
-    log: Log,
-    hosts: Collection[str] = (),
-    given: Given = NOTHING,
-    benchmark: str = "",
-    origin: Origin = UNKNOWN,
-    *,
-    pack: Packing[P],
-) -> Iterator[Page | list[P]]:
-    """As `read`, but with the questions packed by the process that made them.
+    pack: Packing[P] | None = None,
+) -> Iterator[Page | Question | list[P]]:
+    """Yields the pages, then the questions of a source, with `pack` packed by the process that made them.
 
     `hosts` are the only hosts that images may be fetched from, as HOST or HOST:PORT. Rows of another benchmark than
     `benchmark` are left out; "" accepts all. The default `origin` is what the source's files prove.
@@ -214,10 +193,14 @@ def read_packed(
     make, pages = _made_of(reading, source, log, hosts, benchmark)
     yield from pages
     used: set[str] = set()
-    for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=reading):
-        for packed in packs:
-            used.update(packed.pictures())
-        yield packs
+    if pack is None:
+        for question in to_questions(source, make, log, other_files=builder.other_files, forms=reading):
+            used.update(image.path or "" for image in (*question.images, *question.solution_images))
+            yield question
+    else:
+        for packs in to_packs(source, make, log, pack, other_files=builder.other_files, forms=reading):
+            used.update(name for packed in packs for name in packed.pictures())
+            yield packs
     _tell_of_rest(builder, source, used, log)
 
 

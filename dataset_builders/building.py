@@ -56,11 +56,10 @@ def read_source(
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
-    """The records of a benchmark's source, or the sample; packed with `pack`, see `builder.read_packed`."""
+    """The records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
-    place = (builder_of(name), source.path, log, hosts, given, name, source.origin)
-    return builder.read_packed(*place, pack=pack) if pack else builder.read(*place)
+    return builder.read(builder_of(name), source.path, log, hosts, given, name, source.origin, pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:

@@ -17,7 +17,7 @@ from livek12.core import benchmarks
 from livek12.core.benchmarks import RESERVED
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName, Page, Question
-from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, by_release
+from livek12.dataset_builders.base import PageKey, by_release
 from livek12.dataset_builders.builder import Builder, Layout
 
 CARD = "card.md.jinja"
@@ -85,11 +85,6 @@ def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
 def merged_tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
     """The tables of a question in the dataset of several benchmarks."""
     return (_prefixed(question.benchmark, table) for table in tables(question, pages))
-
-
-def as_stored(table: str, question: Question) -> Question:
-    """The row of a question in a table: image-only rows leave the figures to their pages."""
-    return question.model_copy(update={"images": []}) if table == IMAGE_ONLY else question
 
 
 def merged(benchmarks: Collection[BenchmarkName]) -> Layout:

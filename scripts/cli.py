@@ -74,6 +74,21 @@ GROUPS = {
     },
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+FAMILIES = {
+    "build": ("validate",),
+    "export": ("site",),
+    "imports": ("import-judgements", "import-responses", "import-results", "rejudge"),
+    "judge": ("judge-pairs", "serve-judge"),
+    "plugins": ("metrics",),
+    "report": ("score", "compare"),
+    "review": ("label-plan",),
+    "run": ("generate", "bank"),
+    "run_folder": ("status", "check", "compact", "sign", "push"),
+    "tag": ("scheme",),
+    "translate": ("vary",),
+}
+"""Commands in a module with another name."""
+MODULES = {name: module for module, names in FAMILIES.items() for name in names}
 
 
 class LazyGroup(TyperGroup):
@@ -142,7 +157,8 @@ Include = Annotated[
 @cache
 def _command(name: str) -> Any:
     word = name.replace("-", "_")
-    command: Any = typer.main.get_command(getattr(importlib.import_module(f"livek12.scripts.commands.{word}"), word))
+    module = importlib.import_module(f"livek12.scripts.commands.{MODULES.get(name, word)}")
+    command: Any = typer.main.get_command(getattr(module, word))
     command.name = name
     shared = _options_of_all()
     for each in (command, *getattr(command, "commands", {}).values()):

@@ -28,13 +28,11 @@ def place(text: str) -> Path | str:
     return text if is_address(text) else Path(text)
 
 
-def run_folder(context: typer.Context, named: Any) -> Any:
-    """Folders that a command reads; those at an address are fetched."""
+def _run_folder(context: typer.Context, named: Any) -> Any:
     return _here(context, named, texts=True)
 
 
-def scored_folder(context: typer.Context, named: Any) -> Any:
-    """Folders of a command that makes scores alone."""
+def _scored_folder(context: typer.Context, named: Any) -> Any:
     return _here(context, named, texts=False)
 
 
@@ -46,8 +44,7 @@ def _here(context: typer.Context, named: Any, texts: bool) -> Any:
     return named if named is None or context.resilient_parsing else local(named, texts)
 
 
-def own_folder(context: typer.Context, named: Any) -> Any:
-    """Folder that a command writes in."""
+def _own_folder(context: typer.Context, named: Any) -> Any:
     from livek12.core.run.remote import own_folder as local
 
     return named if context.resilient_parsing else local(named)
@@ -221,10 +218,10 @@ MaxTokens = Annotated[int | None, _option(SamplingOptions, "max_tokens")]
 Cache = Annotated[bool, _option(JudgingOptions, "cache")]
 Judge = Annotated[str, _option(JudgingOptions, "judge")]
 MovedData = Annotated[str, "Current place of the data set, if it has moved."]
-OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=own_folder, metavar="RUN")]
+OwnRun = Annotated[Path, typer.Argument(help="A run folder.", parser=place, callback=_own_folder, metavar="RUN")]
 _PLACE, _PLACES = "A run folder, or its address (hf://, s3://).", "Run folders, or their addresses (hf://, s3://)."
-_READ: dict[str, Any] = {"parser": place, "callback": run_folder}
-_SCORED: dict[str, Any] = {"parser": place, "callback": scored_folder}
+_READ: dict[str, Any] = {"parser": place, "callback": _run_folder}
+_SCORED: dict[str, Any] = {"parser": place, "callback": _scored_folder}
 Run = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_READ)]
 Runs = Annotated[list[Path], typer.Argument(help=_PLACES, metavar="RUN", **_READ)]
 ScoredRun = Annotated[Path, typer.Argument(help=_PLACE, metavar="RUN", **_SCORED)]

@@ -52,7 +52,7 @@ for line in sys.stdin:
         livek12 import-responses "$run-texts.jsonl" --task "$task" --data data --out "$run-texts"
         run=$run-texts
     fi
-    bench -m livek12.scripts.bench.harness_marks "$name" "$out" "$run" "$task"
+    bench "$clone/tests/bench/harness_marks.py" "$name" "$out" "$run" "$task"
 }
 
 try_lm-eval() {

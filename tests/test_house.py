@@ -216,7 +216,6 @@ WRITERS = {
     "evaluation/results.py": "a temporary copy without gzip",
     "tasks/plugins/vlmevalkit.py": "a new name, which then takes its place",
     "dataset_builders/review/export.py": "removes what the list of the last export holds",
-    "dataset_builders/sample/render.py": "makes the sample of this repository",
     "dataset_builders/writing/": "a hidden folder of its own (`workspace`)",
     "dataset_builders/publishing/": "the same",
 }

@@ -7,6 +7,7 @@ replaced, one for that before.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -43,11 +44,15 @@ def summed_name(name: str) -> str | None:
 
 
 def read_sums(path: Path) -> list[Sum]:
-    """Sums of a file; ValueError where a line is none."""
+    """Sums of a file, without a last line that a killed process left torn; ValueError where a line is none."""
     try:
-        return [Sum.model_validate_json(line) for line in sums_path(path).read_bytes().splitlines()]
+        *lines, last = sums_path(path).read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
+    with suppress(ValueError):
+        json.loads(last)
+        lines.append(last)
+    return [Sum.model_validate_json(line) for line in lines]
 
 
 class RunningSum:

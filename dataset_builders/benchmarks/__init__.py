@@ -6,6 +6,13 @@ from livek12.dataset_builders.reading.fields import Data, joined_of
 from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.text import count_blanks, split_blanks, split_parts, unlabelled
 
+COMMON_KEYS = frozenset(
+    "id index question answer question_type language subject topic options points part_points part_units passage images"
+    " solution marking scheme knowledge_points taxonomy difficulty year exam number subsets release paper_id"
+    " page_numbers removed_in review source source_url url licence upstream_id".split()
+)
+"""Row keys that several builders read, by our names."""
+
 
 def free_key(text: str, key: list[str], question_type: str) -> list[str]:
     """Splits the only entry of a key that is no choice, by the blanks or parts of the text."""

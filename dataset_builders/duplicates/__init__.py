@@ -7,27 +7,5 @@ half of the stems' ends or options agrees; texts and right option differ; or the
 Other pairs with a common figure are variants too.
 
 `find_pairs` takes a million questions, `DuplicateIndex` single ones, with equal results. Crowds of near-identical
-questions are thinned: see `joining.CROWD`. Plain numpy: a library would bring scipy into the core.
+questions are thinned: see `finding.CROWD`. Plain numpy: a library would bring scipy into the core.
 """
-
-from __future__ import annotations
-
-from livek12.dataset_builders.duplicates.finding import CROWD, THRESHOLD, DuplicateIndex, Match, Pairs, find_pairs
-from livek12.dataset_builders.duplicates.hashing import distance
-from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, sketch, stem, stem_of
-
-__all__ = [
-    "CROWD",
-    "SHORT",
-    "THRESHOLD",
-    "DuplicateIndex",
-    "Library",
-    "Match",
-    "Pairs",
-    "Stem",
-    "distance",
-    "find_pairs",
-    "sketch",
-    "stem",
-    "stem_of",
-]

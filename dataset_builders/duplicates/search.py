@@ -49,8 +49,7 @@ IN_FOLDER = Path(".ingest") / PAIRS
 _DOUBTS = {"duplicate": 0.3, "variant": 0.6}
 
 
-def is_ingested(place: str) -> bool:
-    """Test for a folder made by `livek12 ingest`."""
+def _is_ingested(place: str) -> bool:
     return (Path(place) / ".ingest").is_dir()
 
 
@@ -60,10 +59,11 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
     `place` is an ingested folder, a built data set, ORG/NAME[@REVISION], or a file or folder of rows. The log gets a
     line for each skipped row.
     """
-    if is_ingested(place):
+    if _is_ingested(place):
         yield from _drafts(Path(place), log, pictures=pictures)
         return
     path = Path(place)
+    records: Iterator[object]
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
         records = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
@@ -157,7 +157,7 @@ class Decided:
         return {key[:-1]: row for key, row in self.rows.items()}
 
 
-def read_decisions(file: Path) -> Decided:
+def _read_decisions(file: Path) -> Decided:
     """Reads the decisions of a pair file; none if it does not exist."""
     decided = Decided({}, [])
     if not file.is_file():
@@ -178,7 +178,7 @@ def read_decisions(file: Path) -> Decided:
     return decided
 
 
-def pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
+def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
     """Yields the rows of the pairs, the later question first, with their decisions."""
     for place, other_place, similarity, difference in pairs:
         later, earlier = library.stem(other_place), library.stem(place)
@@ -201,7 +201,7 @@ def pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict
         yield {**row, **{name: before.get(name) or "" for name in _REVIEWED}} if before else row
 
 
-def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
+def _write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
     """Writes the pairs, then decided pairs that no longer match.
 
     Returns the numbers of duplicates, variants, open duplicates and decided pairs.
@@ -213,7 +213,7 @@ def write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) ->
         as_csv = file.suffix.lower() == ".csv"
         if as_csv:
             yield _csv_line(dict(zip(COLUMNS, COLUMNS, strict=True)))
-        for row in pair_rows(library, pairs, decided):
+        for row in _pair_rows(library, pairs, decided):
             unmatched.pop(_key(row), None)
             if (old := decided.outdated(row)) is not None:
                 shown = f"{one_line(row['id'], 60)}, {one_line(row['other'], 60)}"
@@ -308,9 +308,9 @@ def search(
 
     Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
     """
-    single = len(sources) == 1 and is_ingested(sources[0])
+    single = len(sources) == 1 and _is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))
-    decided = read_decisions(file)
+    decided = _read_decisions(file)
     library, log = Library(), _Log()
     for place in against:
         add_questions(library, read_source(place, log, pictures=pictures), pictures=pictures, step=step)
@@ -322,9 +322,9 @@ def search(
     pairs = find_pairs(library, first, LOOSE if variants else THRESHOLD)
     if not variants:
         pairs = _duplicates(pairs)
-    counts = write_pairs(file, library, pairs, decided)
+    counts = _write_pairs(file, library, pairs, decided)
     for place in sources:
-        if is_ingested(place):
+        if _is_ingested(place):
             _mark(Path(place), library, pairs, decided, first)
     lines = [*log.skipped, *decided.problems]
     return Found(len(library) - first, first, pairs.looked_at, counts, file, bool(log.skipped), lines)
@@ -344,7 +344,7 @@ def _mark(root: Path, library: Library, pairs: Pairs, decided: Decided, first: i
     from livek12.dataset_builders.ingest.folder import Folder
 
     doubts: defaultdict[str, list[Doubt]] = defaultdict(list)
-    for (place, *_), row in zip(pairs, pair_rows(library, pairs, decided), strict=True):
+    for (place, *_), row in zip(pairs, _pair_rows(library, pairs, decided), strict=True):
         if row["decision"] == "different":
             continue
         decision = f", decided: {row['decision']}" if row["decision"] else ""

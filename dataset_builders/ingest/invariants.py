@@ -22,12 +22,12 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
-from livek12.dataset_builders.ingest.questions.stream import Stream
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import begins_option
 
 _N = r"(\d{1,3})"
@@ -63,6 +63,9 @@ _OF_A_PART = re.compile(
 )
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
+_INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
+_FEWEST_TOLD = 40
+"""Letters below a title that are more than instructions."""
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
 """The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
@@ -332,6 +335,44 @@ def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(f"no points were found; {why}", tuple(without), "points", 0.45)
 
 
+def _points_that_are_printed(reading: PaperReading) -> Iterator[Breach]:
+    """A number with a word for points, of a question or its section, without points read."""
+    for place, segment, draft in reading.pairs:
+        lines = draft.question.strip().split("\n") or [""]
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
+        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
+        if draft.points is None and match:
+            yield Breach(f"no points were found, and {match[0].strip()!r} may be some", (place,), "points", 0.4)
+
+
+def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
+    """A wide gap within a cell parts two, and where a third of all cells is empty, rules were missed."""
+    for place, segment, _ in reading.pairs:
+        tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
+        cells = [[cell for line in table.lines for cell in line.text.split("\t")] for table in tables]
+        if any(re.search(r"\S {4,}\S", cell) for some in cells for cell in some):
+            yield Breach("a cell of its table has a wide gap: it may be two", (place,), "text", 0.4)
+        elif any(3 * sum(not cell.strip() for cell in some) > len(some) for some in cells):
+            yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
+
+
+def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
+    """Single words beside a picture may be its own."""
+    for place, segment, _ in reading.pairs:
+        boxes = [item.box for item in segment.items if item.line is None and item.block.kind == "figure"]
+        beside = [
+            item.text
+            for item in segment.items[1:]
+            if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
+            if not _is_aside(item.text) and not _SAYS.search(item.text)
+            if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
+        ]
+        if beside:
+            yield Breach(
+                f"{one_line(beside[0], 20)!r} stands beside its picture, and may be in it", (place,), "figure", 0.4
+            )
+
+
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
     for line in without_text(reading.body, reading.unkeyed):
         yield Breach(line, error=True)
@@ -381,6 +422,16 @@ _CHOOSES: Final = re.compile(
     r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
     re.IGNORECASE,
 )
+_WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
+_RESIZED: Final = 0.15
+"""Share by which a title is larger or smaller than text."""
+_CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
+_LONGEST_WORDS: Final = 10
+_SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
+"""The end of a sentence or of a piece of one."""
+_WORTHY: Final = re.compile(
+    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
+)
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
@@ -419,38 +470,64 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     if len(front) >= _FEWEST_LINES:
         pages = ", ".join(map(str, sorted({item.box.page for item in front})))
         text = f"text on page {pages} stands before the first question and in none: they may need it"
-        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.3, error=True)
+        yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        places = tuple(
-            place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage
-        )
+        says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
+        places = (*([own[0] - 1] if own and own[0] and says else []), *own)
+        more = more or says
         if places and more:
             title = one_line(section.own, 60)
             yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
 
 
+def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
+    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
+    sections = reading.body.sections
+    numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
+    last = -1
+    for place, section in enumerate(sections):
+        last = numbers.get(id(section), last)
+        parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
+        says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
+        if id(section) not in numbers and says and not parted and not _VOLUME.match(section.title):
+            text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
+            yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
+
+
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     heads = [segment.items[0] for segment in reading.body.segments]
-    own = _usual_head(reading.body.segments)
-    named = own is not None and bool(re.search(r"[^\W\d_]", own.pattern.replace("\\s", "").replace("\\d", "")))
+    form = _usual_head(reading.body.segments)
     for place, segment, _ in reading.pairs:
-        for item in segment.items[1:]:
-            level = named or any(
-                head.column == item.column and abs(head.box.left - item.box.left) < _CLOSE / 2 for head in heads
-            )
-            again = own is not None and level and own.match(item.text)
-            title = is_section(item.text) and not is_part_of_section(item.text)
-            title = title or follows(item.text, segment.section.title)
-            if item.line and (again or title or _HEAD.match(item.text)):
-                text = f"the head of another question or section stands in it: {one_line(item.text, 40)!r}"
-                yield Breach(text, (place,), "number", 0.1)
-                break
-    lost = [item.text for item in reading.body.front if named and own and own.match(item.text)]
+        lines = [item for item in segment.items[1:] if item.line]
+        other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
+        if other:
+            text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
+            yield Breach(text, (place,), "number", 0.1)
+
+
+def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
+    """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
+    if is_section(line.text) and not is_part_of_section(line.text):
+        return True
+    if form and form.match(line.text):
+        level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
+        return _has_word(form) or any(level)
+    return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
+
+
+def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
+    form = _usual_head(reading.body.segments)
+    lost = [item.text for item in reading.body.front if form and _has_word(form) and form.match(item.text)]
     if lost:
         text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
+
+
+def _has_word(form: re.Pattern[str]) -> bool:
+    return bool(re.search(r"[^\W\d_]", form.pattern.replace("\\s", "").replace("\\d", "")))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
@@ -464,28 +541,42 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A line in the middle of its column is a title or closing words."""
+    """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
     for place, segment, _ in reading.pairs:
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
-        if not before or before[-1].line is None or not last.line or not edges or not _TITLE.fullmatch(last.text):
+        if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
-        if min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide:
+        middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
+        if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.4)
+        elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
+            text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
 
 
-def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
-    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong.
+def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
+    """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
+    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+        return False
+    bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
+    return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
 
-    Options are counted by their labels.
-    """
+
+def _is_aside(text: str) -> bool:
+    """Captions, which stand wherever their figure does, and options, which their labels count."""
+    return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
+
+
+def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
+    """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
     placed = [
         (item.box.page, item.line.place, place, item)
         for place, segment, _ in reading.pairs
         for item in segment.items
-        if item.line and item.line.place >= 0 and not is_label(item.text) and not begins_option(item.text)
+        if item.line and item.line.place >= 0 and not _is_aside(item.text)
     ]
     runs = [
         (page, place)
@@ -708,8 +799,15 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        few = 4 * sum(bool(other.options) for other in reading.drafts) <= len(reading.drafts)
+        if draft.options and few and any(_asks(option.text) for option in draft.options):
+            yield Breach("few questions have options, and these ask: they may be parts", (place,), "options", 0.3)
         if draft.options and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
+
+
+def _asks(text: str) -> bool:
+    return bool(re.search(r"[?？:：=_]\s*$|\b(?:what|how|why|find|give|show|write)\b", text, re.IGNORECASE))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
@@ -832,11 +930,16 @@ INVARIANTS: Final = tuple(
         (_keys_were_read_whole, "all letters of a key were read"),
         (_numbers_follow, "numbers go up by one from 1"),
         (_numbers_come_once, "a number comes again in another part only"),
+        (_points_that_are_printed, "a number with a word for points is read as points"),
+        (_tables_have_their_cells, "cells of tables have no wide gaps, and few are empty"),
+        (_labels_are_in_their_figures, "no single words stand beside a picture"),
         (_own_text, "each question has a text of its own"),
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
         (_text_is_in_questions, "running text before and between questions belongs to one"),
-        (_one_head_a_question, "no head of a question or section stands in a question, or before all"),
+        (_sections_have_questions, "each section has a question"),
+        (_one_head_a_question, "no head of a question or section stands in a question"),
+        (_no_head_is_above_all, "no head of a question stands before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
         (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
         (_points_have_parts, "several points within a text are those of its parts"),

@@ -96,8 +96,7 @@ def read_rights(file: Path) -> list[Permission]:
     return permissions
 
 
-def covering(permissions: Sequence[Permission], row: dict[str, Any]) -> Permission | None:
-    """The first permission that covers a row."""
+def _covering(permissions: Sequence[Permission], row: dict[str, Any]) -> Permission | None:
     return next((permission for permission in permissions if permission.rows.cover(row)), None)
 
 
@@ -153,7 +152,7 @@ def judge_rows(folder: Path, permissions: Sequence[Permission]) -> PolicyRuling:
     for row in _questions(folder):
         question = name_of(row)
         ruling.questions += 1
-        permission = covering(permissions, row) if _against(row) else None
+        permission = _covering(permissions, row) if _against(row) else None
         if reason := _withholding(row, permission):
             ruling.withheld[question] = reason
         elif row["release"]:
@@ -220,4 +219,4 @@ def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
     """The reason why a question may not be shown; "" if it may."""
     row = question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})
-    return "" if covering(permissions, row) else licence_refusal(question.source.licence)
+    return "" if _covering(permissions, row) else licence_refusal(question.source.licence)

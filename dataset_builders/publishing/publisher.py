@@ -194,8 +194,7 @@ class Extras:
     gated: Gate | None = None
 
 
-def data_hash(folder: Path) -> str:
-    """A hash of the questions and lists of a dataset, without its metadata."""
+def _data_hash(folder: Path) -> str:
     files = local_files(folder)
     return content_hash({path: file for path, file in files.items() if path not in {*CARD_FILES, PUBLISHED, *SHARED}})
 
@@ -207,7 +206,7 @@ def complete(
 
     `built` is the maintainer's dataset, which may hold an `eval.yaml`.
     """
-    published = _published(repository, before, tag, data_hash(folder), extras)
+    published = _published(repository, before, tag, _data_hash(folder), extras)
     published.write(folder)
     flat = write_flat(folder, extras.flatten(folder)) if extras.flatten else []
     _add_eval_yaml(folder, built, before, flat, notes)
@@ -331,7 +330,7 @@ class Publisher:
         extras = extras or Extras()
         keepers, unseen = _keepers(vault, vault_before, was, ruling)
         with self._outgoing(ruling, withheld, kept_by(keepers)) as (public, secret):
-            name = _default_tag(ruling, data_hash(public), before) if tag is None else tag
+            name = _default_tag(ruling, _data_hash(public), before) if tag is None else tag
             files = complete(public, self._folder, target, before, name, extras, self._notes)
             hidden = complete(secret, secret, vault, vault_before, name, Extras(), []) if vault and secret else {}
             heads = ([(target, before)] if before else []) + keepers

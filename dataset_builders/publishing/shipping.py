@@ -115,8 +115,7 @@ def check_free_places(name: str, files: dict[str, LocalFile], state: State) -> N
             )
 
 
-def is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
-    """True if a revision with these files has this dataset."""
+def _is_published(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> bool:
     return all(file.is_same(remote.get(path)) for path, file in local.items())
 
 
@@ -130,7 +129,7 @@ def table_of(path: str) -> str:
     return path.partition("/")[0]
 
 
-def free_tag(name: str, taken: Iterable[str]) -> str:
+def _free_tag(name: str, taken: Iterable[str]) -> str:
     """The first of NAME.1, NAME.2, … that is not taken."""
     taken, number = set(taken), 1
     while f"{name}.{number}" in taken:
@@ -154,7 +153,7 @@ def _hashed(file: Path) -> LocalFile:
     return LocalFile(file, size, sha256.hexdigest(), sha1.hexdigest())
 
 
-def read_back(
+def _read_back(
     repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
 ) -> dict[str, dict[str, int]]:
     """Returns the rows of each config and split as loaded."""
@@ -309,13 +308,13 @@ class Shipping:
         state = self._before or self._create()
         if self._gate is not None:
             self._repository.gate(self._gate)
-        if not is_published(self._files, state.files):
+        if not _is_published(self._files, state.files):
             state = self._commit(state)
             shipment.committed = True
         if shipment.tagged:
             self._repository.tag(shipment.tag, state.head)
         shipment.commit = state.head
-        shipment.loaded = read_back(self._repository, state.head, self._folder, self._files)
+        shipment.loaded = _read_back(self._repository, state.head, self._folder, self._files)
 
     def _create(self) -> State:
         self._repository.create(self.shipment.private)
@@ -344,7 +343,7 @@ class Shipping:
             except (Changed, Unanswered) as error:
                 problem = error
             now = self._repository.state()
-            if now and is_published(self._files, now.files):
+            if now and _is_published(self._files, now.files):
                 return now
             if now is None or now.head != state.head:
                 raise Changed(self._repository.name)
@@ -374,9 +373,9 @@ def _tagged_commit(repository: Repository, before: State | None, files: Files, t
     taken = before.tags if before else {}
     if tag not in taken:
         return None
-    if is_published(files, repository.files(taken[tag])):
+    if _is_published(files, repository.files(taken[tag])):
         return taken[tag]
     raise UserError(
         f"{repository.name}: tag {tag} names another content already (commit {taken[tag][:12]}), and a tag is never"
-        f" moved: give --tag {free_tag(tag, taken)}"
+        f" moved: give --tag {_free_tag(tag, taken)}"
     )

@@ -85,12 +85,11 @@ class Look(NamedTuple):
     outline: str
 
 
-def look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
-    """Measures a picture, whose width and height may be known."""
-    return Look(len(data), pixels or pixels_of(data), f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}")
+def _look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
+    return Look(len(data), pixels or _pixels_of(data), f"{len(data)} {zlib.crc32(data[:ENDS] + data[-ENDS:])}")
 
 
-def pixels_of(data: bytes) -> tuple[int, int] | None:
+def _pixels_of(data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels; None if unknown."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
@@ -271,7 +270,7 @@ class FileBytes(bytes):
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
         """The placeholder for a file with these bytes and, if known, pixels."""
         proxy = cls()
-        proxy.file, proxy.size, proxy.look, proxy.state = file, len(data), look_at(data, pixels), state
+        proxy.file, proxy.size, proxy.look, proxy.state = file, len(data), _look_at(data, pixels), state
         proxy.picture = PictureFile(file, len(data))
         return proxy
 
@@ -329,7 +328,7 @@ def opened(picture: Picture) -> bytes | None:
 
 def look_of(image: Image) -> Look:
     """The measurements of a picture."""
-    return image.bytes.look if isinstance(image.bytes, FileBytes) else look_at(image.bytes or b"")
+    return image.bytes.look if isinstance(image.bytes, FileBytes) else _look_at(image.bytes or b"")
 
 
 def _contents(file: str) -> tuple[bytes, FileState]:

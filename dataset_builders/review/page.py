@@ -188,7 +188,7 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "form": copy.form.model_dump(),
         "boxes": [asdict(box) for box in copy.boxes],
         "figures": [
-            {**figure.model_dump(), "src": figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
+            {**figure.model_dump(), "src": _figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
             for figure in copy.figures
         ],
         "neighbours": [_place(board, other, by) for other in siblings if other != id],
@@ -204,13 +204,13 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "versions": [_version(root, entry, name, by, rendering) for name in decided if name != by] if shown else [],
         "differences": entry.differences() if shown else [],
         "settled": settled.model_dump() if (settled := entry.settlement()) else None,
-        "html": rendered(root, entry, copy, rendering),
+        "html": _rendered(root, entry, copy, rendering),
     }
 
 
-def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
+def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
     """HTML of a copy: question and options with figures, answers, solution."""
-    pictures = [_picture(figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
+    pictures = [_picture(_figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.
     total = copy.marks
@@ -232,8 +232,7 @@ def rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict
     }
 
 
-def figure_src(root: Path, entry: Entry, figure: Figure) -> str:
-    """The address of a figure's picture."""
+def _figure_src(root: Path, entry: Entry, figure: Figure) -> str:
     if figure.box and (not figure.name or is_cut_anew(entry.draft, figure)):
         box = figure.box
         sides = ",".join(f"{side:.6f}" for side in (box.left, box.top, box.right, box.bottom))
@@ -259,7 +258,7 @@ def _version(root: Path, entry: Entry, name: str, by: str, rendering: Rendering)
         "form": copy.form.model_dump(),
         "boxes": [asdict(box) for box in copy.boxes],
         "figures": [figure.model_dump() for figure in copy.figures],
-        "html": rendered(root, entry, copy, rendering),
+        "html": _rendered(root, entry, copy, rendering),
     }
 
 

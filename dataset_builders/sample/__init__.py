@@ -1,7 +1,7 @@
 """Sample exam in the package: five groups of questions, their papers and pages.
 
 Contract: everything is read from the package; unknown names and missing files raise UserError. The sources are the
-jsonl, figures.typ and paper.typ; see `render`.
+jsonl, figures.typ and paper.typ, which `tests/dataset_builders/make_sample.py` renders.
 """
 
 from __future__ import annotations

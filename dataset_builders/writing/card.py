@@ -96,7 +96,7 @@ def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[st
 
 def _rendered(folder: Path, summary: Mapping[str, Any], described: list[dict[str, Any]]) -> dict[str, str]:
     cite = "\n".join(cited(summary["all"]["by"]))
-    whole = [*described, *describe_flat(folder)]
+    whole = [*described, *_describe_flat(folder)]
     return {
         CROISSANT: render_croissant(summary, whole, CANARY, cite, read_published(folder)),
         CARD: render_card(folder, summary, described),
@@ -166,8 +166,7 @@ def describe_configs(
     return described
 
 
-def describe_flat(folder: Path) -> list[dict[str, Any]]:
-    """The flat configs in the same form."""
+def _describe_flat(folder: Path) -> list[dict[str, Any]]:
     return [
         {"name": name, "rows": rows, "splits": [{"name": SPLIT, "rows": rows, "paths": [f"{name}/{SPLIT}-*.parquet"]}]}
         for name, rows in flat_rows(folder).items()
@@ -189,7 +188,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
     return template.render(
         summary,
         configs=configs,
-        flat=describe_flat(folder),
+        flat=_describe_flat(folder),
         published=read_published(folder),
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
         figures=_figures(everything),

@@ -11,7 +11,7 @@ later `write`, or at the end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -225,6 +225,29 @@ def writer_options(columns: pa.Schema) -> dict[str, Any]:
         "write_page_index": True,
         "use_content_defined_chunking": True,
     }
+
+
+def with_column(table: pa.Table, name: str, values: Sequence[Any]) -> pa.Table:
+    """A table with other values in a column."""
+    import pyarrow as pa
+
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+
+
+def rewrite(file: Path, target: Path, ids: Collection[str], change: Callable[[pa.Table], pa.Table]) -> bool:
+    """Writes a table anew, each row group changed; False, and writes nothing, if it has no row with one of the ids."""
+    import pyarrow.parquet as pq
+
+    if not ids or set(ids).isdisjoint(pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()):
+        return False
+    with pq.ParquetFile(file) as parquet:
+        columns = parquet.schema_arrow
+        with pq.ParquetWriter(target, columns, **writer_options(columns)) as writer:
+            for group in range(parquet.num_row_groups):
+                table = change(parquet.read_row_group(group))
+                writer.write_table(table, row_group_size=max(1, table.num_rows))
+    return True
 
 
 def leaves(columns: pa.Schema) -> list[str]:

@@ -13,10 +13,10 @@ import os
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain, count, takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import write_atomically
@@ -24,14 +24,17 @@ from livek12.core.questions import fingerprint
 from livek12.core.records import Page, Question
 from livek12.core.tables import csv_text
 from livek12.dataset_builders.base import PAGES, Log, PageKey, Records, UniqueIds, one_line
-from livek12.dataset_builders.duplicates import DuplicateIndex, Match, Stem, stem
+from livek12.dataset_builders.duplicates.finding import DuplicateIndex, Match
+from livek12.dataset_builders.duplicates.library import Stem, stem
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
 from livek12.dataset_builders.writing.card import WITHDRAWN, WITHDRAWN_COLUMNS, read_withdrawn
-from livek12.dataset_builders.writing.parquet import Counts, writer_options
+from livek12.dataset_builders.writing.parquet import Counts, rewrite, with_column
 from livek12.dataset_builders.writing.statistics import NOT_STATED, Statistics, read_statistics
 from livek12.dataset_builders.writing.withheld import WithheldAnswers, read_withheld, without_answers
 
-QuestionId = tuple[str, str]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Release = tuple[str, str, str | None]
 """Benchmark, language and name."""
 
@@ -227,9 +230,17 @@ class Base:
     def _carry_file(self, file: Path, target: Path) -> None:
         marks = {id: withdrawal.release for id, withdrawal in self._withdrawals.items()}
         changed = marks.keys() | (self._answers.ids() if self._answers else set())
-        if file.parent.name != PAGES and _holds(file, changed):
-            _rewrite(file, target, marks, self._answers)
-        elif file.is_symlink():  # a snapshot in the Hub's cache: a change here must not reach it
+
+        def change(table: pa.Table) -> pa.Table:
+            if "removed_in" not in table.column_names:
+                raise UserError(f"{file}: has no column removed_in; build the data set again from its source")
+            table = self._answers.fill(table) if self._answers else table
+            rows = zip(table["id"].to_pylist(), table["removed_in"].to_pylist(), strict=True)
+            return with_column(table, "removed_in", [marks.get(id, was) for id, was in rows])
+
+        if file.parent.name != PAGES and rewrite(file, target, changed, change):
+            return
+        if file.is_symlink():  # a snapshot in the Hub's cache: a change here must not reach it
             shutil.copyfile(file, target)
         else:
             try:
@@ -270,31 +281,3 @@ def _held_answers(place: str, folder: Path, answers: str) -> WithheldAnswers | N
     if answers and not withheld:
         raise UserError(f"{place} holds no answers back: leave --base-answers out")
     return WithheldAnswers(withheld, answers, open_data_set(answers)) if withheld else None
-
-
-def _holds(file: Path, ids: Collection[str]) -> bool:
-    import pyarrow.parquet as pq
-
-    return bool(ids) and not set(ids).isdisjoint(
-        pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()
-    )
-
-
-def _rewrite(file: Path, target: Path, marks: dict[str, str], answers: WithheldAnswers | None) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as parquet:
-        columns = parquet.schema_arrow
-        place = columns.get_field_index("removed_in")
-        if place < 0:
-            raise UserError(f"{file}: has no column removed_in; build the data set again from its source")
-        with pq.ParquetWriter(target, columns, **writer_options(columns)) as writer:
-            for group in range(parquet.num_row_groups):
-                table = parquet.read_row_group(group)
-                if answers is not None:
-                    table = answers.fill(table)
-                rows = zip(table["id"].to_pylist(), table["removed_in"].to_pylist(), strict=True)
-                removed = pa.array([marks.get(id, was) for id, was in rows], columns.field(place).type)
-                table = table.set_column(place, columns.field(place), removed)
-                writer.write_table(table, row_group_size=max(1, table.num_rows))

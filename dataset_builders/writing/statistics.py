@@ -25,7 +25,8 @@ from livek12.core.process import cores
 from livek12.core.records import Image, Option, Page, Question
 from livek12.core.text import folded
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
-from livek12.dataset_builders.duplicates import SHORT, Library, Stem, find_pairs, stem_of
+from livek12.dataset_builders.duplicates.finding import find_pairs
+from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, stem_of
 from livek12.dataset_builders.duplicates.search import add_questions
 from livek12.dataset_builders.reading.built import stored, tables_of
 from livek12.dataset_builders.reading.images import Look, Picture, look_of, opened, picture_of
@@ -197,7 +198,7 @@ class PartCounts:
                 if entry.removed_in
             },
             pages=Counter(key for entry in questions if IMAGE_ONLY in tables for key in page_keys(entry)),
-            compared=list(map(compared_of, questions)) if compares else [],
+            compared=list(map(_compared_of, questions)) if compares else [],
         )
         counted.block.add(questions, looks)
         return counted
@@ -219,8 +220,7 @@ class PartCounts:
         self.pages.update(other.pages)
 
 
-def compared_of(question: Question) -> Compared:
-    """The input of the near-duplicate search for a question."""
+def _compared_of(question: Question) -> Compared:
     options = [(option.label, option.text) for option in question.options]
     content = question.language, question.question, options, question.answer
     short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT
@@ -279,8 +279,7 @@ def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
     return counts
 
 
-def stem_of_compared(one: Compared) -> Stem:
-    """The stem of a question."""
+def _stem_of_compared(one: Compared) -> Stem:
     language, text, options, answer = marshal.loads(one.content)
     listed = [Option.model_construct(label=label, text=text) for label, text in options]
     images = (Image(bytes=opened(picture)) for picture in one.pictures)  # read only if the text is too short
@@ -295,7 +294,7 @@ def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
 
 def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
     if len(waiting) <= FEWEST_STEMS or cores() == 1:
-        yield from map(stem_of_compared, waiting)
+        yield from map(_stem_of_compared, waiting)
         return
     pieces = ((None, waiting[start : start + STEMS_AT_ONCE]) for start in range(0, len(waiting), STEMS_AT_ONCE))
     with Workers(_stems_of, None, cores()) as workers:
@@ -304,7 +303,7 @@ def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
 
 
 def _stems_of(_: None, some: Sequence[Compared]) -> list[Stem]:
-    return list(map(stem_of_compared, some))
+    return list(map(_stem_of_compared, some))
 
 
 def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
@@ -368,7 +367,7 @@ class Statistics:
     def _kept(self, question: Compared) -> Compared | Stem:
         size = sum(len(picture) for picture in question.pictures if isinstance(picture, bytes))
         self._held += size
-        return stem_of_compared(question) if size and self._held > NEAR_BYTES else question
+        return _stem_of_compared(question) if size and self._held > NEAR_BYTES else question
 
     def _check_limit(self) -> None:
         if self._compared is not None and len(self._compared) > NEAR_LIMIT:

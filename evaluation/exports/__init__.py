@@ -138,11 +138,9 @@ def model_name(given: str, spec: RunSpec) -> str:
         if not _HUB_NAME.fullmatch(given):
             raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")
         return given
-    return spec.model if _HUB_NAME.fullmatch(spec.model) and not Path(spec.model).exists() else _last(spec.model)
-
-
-def _last(model: str) -> str:
-    return Path(model).name or "unknown"
+    if is_hub_name(spec.model) and not Path(spec.model).exists():
+        return spec.model
+    return Path(spec.model).name or "unknown"
 
 
 def is_hub_name(model: str) -> bool:

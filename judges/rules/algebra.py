@@ -329,7 +329,8 @@ class Comparer:
         if units[0] != units[1] and units[0] not in {"", "deg^1"}:
             doubt = doubt or "the key has a unit, the answer none"
         chained = any(value[0] == "named" and len(value) > 4 for value in values)
-        if doubt and units[0] and not chained and self._is_unevaluated(*map(trees.unnamed, values)):
+        plain = not chained and not words[1]
+        if doubt and units[0] and plain and self._is_unevaluated(*map(trees.unnamed, values)):
             return "reject", "a formula for a quantity"
         if all(units) and conversion(units[1], units[0])[0] == "other":
             return "reject", f"other units: {units[0]} and {units[1]}"

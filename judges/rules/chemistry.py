@@ -81,8 +81,15 @@ _GAS = late(r"\s(?:\^|v)(?=\s|$)")
 _SIGN = late("|".join(re.escape(sign) + ("(?![a-zA-Z])" if sign.startswith("\\") else "") for sign in _SIGNS))
 
 
+_SPECIES = late(r"[A-Z]|(?<![a-z\\])[enp](?![a-z])")
+"""A letter that any term has: of an element, or an electron, neutron or proton."""
+
+
 def _plain_formula(text: str) -> str:
-    text = _STYLE.sub("", to_latex(text))
+    text = to_latex(text)
+    if not _SPECIES.search(text):
+        return ""
+    text = _STYLE.sub("", text)
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], _DOTS.sub("·", text))
     text = _GAS.sub(lambda sign: " ↑" if "^" in sign[0] else " ↓", _without_braces(text))
     return " ".join(text.split())

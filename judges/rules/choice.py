@@ -10,7 +10,7 @@ import re
 
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
-from livek12.core.text import of_short
+from livek12.core.text import compatible, of_short
 from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accept, reject, undecided
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
@@ -204,6 +204,8 @@ def _same_text(text: str, answer: str) -> bool:
         return False
     if normal_form(text) == normal_form(answer):
         return True
+    if len(answer) == 1 and answer.isascii() and answer.isalpha() and answer not in compatible(text):
+        return False
     numbers = read_number(text), read_number(answer)
     if numbers[0] is not None and numbers[1] is not None:
         return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit

@@ -66,8 +66,8 @@ def _function(expr: Expr, names: Names) -> Function:
         return lambda point: _power(base(point), exponent(point))
     if expr.func not in _FUNCTIONS:
         raise ArithmeticError
-    function, argument = _FUNCTIONS[expr.func], parts[0]
-    return lambda point: function(*argument(point))
+    function, condition = _FUNCTIONS[expr.func]
+    return lambda point: _applied(function, condition, *parts[0](point))
 
 
 def _sum(terms: Sequence[Bounded]) -> Bounded:
@@ -99,29 +99,17 @@ def _of_size(value: float, error: float) -> Bounded:
     return value, error
 
 
-def _exponential(value: float, error: float) -> Bounded:
-    return _of_size(math.exp(value), abs(value) * error + ROUNDING)
+def _applied(function: Callable[[float], float], condition: _Condition, value: float, error: float) -> Bounded:
+    result = function(value)
+    return _of_size(result, condition(value, result) * error + ROUNDING)
 
 
-def _sine(value: float, error: float) -> Bounded:
-    sine = math.sin(value)
-    return sine, abs(value) * error / abs(sine) + ROUNDING
-
-
-def _cosine(value: float, error: float) -> Bounded:
-    cosine = math.cos(value)
-    return cosine, abs(value) * error / abs(cosine) + ROUNDING
-
-
-def _logarithm(value: float, error: float) -> Bounded:
-    logarithm = math.log(value)
-    return logarithm, error / abs(logarithm) + ROUNDING
-
-
-_FUNCTIONS: dict[Any, Callable[[float, float], Bounded]] = {
-    sympy.exp: _exponential,
-    sympy.sin: _sine,
-    sympy.cos: _cosine,
-    sympy.log: _logarithm,
-    sympy.Abs: lambda value, error: (abs(value), error),
+_Condition = Callable[[float, float], float]
+"""The relative change of a result by that of its argument, at most."""
+_FUNCTIONS: dict[Any, tuple[Callable[[float], float], _Condition]] = {
+    sympy.exp: (math.exp, lambda value, _: abs(value)),
+    sympy.sin: (math.sin, lambda value, result: abs(value / result)),
+    sympy.cos: (math.cos, lambda value, result: abs(value / result)),
+    sympy.log: (math.log, lambda _, result: 1 / abs(result)),
+    sympy.Abs: (abs, lambda *_: 1.0),
 }

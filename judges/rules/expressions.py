@@ -47,7 +47,7 @@ POWERS = 12
 """Points at which the power of a letter is measured."""
 MAX_EXACT = 100
 """Whole numbers up to this are put in exactly where cancellation leaves no digits."""
-SECOND_LOOKS, MOST_LOOKS = 2, 6
+SECOND_LOOKS, MOST_LOOKS = 2, 4
 SLOW_LOOKS = 2
 """Points at which doubles that are close are looked at with all digits; if these differ, all points are."""
 ENOUGH_APART = 3

@@ -18,7 +18,7 @@ from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node, mapped, nodes, symbols
+from livek12.judges.rules.trees import Node, mapped, nodes, symbols, unnamed
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
@@ -122,12 +122,15 @@ _TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
 _ENVIRONMENT = late(
     r"\\\\|\\(?:begin|end)\s*\{[a-z]+\*?\}(?:\{[clr]+\})?|\\(?:text[a-z]*|mathrm|q?quad|[,;:! ])(?![a-z])|[&{}~]"
 )
-_WORD = late(r"[(]?(?:[A-Z]?[a-z]{2,}(?:-[a-z]{2,})*|[A-Z]{2,}|a|[a-h][).:])[),.;:]{0,3}", re.ASCII)
+_WORD = late(r"[(]?(?:[A-Z]?[a-z]{2,}(?:-[A-Z]?[a-z]{2,})*(?:['’]s)?|[A-Z]{2,}|a|[a-h][).:])[),.;:]{0,3}", re.ASCII)
 _SPELLED = late(
-    r"\b(?:zero|one|two|three|four|ten|half|third|twice|double[sd]?|times|squared?|cubed?|root|over|plus|minus|divided"
+    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w{3,5}teen|\w{3,5}ty|hundred|thousand"
+    r"|million|billion|dozen|quarter|point|half|third|twice|double[sd]?|times|squared?|cubed?|root|over|plus|minus|divided"
     r"|product|sum|ratio|power|inverse\w*|proportional\w*|equals?|equally|same|constant|infinit\w+|none|no|not|never)\b",
     re.IGNORECASE,
 )
+_KNOWN_QUANTITY = late(r"\W*(?:the )?[a-z]+(?: [a-z]+)? of(?: [a-z]+){1,4}\W*\Z", re.IGNORECASE)
+"""A quantity by its name: the speed of light."""
 MIN_WORDS, MIN_LETTERS = 2, 3
 
 
@@ -140,13 +143,14 @@ def _are_words(key: str, text: str) -> bool:
         tree = parse(key)
     except Unparsable:
         return False
-    return len(symbols(tree)) >= MIN_LETTERS or _is_measured(tree)
+    return len(symbols(tree)) >= MIN_LETTERS or (_is_measured(tree) and not _KNOWN_QUANTITY.match(words))
 
 
 def _is_measured(tree: Node) -> bool:
-    """Checks for a number of two digits or more with a unit."""
-    value = tree[1] if tree[0] == "unit" and tree[2] else []
-    return any(part[:1] == ["num"] and len(part[1].strip("0.")) > 1 for part in nodes(value))
+    """Checks for a decimal, or a number with a unit, of two digits or more and without letters."""
+    value = unnamed(tree[1] if tree[0] == "unit" else tree)
+    numbers = [part[1] for part in nodes(value) if part[:1] == ["num"] and len(part[1].strip("0.")) > 1]
+    return any("." in number or tree[0] == "unit" for number in numbers) and not symbols(value)
 
 
 def _equal_as_units(gold: str, answer: str) -> bool:

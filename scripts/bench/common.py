@@ -86,7 +86,7 @@ def _measure(process: subprocess.Popen[bytes], limit: float | None) -> Timed:
 
 def _watch_memory(pid: int, ended: threading.Event, peaks: list[int]) -> None:
     while not ended.wait(LOOK_SECONDS):
-        peaks[0] = max(peaks[0], sum(map(_resident, _tree(pid))))
+        peaks[0] = max(peaks[0], sum(map(_resident, process_tree(pid))))
 
 
 def _kill(pid: int) -> None:
@@ -94,12 +94,13 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _tree(pid: int) -> Iterator[int]:
+def process_tree(pid: int) -> Iterator[int]:
+    """A process and its descendants."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # a thread that has ended
             for child in children.read_text().split():
-                yield from _tree(int(child))
+                yield from process_tree(int(child))
 
 
 def _resident(pid: int) -> int:

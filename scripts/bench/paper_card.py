@@ -19,8 +19,7 @@ from typing import Any, Final
 
 from livek12.scripts.bench.common import markdown_table, page_text, percent, write_json
 from livek12.scripts.bench.exam_papers import seeds_of, write
-from livek12.scripts.bench.exams import public
-from livek12.scripts.bench.exams.gold import GoldPaper, Prediction
+from livek12.scripts.bench.exams.gold import GoldPaper, Prediction, public_papers
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
 from livek12.scripts.bench.exams.readers import read_to, readers
 from livek12.scripts.bench.exams.scores import FIELDS, PaperTally, score
@@ -172,7 +171,7 @@ def measured(
     if shared:
         folder = work / "papers" / "public"
         folder.mkdir(parents=True, exist_ok=True)
-        for pdf, gold in public.papers(shared):
+        for pdf, gold in public_papers(shared):
             shutil.copyfile(pdf, folder / f"{gold.paper}.pdf")
             (folder / f"{gold.paper}.gold.json").write_text(gold.model_dump_json(), "utf-8")
         golds = gold_of(folder)

@@ -3,7 +3,8 @@
 `python scripts/bench/verify.py [--rows 8192] [--workers 1,2,4,8] [--speed-rows 2048] [--json FILE]`. First a training
 step, one row in a hundred hostile, from 8 threads: judgements equal to a lone process's, and the longest time without
 results. Then rows a second, by clock and processor, on symbolic and ordinary rows with one prompt each (no cache hits),
-beside math-verify; all are warm.
+beside math-verify; all are warm. Rows are drawn from a seed; hostile completions grow without bound, nest without end,
+or look like code.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, Final
 
 from livek12 import Judgement, Verifier
-from livek12.scripts.bench.common import machine, table, write_json
+from livek12.scripts.bench.common import machine, process_tree, table, write_json
 from livek12.scripts.bench.labelled import BenchRow
 from livek12.scripts.bench.verifiers import SIDES
-from livek12.scripts.bench.verify_rows import KINDS, step
 
 Json = dict[str, Any]
 THREADS = 8
@@ -44,9 +45,6 @@ class Speed:
     per_second: float
     per_processor_second: float
     caller_us: float
-
-
-# --- equal, and never silent --------------------------------------------------------------------------------------
 
 
 def calm(rows: Sequence[Json]) -> list[Judgement]:
@@ -96,21 +94,10 @@ def stress(rows: Sequence[Json], workers: int) -> Json:
     }
 
 
-# --- speed --------------------------------------------------------------------------------------------------------
-
-
 def processor_seconds() -> tuple[float, float]:
     """Processor seconds of this process and its descendants."""
     ended = sum(os.times()[2:4])
-    return time.process_time(), ended + sum(_used(pid) for pid in _below(os.getpid()))
-
-
-def _below(pid: int) -> Iterator[int]:
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):  # a thread that has ended
-            for child in map(int, listing.read_text().split()):
-                yield child
-                yield from _below(child)
+    return time.process_time(), ended + sum(_used(pid) for pid in process_tree(os.getpid()) if pid != os.getpid())
 
 
 def _used(pid: int) -> float:
@@ -192,6 +179,109 @@ def main() -> None:
     figures["speed"] = [asdict(speed) for speed in speeds(workers, arguments.speed_rows)]
     print(table(figures["speed"]))
     write_json(arguments.json, figures)
+
+
+COMPLETIONS: Final = 8
+"""Of one prompt, as in group-relative training."""
+WORDS: Final = (
+    "first we write what is given and then we look for what is asked so the next step follows from the last one which "
+    "means that both sides have to be equal therefore we take the sum of all terms and check the result once more"
+).split()
+HOSTILE: Final = (
+    "9^{9^{9^{9^9}}}", "99999999!", "{" * 300_000, r"\frac{1}{" * 3000 + "2" + "}" * 3000, "-" * 1900 + "1",
+    r"\sqrt[10^9]{5}", "(((x+y)^{99}+z)^{99}+w)^{99}", r"\sin(10^{999})", "+".join(["x"] * 900), "x=" * 500,
+    "__import__('os').abort()", r"\newcommand{\x}{\x\x}\x" * 300, "<answer>" * 20_000, "\x00\ud800" * 500,
+    r"\lfloor e^{e^{e^9}} \rfloor", r"\begin{pmatrix}" + r"\\".join(["&".join(["x+1"] * 30)] * 30) + r"\end{pmatrix}",
+    r"\sum_{n=1}^{\infty}" * 300, "1" * 100_000, r"\int_0^x " * 300 + "x", r"\log_{2^{999}}(3^{999})",
+)  # fmt: skip
+DEAR: Final = (
+    "(x+1)^2+" + "+".join(f"|x^{{{n}}}-y^{{{n}}}|" for n in range(1, 45)),
+    "+".join(f"|y^{{{n}}}-x^{{{n}}}|" for n in range(1, 45)) + "+x^2+2x+1",
+)
+"""A key and an answer that cannot be compared within the limits."""
+
+
+def _polynomial(draw: Random) -> tuple[Json, str, str]:
+    a, b = draw.randint(2, 99), draw.randint(2, 99)
+    return {"gold": f"(x+{a})(x-{b})"}, f"x^2+{a - b}x-{a * b}".replace("+-", "-"), f"x^2+{a + b}x-{a * b}"
+
+
+def _fraction(draw: Random) -> tuple[Json, str, str]:
+    a, b = draw.randint(2, 99), draw.randint(2, 99)
+    return {"gold": rf"\frac{{x^2-{a * a}}}{{x-{a}}}+{b}"}, f"x+{a + b}", f"x-{a}+{b}"
+
+
+def _trigonometric(draw: Random) -> tuple[Json, str, str]:
+    a = draw.randint(2, 999)
+    return {"gold": rf"{a}\sin(2x)"}, rf"{2 * a}\sin x\cos x", rf"{a}\sin x\cos x"
+
+
+def _root(draw: Random) -> tuple[Json, str, str]:
+    a, b = draw.randint(2, 30), draw.choice([2, 3, 5, 7, 11, 13])
+    return {"gold": rf"{a}\sqrt{{{b}}}+n"}, rf"n+\sqrt{{{a * a * b}}}", rf"n+\sqrt{{{a * b}}}"
+
+
+def _interval(draw: Random) -> tuple[Json, str, str]:
+    a, b = draw.randint(1, 99), draw.randint(100, 999)
+    return {"gold": f"[{a}, {b})"}, rf"{a} \le x < {b}", f"({a}, {b})"
+
+
+def _number(draw: Random) -> tuple[Json, str, str]:
+    a = draw.randint(10, 99_999)
+    return {"gold": str(a)}, str(a), str(a + draw.randint(1, 9))
+
+
+def _unit(draw: Random) -> tuple[Json, str, str]:
+    a = draw.randint(2, 999)
+    return {"gold": f"{a} km"}, f"{1000 * a} m", f"{100 * a} m"
+
+
+def _choice(draw: Random) -> tuple[Json, str, str]:
+    right, wrong = draw.sample("ABCD", 2)
+    options = {label: f"{draw.randint(1, 9999)} m/s" for label in "ABCD"}
+    return {"gold": right, "question_type": "single_choice", "options": options}, right, wrong
+
+
+def _blanks(draw: Random) -> tuple[Json, str, str]:
+    a, b = draw.randint(2, 99), draw.randint(100, 999)
+    return {"gold": [str(a), str(b)], "question_type": "fill_in_blank"}, f"{a}; {b}", f"{a}; {b + 1}"
+
+
+def _word(draw: Random) -> tuple[Json, str, str]:
+    right, wrong = draw.sample(["heat", "light", "oxygen", "gravity", "friction", "carbon dioxide"], 2)
+    return {"gold": right}, right, wrong
+
+
+KINDS: Final[dict[str, tuple[Callable[[Random], tuple[Json, str, str]], ...]]] = {
+    "symbolic": (_polynomial, _fraction, _trigonometric, _root, _interval),
+    "ordinary": (_number, _unit, _choice, _blanks, _word),
+}
+
+
+def step(
+    count: int,
+    hostile: float,
+    seed: int,
+    kinds: tuple[str, ...] = ("symbolic", "ordinary"),
+    completions: int = COMPLETIONS,
+) -> list[Json]:
+    """`count` rows with a `hostile` share, in groups of `completions`."""
+    draw = Random(seed)
+    makers = [maker for kind in kinds for maker in KINDS[kind]]
+    rows: list[Json] = []
+    while len(rows) < count:
+        row, right, wrong = makers[len(rows) // completions % len(makers)](draw)
+        for _ in range(completions):
+            gold, answer = row["gold"], draw.choice([right, wrong])
+            if draw.random() < hostile:
+                gold, answer = draw.choice([DEAR, *((gold, text) for text in HOSTILE)])
+            rows.append({**row, "gold": gold, "response": f"{_thoughts(draw)}\n\nThe answer is \\boxed{{{answer}}}."})
+    return rows[:count]
+
+
+def _thoughts(draw: Random) -> str:
+    thoughts = [" ".join(draw.choices(WORDS, k=draw.randint(20, 60))) for _ in range(draw.randint(1, 5))]
+    return "\n\n".join(f"{text}, where ${draw.randint(1, 99)}x+{draw.randint(1, 99)}=0$." for text in thoughts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`livek12 build`: Parquet and a card from a source; `load_dataset(DIR, CONFIG)` reads the result."""
+"""`livek12 build` and `validate`: Parquet and a card from a source; `load_dataset(DIR, CONFIG)` reads the result."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.errors import UserError
+from livek12.core.progress import Progress
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -51,7 +52,6 @@ def build(
     as_json: options.Json = False,
 ) -> None:
     """Build a data set (Parquet and a card) from a source."""
-    from livek12.core.progress import Progress
     from livek12.dataset_builders import build as make
     from livek12.dataset_builders.reading.naming import read_given
 
@@ -86,4 +86,18 @@ def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, 
     preview = look(benchmark, source, hosts, given)
     answer(as_json, preview.as_json(), *preview.lines(), indent=1)
     if preview.lost:
+        raise typer.Exit(1)
+
+
+@options.command("livek12 validate data/mine")
+def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], as_json: options.Json = False) -> None:
+    """Check a built data set."""
+    from livek12.dataset_builders import validate as check
+
+    options.confine(reads=[folder])
+    with Progress("checking rows") as progress:
+        problems = check(folder, progress.step)
+    lines = problems or [f"{folder}: no problems"]
+    answer(as_json, {"folder": str(folder), "problems": problems}, *lines, indent=1)
+    if problems:
         raise typer.Exit(1)

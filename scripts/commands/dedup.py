@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -32,7 +32,6 @@ def dedup(
 
     The pairs of an ingested folder appear as doubts on its review page.
     """
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.duplicates.search import search
 
     with Progress("questions") as progress:

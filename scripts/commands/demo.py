@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.files import write_atomically
-from livek12.core.progress import tell
+from livek12.core.progress import say, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -118,7 +118,6 @@ def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
 
 
 def _serve() -> None:
-    from livek12.core.progress import say
     from livek12.engines.small_model import fetch_small_model, serve_gguf
 
     with serve_gguf(fetch_small_model(_cache())) as base_url:
@@ -142,6 +141,5 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-        from livek12.core.progress import say
 
         say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

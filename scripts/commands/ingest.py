@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 
 
@@ -47,9 +50,7 @@ def ingest(
     as_json: options.Json = False,
 ) -> None:
     """Turn exam papers into questions for review."""
-    from livek12.core.errors import UserError
     from livek12.core.languages import codes, listed
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.extract import HOWS
     from livek12.dataset_builders.ingest.folder import Folder
     from livek12.dataset_builders.ingest.paper import Options
@@ -88,7 +89,6 @@ def ingest(
 
 
 def _parser(spec: str, out: Path) -> Any:
-    from contextlib import closing, nullcontext
 
     if not spec:
         return nullcontext()
@@ -99,7 +99,6 @@ def _parser(spec: str, out: Path) -> Any:
 
 
 def _reader(spec: str, form: str, out: Path) -> Any:
-    from contextlib import closing, nullcontext
 
     if not spec:
         return nullcontext()
@@ -110,7 +109,6 @@ def _reader(spec: str, form: str, out: Path) -> Any:
 
 
 def _tell(outcome: Any, report: Path, as_json: bool) -> None:
-    import json
 
     from livek12.dataset_builders.ingest.report import counts
 

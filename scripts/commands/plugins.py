@@ -1,4 +1,4 @@
-"""`livek12 plugins NAME`: path and call of the plug-in for a harness, or of the reward for a trainer.
+"""`livek12 plugins NAME` and `metrics`: plug-ins, rewards and modules for `evaluate`, where they lie and their calls.
 
 stdout has the path alone, for a shell; text for people goes to stderr. Generated files lie in the cache, one folder for
 each version of the package and of the data set.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.arguments import one_of
 from livek12.core.benchmarks import VARIABLE
 from livek12.core.errors import UserError
 from livek12.scripts import options
@@ -42,7 +43,6 @@ def plugins(
     as_json: options.Json = False,
 ) -> None:
     """Print the path of the plug-in for a harness, or of the reward for a trainer, and how to call it."""
-    from livek12.core.arguments import one_of
     from livek12.evaluation.rewarding import TRAINERS, trainer_guide
     from livek12.tasks.plugins import HARNESSES
 
@@ -103,3 +103,23 @@ def _cached(harness: str, data: str) -> Path:
     named = [__version__, *(open_card(data) if data else ())]
     key = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]
     return cache_folder() / "plugins" / harness / key
+
+
+@options.command("livek12 metrics livek12_exam --out spaces")
+def metrics(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A module; default: all of them.")] = "",
+    out: Annotated[Path | None, "Write each module to OUT/NAME, ready for a Space."] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Print the paths of the modules for `evaluate.load`, or write them as folders for Spaces."""
+    from livek12.core.metrics import METRICS, metric_path, space
+
+    names = [name] if name else list(METRICS)
+    paths = {each: metric_path(each) if out is None else str(space(each, out)) for each in names}
+    if as_json:
+        rows = [{"name": each, "path": path, "about": METRICS[each]} for each, path in paths.items()]
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    for each, path in paths.items():
+        typer.echo(f"{each}: {METRICS[each]}", err=True)
+        typer.echo(path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
@@ -43,7 +44,6 @@ def publish(
     as_json: options.Json = False,
 ) -> None:
     """Publish a data set to the Hub."""
-    from livek12.core.arguments import one_of
     from livek12.dataset_builders.publishing.publisher import Extras, NotSound, Publisher
     from livek12.evaluation.flat import flat_tasks
 

@@ -1,16 +1,18 @@
-"""`livek12 review`: people confirm the questions of `ingest`, or label the answers of a run, in their browser."""
+"""`livek12 review` and `label-plan`: people confirm the questions of `ingest`, or label chosen answers of a run."""
 
 from __future__ import annotations
 
 import getpass
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
-from livek12.core.progress import tell
+from livek12.core.progress import tell, warn
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -66,7 +68,6 @@ def review(
 
 
 def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
-    import json
 
     from livek12.dataset_builders.review.page import Rendering, serve
     from livek12.report.markup import render, render_answer
@@ -97,9 +98,7 @@ def _label(
     port: int,
     as_json: bool,
 ) -> None:
-    import json
 
-    from livek12.core.progress import warn
     from livek12.evaluation.labelling.server import open_labels, progress, serve
 
     if status:
@@ -139,7 +138,6 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
 
 
 def _tell_status(status: dict[str, Any], as_json: bool) -> None:
-    import json
 
     if as_json:
         typer.echo(json.dumps(status, ensure_ascii=False))
@@ -155,3 +153,33 @@ def _tell_status(status: dict[str, Any], as_json: bool) -> None:
 
 def _coefficient(value: float | None) -> str:
     return "not defined" if value is None else f"{value:.3f}"
+
+
+@options.command("livek12 label-plan runs/qwen3 --budget 60")
+def label_plan(
+    run: options.OwnRun,
+    budget: Annotated[int, options.Opt("Number of answers to label.", min=1)] = 60,
+    seed: Annotated[int, "Seed of the random choice."] = 0,
+    metric: Annotated[str, "Metric to correct: accuracy or mark."] = "accuracy",
+    out: Annotated[Path | None, "Default: RUN/label-plan.jsonl."] = None,
+) -> None:
+    """Choose the answers that reveal most about the judge's errors, and print how to label them."""
+    from livek12.core.files import write_atomically
+    from livek12.core.run.folder import LABEL_PLAN, RunFolder
+    from livek12.core.run.sums import write_summed
+    from livek12.evaluation.studies.label_plan import METRICS
+    from livek12.evaluation.studies.label_plan import label_plan as chosen
+
+    file = out or run / LABEL_PLAN
+    if file.exists():
+        raise UserError(f"{file}: is there already; remove it, or name another file by --out")
+    rows = chosen(RunFolder.open(run, warn).judged_rows(), budget, seed, one_of("--metric", metric, METRICS))
+    write = write_atomically if out else write_summed
+    write(file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts[f"{row['task']}, {row['stratum']}"] = [row["planned"], row["answers"]]
+    for name, (planned, of) in sorted(counts.items()):
+        typer.echo(f"{name}: {planned} of {of} answers", err=True)
+    where = "" if out is None else f" --plan {out}"
+    typer.echo(f"{file}: {len(rows)} answers; label them with: livek12 review {run}{where} --rater YOUR-NAME", err=True)

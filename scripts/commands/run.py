@@ -1,18 +1,22 @@
-"""`livek12 run`: asks, judges, scores and reports; resumes an interrupted run."""
+"""`livek12 run`, `generate` and `bank`: ask the questions of tasks, all or what tells most; resume interrupted runs."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.evaluation.options import OUTPUT, TASK, JudgingOptions, RunOptions, SamplingOptions
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
+    from livek12.core.run.folder import RunFolder
     from livek12.evaluation.adaptive import Adaptive
     from livek12.evaluation.asking import PromptCost
 
@@ -69,7 +73,6 @@ def adaptive_exam(
     asking: RunOptions, bank: Path | None, until: str, batch: int | None, dry_run: bool
 ) -> Adaptive | None:
     """Exam of `--adaptive`, `--until` and `--batch`."""
-    from livek12.core.errors import UserError
     from livek12.evaluation.adaptive import BATCH, Adaptive
 
     if bank is None:
@@ -96,3 +99,61 @@ def _show_cost(costs: Mapping[str, PromptCost], asking: RunOptions, as_json: boo
     if most:
         lines.append(f"at most {most['direct']:,.2f} asked directly, {most['batch']:,.2f} by batches")
     typer.echo("\n".join(lines))
+
+
+@options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
+def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
+    """Only ask: write the responses to a run folder."""
+    from livek12.core.ranks import this_rank
+    from livek12.evaluation.asking import ask
+    from livek12.scripts.endings import answer, end
+
+    draws = sampling.given()
+    folder, _ = ask(asking.with_trials(), draws)
+    if this_rank().first:
+        counts = _counts(folder)
+        summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+        line = f"{asking.out}: {summary}; next: livek12 judge {asking.out}"
+        answer(as_json, {"run": str(asking.out), **counts}, line)
+        end(folder, counts["failed"])
+
+
+def _counts(folder: RunFolder) -> dict[str, int]:
+    """Counts of the run's questions by their state; the rest is in the hands of another command."""
+    spec, answered = folder.spec(), folder.answered()
+    requested = sum(task.questions for task in spec.tasks) * spec.trials
+    states = Counter(failure.state for key, failure in folder.failures().items() if key not in answered)
+    return {
+        "asked": requested,
+        "answered": len(answered),
+        "unsupported": states["unsupported"],
+        "failed": states["failed"],
+    }
+
+
+@options.command("livek12 bank runs/a runs/b runs/c runs/d runs/e --out bank.json")
+def bank(
+    runs: options.ScoredRuns,
+    out: Annotated[Path, "The bank's file."],
+    task: Annotated[str, "Task of the runs, if they have several."] = "",
+    area: Annotated[str, "Field of the questions that gives the content area."] = "subject",
+    samples: Annotated[Path | None, "Also write a fixed exam of --size questions for lm-eval's --samples."] = None,
+    size: Annotated[int, options.Opt("Questions of --samples.", min=1)] = 50,
+    as_json: options.Json = False,
+) -> None:
+    """Make an item bank from marked runs, for `run --adaptive`."""
+    from livek12.core.files import write_atomically
+    from livek12.evaluation.adaptive import bank_of_runs, fixed_exam
+
+    made = bank_of_runs(runs, area, task)
+    if samples is not None:
+        write_atomically(samples, json.dumps({made.task: fixed_exam(made, runs[0], size)}) + "\n")
+    write_atomically(out, made.model_dump_json() + "\n")
+    trial, tau = made.trial, made.trial.tau
+    lines = [
+        f"{out}: version {made.version}, {len(made.items):,} questions of {made.task}, of {len(made.models)} models",
+        f"tried on each of them, left out of the fit: with {trial.questions} questions the mark is off by"
+        f" {trial.error:.1f} points in the mean, drawn at random by {trial.random:.1f}"
+        + ("" if tau is None else f", Kendall's tau of the ranking {tau:.2f}"),
+    ]
+    answer(as_json, {"file": str(out), **made.model_dump(exclude={"items"}), "questions": len(made.items)}, *lines)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from livek12.core.arguments import one_of
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, say, warn
 from livek12.scripts import options
 from livek12.scripts.options import Runs
 
@@ -57,8 +61,6 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
         def told(
             *, html: Path | None, format: str, as_json: bool, task: str = "", way: str = "", **values: Any
         ) -> None:
-            from livek12.core.arguments import one_of
-            from livek12.core.errors import UserError
 
             if as_json and format:
                 raise UserError("--json, --format: give one of them")
@@ -79,7 +81,6 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
 
 def folders(runs: list[Path], *, full: bool = False) -> dict[str, RunFolder]:
     """Run folders by name; `full`: adaptive ones are refused."""
-    from livek12.core.progress import warn
     from livek12.core.run.folder import RunFolder
     from livek12.evaluation.adaptive import check_full
     from livek12.evaluation.comparing import run_names
@@ -112,7 +113,6 @@ def rows_of(
 
 def ranked_by(metric: str, profile: str) -> tuple[str, Profile]:
     """The metric of a name, and the formulas of a profile."""
-    from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.metrics import contrasted_metrics
 
@@ -132,7 +132,6 @@ def labelled(
     runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
     """Labels of each run with their answers, and the labels of other runs."""
-    from livek12.core.progress import warn
     from livek12.evaluation.choosing import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
 
@@ -155,7 +154,6 @@ def labelled(
 
 def sitting(judge: str, cache: bool, study: str) -> Jury:
     """Judges of a study; UserError if none is named, or one cannot run."""
-    from livek12.core.errors import UserError
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
 
@@ -167,7 +165,6 @@ def sitting(judge: str, cache: bool, study: str) -> Jury:
 def tell(study: Study | ArticleForms, result: Any, form: str, page: Path | None) -> None:
     """Writes the page of a result, if asked for, and prints the result."""
     from livek12.core.files import write_atomically
-    from livek12.core.progress import say
 
     if page is not None:
         write_atomically(page, study.written(result, "html"))
@@ -196,7 +193,6 @@ def corrected(
     metric: Annotated[str, "Metric to correct: accuracy or mark."] = "accuracy",
 ) -> Made:
     """Correct the marks of each run for its judge's errors, estimated from labelled answers."""
-    from livek12.core.arguments import one_of
     from livek12.core.run.folder import LABEL_PLAN
     from livek12.evaluation.choosing import ANY
     from livek12.evaluation.studies.corrected import STUDY, corrected_study
@@ -313,7 +309,6 @@ def items(
     export: Annotated[Path | None, "Write a plan of the suspect answers, for `livek12 review RUN --plan`."] = None,
 ) -> Made:
     """Analyse each question over the runs of several models, and list suspect keys."""
-    from livek12.core.progress import Progress
     from livek12.evaluation.choosing import RunRows
     from livek12.evaluation.studies.items import STUDY, items_study, linked, plan, read_items, same_by_rules
 
@@ -365,8 +360,6 @@ def first_error(
     cache: options.Cache = True,
 ) -> Made:
     """Ask critics for the first wrong step of solutions that experts marked."""
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress, warn
     from livek12.evaluation.options import JudgingOptions
     from livek12.evaluation.studies.first_error import STUDY, first_errors, read_solutions
     from livek12.judges.jury import Jury
@@ -395,7 +388,6 @@ def tables(
     profile: options.Profile = "article",
 ) -> Made:
     """Print the articles' tables for any runs: all tables that the answers allow."""
-    from livek12.core.progress import warn
     from livek12.core.scoring import profile_named
     from livek12.evaluation.article_tables import SHAPES, ArticleForms, article_tables, shape_named
     from livek12.evaluation.comparing import named_groups, read_outcomes
@@ -451,7 +443,6 @@ def steps(
     cache: options.Cache = True,
 ) -> Made:
     """Have judges split responses into steps, and compare them with the reference solution."""
-    from livek12.core.progress import Progress
     from livek12.evaluation.studies.consulting import authors_of
     from livek12.evaluation.studies.steps import STUDY, splittable, step_density
 
@@ -481,8 +472,6 @@ def error_types(
     cache: options.Cache = True,
 ) -> Made:
     """Count the kinds of wrong answers, named by judges or people, by model, subject and pictures."""
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress, say
     from livek12.evaluation.comparing import named_groups
     from livek12.evaluation.studies.error_kinds import (
         STUDY,
@@ -519,9 +508,6 @@ def error_types(
 @kind("livek12 study completion runs/begun --html completion.html")
 def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
     """Measure how much of the questions models continue from their beginnings, with and without the exam's name."""
-    from dataclasses import replace
-
-    from livek12.core.progress import Progress
     from livek12.evaluation.choosing import RunRows, of_all_ways
     from livek12.evaluation.studies.completion import STUDY, completion_study, completions, judged, measured
     from livek12.evaluation.studies.consulting import authors_of

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.arguments import one_of
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -64,8 +67,6 @@ def propose(
     as_json: options.Json = False,
 ) -> None:
     """Write proposals with their evidence to a sheet for review."""
-    from livek12.core.arguments import one_of
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS, Wanted
     from livek12.dataset_builders.proposals.subsets.proposing import propose as run
     from livek12.dataset_builders.registry import builders
@@ -113,8 +114,6 @@ def label(
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> None:
     """Have a model name questions' subject, task and visual form, and draw a sample for people to check."""
-    from livek12.core.arguments import one_of
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.subsets.open_labels import FIELDS
     from livek12.dataset_builders.proposals.subsets.open_labels import label as run
     from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS
@@ -151,8 +150,6 @@ def status(
 
     With the sheets of two reviewers, also how far they agree (Cohen's kappa).
     """
-    from dataclasses import asdict
-
     from livek12.dataset_builders.proposals.subsets import sheet as review
     from livek12.dataset_builders.proposals.subsets.open_labels import audits
     from livek12.dataset_builders.proposals.subsets.sheet import read
@@ -198,7 +195,6 @@ def _paths(listed: str) -> list[Path]:
 
 
 def _show(name: str, report: ProposalReport, out: Path, as_json: bool) -> None:
-    from collections import Counter
 
     groups = Counter((row.state, row.language, row.subject) for row in report.rows)
     if as_json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.core.progress import tell
 from livek12.scripts import options
 
@@ -33,7 +34,6 @@ def sweep(
     as_json: options.Json = False,
 ) -> None:
     """Run models × tasks × trials on this machine, Ray, Slurm or the Hub's jobs."""
-    from livek12.core.errors import UserError
     from livek12.evaluation.sweep.plan import read_plan
 
     if status + report + dry_run > 1:

@@ -1,14 +1,17 @@
-"""`livek12 tag`: proposes knowledge points, difficulty, subject, answer variables and reasoning flows, for review."""
+"""`livek12 tag` and `scheme`: propose tags and marking schemes of questions, for review."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.errors import UserError
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -47,7 +50,6 @@ def tag(
 ) -> None:
     """Propose tags for review: knowledge points, difficulty, answer variables."""
     from livek12.core.engine_kinds import is_engine
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import LIGHT
 
     how = how or (LIGHT if is_engine(engine) else engine)
@@ -80,8 +82,6 @@ def tag(
 def _tag(
     data: Path, tree: Path | None, how: str, labels: list[Path], threshold: float, problems: list[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.ingest.folder import STATE
     from livek12.dataset_builders.proposals.tagging import proposals
     from livek12.dataset_builders.proposals.tagging.classifier import Names, encoder, train_difficulty
@@ -114,7 +114,6 @@ def _tag(
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
     from livek12.core.engine_kinds import engine_names
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, train, untrained
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
 
@@ -146,7 +145,6 @@ def _labelled(places: list[Path], problems: list[str]) -> list[Item]:
 
 
 def _check_ingested(data: Path) -> None:
-    from livek12.core.errors import UserError
     from livek12.dataset_builders.ingest.folder import STATE
 
     if not (data / STATE).is_dir():
@@ -154,9 +152,7 @@ def _check_ingested(data: Path) -> None:
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
-    from contextlib import closing, nullcontext
 
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.tagging.proposals import propose_structure
     from livek12.engines.asking import model_spec
 
@@ -170,8 +166,6 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 
 
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
-    from livek12.core.errors import UserError
-    from livek12.core.progress import Progress
     from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder
     from livek12.dataset_builders.proposals.tagging.measure import measure
 
@@ -199,3 +193,41 @@ def _show(rows: list[dict[str, Any]], note: str) -> None:
         ]
         tell(f"{row['id']}: {row['subject'] or '?'}, {row['difficulty']['name']}: {', '.join(shown) or 'no point'}")
     tell(f"{len(rows)} questions tagged by {note}")
+
+
+scheme = options.group()
+
+
+@scheme.callback(epilog=options.example("livek12 scheme propose mine --model Qwen/Qwen3-8B"))
+def about() -> None:
+    """Propose marking schemes for review."""
+
+
+@options.subcommand(scheme, "livek12 scheme propose mine --model Qwen/Qwen3-8B")
+def propose(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `livek12 ingest`.")],
+    model: Annotated[str, "The model that proposes: a folder, name or recorded file."],
+    engine: options.Engine = "auto",
+    engine_args: options.EngineArgs = "",
+    unreviewed: Annotated[bool, "Let `build` use the proposals before anybody has reviewed them."] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Propose schemes for questions with a solution and points."""
+    from livek12.dataset_builders.ingest.folder import STATE
+    from livek12.dataset_builders.proposals.tagging.schemes import propose_schemes
+    from livek12.engines.asking import model_spec
+
+    if not (folder / STATE).is_dir():
+        raise UserError(f"{folder}: schemes are proposed in the drafts of an ingested folder; make one: livek12 ingest")
+    with closing(model_spec(model, "--model", engine, engine_args).start()) as made, Progress("schemes") as progress:
+        report = propose_schemes(folder, made, unreviewed, progress.step)
+    for line in report.problems:
+        tell(f"warning: {line}", err=True)
+    if as_json:
+        typer.echo(json.dumps(asdict(report), ensure_ascii=False))
+    else:
+        tell(
+            f"proposed schemes for {report.proposed} of {report.asked} questions; review them: livek12 review {folder}"
+        )
+    if report.failed:
+        raise typer.Exit(1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from livek12.core.errors import UserError
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -107,7 +108,6 @@ def _print_derived(name: str, data: str, as_json: bool) -> None:
 
 
 def _nothing(name: str, data: str) -> NoReturn:
-    from livek12.core.errors import UserError
     from livek12.tasks.loading import questions_of
     from livek12.tasks.registry import get_task
 

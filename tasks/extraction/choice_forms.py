@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from livek12.core.patterns import late
 from livek12.judges.rules.labels import read_labels
-from livek12.tasks.extraction.clauses import NEGATION
+from livek12.tasks.extraction.clauses import ANSWER_KO, NEGATION, SO_EN, SO_ZH
 from livek12.tasks.extraction.remarks import RETRACTION
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -178,7 +178,7 @@ _SOLUTION_EN = (
 )
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
 _KO = (
-    r"(?<!오)(?:정답|최종\s*답변?|답안|답)\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
+    rf"{ANSWER_KO}\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
 _CALLED_RIGHT_KO = r"(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)|[을를]\s?(?:선택|고른|택))"
@@ -203,7 +203,7 @@ _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|becaus
 CORRECTED, MARKED, EXPLICIT, LOOSE = 7, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-_CONCLUDING = r"(?:故|所以|因此|应|应该|本题|综上|因而|于是|从而|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_CONCLUDING = rf"(?:{SO_ZH}|应|应该|本题|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
 _OPENING = (
     r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
     r"(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
@@ -310,9 +310,9 @@ DIGIT_FORMS = [
     ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), _words("것")),
 ]
 WORDS = frozenset().union(*(form.words for form in (*FORMS, *DIGIT_FORMS)))
-_SO_ZH = r"(?:综上|因此|所以|故|总之|可知|可见)[^。；;\n]{0,40}?"
-_SUM_UP_ZH = r"(?:综上|因此|所以|总之|可知|可见)[^。；;\n故]{0,40}?"
-_SO_EN = r"(?i:so|thus|hence|therefore)"
+_SO_ZH = rf"{SO_ZH}[^。；;\n]{{0,40}}?"
+_SUM_UP_ZH = rf"(?!故){SO_ZH}[^。；;\n故]{{0,40}}?"
+_SO_EN = rf"(?i:{SO_EN})"
 _RIGHT_BEHIND = (
     r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
     r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"

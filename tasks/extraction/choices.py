@@ -120,7 +120,7 @@ def _denies(
         return True
     if offer.wrong is None:
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or remarks.SO.search(sentence))
+        return turn or not (others_right or remarks.CONCLUDES.search(sentence))
     return not offer.wrong
 
 

@@ -26,7 +26,6 @@ from livek12.tasks.extraction.regions import (
     boxes,
     lists_options,
     outside_of,
-    quoted_options,
     tail,
     without_stars,
 )
@@ -499,8 +498,6 @@ def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
         return []
     if len(lines) == 1 and (_is_label(lines[0], offer) or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits)):
         return claim(lines[0], NO_LABELS)
-    if len(lines) == 1 and (several := quoted_options(lines[0])) and not lists_options(lines[0]):
-        return claim(", ".join(several), frozenset(several)) if frozenset(several) < offer.known else []
     form = OPTION_LINE if offer.known else _NUMBERED_OPTION
     quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
     if offer.several and 1 < len(quoted) == len(lines) < len(offer.known) and offer.known >= set(quoted):

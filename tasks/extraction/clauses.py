@@ -8,6 +8,16 @@ from itertools import pairwise
 
 from livek12.core.patterns import late
 
+SO_EN = r"(?:so|thus|hence|therefore|consequently|in\sconclusion|finally)"
+SO_ZH = r"(?:综上(?:所述|可知)?|总之|因此|所以|因而|于是|从而|可见|可知|故)"
+SO_KO = r"(?:따라서|그러므로|그래서|결국|즉)"
+SO = rf"(?:{SO_EN}|{SO_ZH}|{SO_KO})"
+"""Words that conclude."""
+ANSWER_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
+ANSWER_ZH = r"(?:(?:正确|最终|最后|标准|参考)的?)?答案"
+ANSWER_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
+ANSWER = rf"(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO})"
+"""Words for an answer."""
 FALSE_ZH = r"(?:错误?|有误|不对(?![称应])|不正确|不成立|有(?:些|点|明显)?问题)"
 UNFIT_ZH = (
     r"(?:不合(?!理数)|不符合?|不满足|不可能|不行|作废|应?该?舍[去弃]|(?:应该?|被|要|可以?)?被?排除|被?淘汰|干扰项"

@@ -6,7 +6,6 @@ A language is one row of words. The sentence has a word that announces and none 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +13,6 @@ from livek12.core.languages import HAN, HANGUL, KANA
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
-from livek12.judges.parts import part_count
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 
@@ -59,48 +57,52 @@ CLOSINGS = (
     ),
     Closing(
         common="la le les des une est donc réponse vaut soit du et dans que qui on égale",
-        announces="réponse|donc|ainsi|finalement|obtient|trouve|solution|résultat|vaut|égale?|est|soit",
+        announces="réponses?|donc|ainsi|finalement|obtient|trouve|solutions?|sont|résultat|vaut|égale?|est|soit",
         denies="ne|pas|non|ni|sans|sauf|fauss?e?|incorrecte?|erronée?|ou|si|peut|pourrait|environ|moins|plus|entre|impossible|mais|jamais|hormis",
         articles="A",
     ),
     Closing(
         common="la el los las una es del que por respuesta por lo y en de se",
-        announces="respuesta|por lo tanto|por tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correcta?",
+        announces="respuestas?|por (?:lo )?tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?",
         denies="no|ni|sin|salvo|excepto|fals[ao]|incorrect[ao]|erróne[ao]|o|u|si|quizás?|puede|podría|más|menos|entre|pero|sino|aproximadamente",
         articles="AEO",
     ),
     Closing(
         common="die der das ist und lautet antwort ergibt den ein eine also von zu",
-        announces="antwort|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig",
+        announces="antwort(?:en)?|sind|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig",
         denies="nicht|kein\\w*|nie|weder|ohne|außer|falsch\\w*|unrichtig|oder|wenn|falls|vielleicht|könnte|kann|mindestens|höchstens|mehr|weniger|etwa"
         "|ungefähr|zwischen|aber|sondern",
     ),
     Closing(
         common="a o os as uma é do da que portanto resposta de em se por",
-        announces="resposta|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta",
+        announces="respostas?|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta",
         denies="não|nem|sem|exceto|fals[ao]|errad[ao]|incorret[ao]|ou|se|talvez|pode|poderia|mais|menos|entre|mas|aproximadamente",
         articles="AEO",
     ),
     Closing(
         common="il la lo gli una è del della che quindi risposta di in si per",
-        announces="risposta|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta",
+        announces="rispost[ae]|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta",
         denies="non|né|senza|tranne|fals[ao]|errat[ao]|sbagliat[ao]|scorrett[ao]|o|oppure|se|forse|può|potrebbe|più|meno|tra|ma|bensì|circa",
         articles="AEO",
     ),
 )
 ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
-MOST, SENTENCE = 400, 300
-_CANDIDATE = late(r"[\dA-J$]|\\\\\(")
+MOST, SENTENCE, COURTESY = 400, 300, 80
 _END = late(r"[。！？!?\n]+|\.(?=\s|\Z)")
-_FORMULA = late(r"\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)")
-_EQUATION = late(r"(?<![A-Za-z])[A-Za-z]\s?=\s?[-−]?\d[\d.,]*(?:/\d+)?")
-_NUMBER = late(
-    r"(?<![\w.,])[-−]?\d+(?:[.,]\d+)?(?:/\d+)?(?![\d])|(?<=[ぁ-ゖァ-ヺ一-鿿])[-−]?\d+(?:\.\d+)?(?:/\d+)?(?!\d)"
+_JAPANESE_END = (
+    r"(?:です|である|だ|とな(?:る|ります)|にな(?:る|ります)|を選(?:ぶ|びます)|が正解(?:です|である|だ)?|が正しい)?"
 )
-_UNIT = late(r"\s?(?:\\?%|°|[A-Za-zµΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?)(?![\w²³/])")
+_LETTERS = r"(?<![A-Za-zÀ-ỹ0-9])[A-J](?![A-Za-zÀ-ỹ0-9'’=])"
+_LAST_LETTERS = late(
+    rf"(?P<letters>[(（]?{_LETTERS}[)）]?(?:\s?(?:[,、，;]|[eyиとe]|et|und|và)\s?[(（]?{_LETTERS}[)）]?)*)\s?{_JAPANESE_END}\Z"
+)
+_LAST_VALUE = late(
+    r"(?P<value>\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)|(?:(?<![A-Za-z])[A-Za-z]\s?=\s?)?(?<![A-Za-z\d.,=+*/^-])[-−]?\d[\d.,]*(?:/\d+)?)"
+    rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
+)
+_CANDIDATE = late(rf"\d|[$]|\\\\\(|{_LETTERS}")
 _AMBIGUOUS = late(r",|\.\d{3}\Z")
-_LETTER = late(r"(?<![A-Za-zÀ-ỹ0-9])([A-J])(?![A-Za-zÀ-ỹ0-9'’=])")
-_COPULA = late(r"\s*(?:です|である|だ|とな|にな|であ|$)")
+_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
 
 
 @cache
@@ -126,50 +128,51 @@ def language_of_closing(text: str) -> Closing | None:
 
 
 def closing_answer(text: str, question: Question) -> str | None:
-    """The answer of a response's last sentence, or None where it is not the only candidate."""
+    """The answer with which a response's last sentence ends, or None where it has other candidates."""
     shape = type_of(question.question_type).answer
     if shape not in ("values", "labels"):
         return None
-    sentences = [part.strip(" *。") for part in _END.split(text[-MOST:]) if part.strip(" *。")]
-    sentence = sentences[-1] if sentences else ""
-    if "boxed" in sentence or len(sentence) > SENTENCE or not _CANDIDATE.search(sentence):
+    sentences = [part.strip(" :") for part in _END.split(text[-MOST:].replace("**", "")) if part.strip(" :")]
+    place = next((index for index in (-1, -2) if _CANDIDATE.search("".join(sentences[index:][:1]))), None)
+    if place is None or len(sentences[place]) > SENTENCE or "boxed" in sentences[place]:
         return None
-    row = language_of_closing(text) if part_count(question) == 1 else None
-    if row is None or not _words(row.announces, row.letters != KANA).search(sentence):
+    if (row := language_of_closing(text)) is None:
         return None
-    denied = _words(row.denies, row.letters != KANA).search(sentence)
-    if denied or (row.articles == "A" and re.search(r"\bn['’]", sentence)):
+    courtesy = sentences[place + 1] if place + 1 else ""
+    if len(courtesy) > COURTESY or _denies(courtesy, row) or _denies(sentences[place], row):
+        return None
+    if not _words(row.announces, row.letters != KANA).search(sentences[place]):
         return None
     if shape == "labels":
-        letters = list(dict.fromkeys(_labels(sentence, row)))
-        several = question.question_type == "multiple_choice"
-        return ", ".join(letters) if len(letters) == 1 or (several and letters) else None
-    return _only_value(sentence, row)
+        return _last_labels(sentences[place], row, several=question.question_type == "multiple_choice")
+    return _last_value(sentences[place])
 
 
-def _labels(sentence: str, row: Closing) -> Iterator[str]:
-    for match in _LETTER.finditer(sentence):
-        if match[1] in row.articles and re.match(r"\s[^\W\d_]", sentence[match.end() :]):
-            continue
-        yield match[1]
+def _denies(sentence: str, row: Closing) -> bool:
+    elided = row.articles == "A" and re.search(r"\bn['’]", sentence)
+    return bool(elided or _words(row.denies, row.letters != KANA).search(sentence))
 
 
-def _only_value(sentence: str, row: Closing) -> str | None:
-    formulas = _FORMULA.findall(sentence)
-    words = _FORMULA.sub(" ", sentence)
-    equations = _EQUATION.findall(words)
-    numbers = list(_NUMBER.finditer(words))
-    if formulas:
-        return formulas[0] if len(formulas) == 1 and not re.search(r"\d", words) else None
-    if len(numbers) + len(equations) == 0 or len(re.findall(r"\d+(?:[.,/]\d+)*", words)) != 1:
+def _last_labels(sentence: str, row: Closing, several: bool) -> str | None:
+    match = _LAST_LETTERS.search(sentence)
+    if match is None:
         return None
-    if equations:
-        return None if _AMBIGUOUS.search(equations[0]) else equations[0]
-    number = numbers[0]
-    if _AMBIGUOUS.search(number[0]):
+    before = sentence[: match.start()]
+    others = [
+        letter for letter in re.finditer(_LETTERS, before) if not _is_article(letter[0], before[letter.end() :], row)
+    ]
+    letters = list(dict.fromkeys(re.findall(r"[A-J]", match["letters"])))
+    return None if others or (len(letters) > 1 and not several) else ", ".join(letters)
+
+
+def _is_article(letter: str, rest: str, row: Closing) -> bool:
+    return letter in row.articles and re.match(r"\s[^\W\d_]", rest) is not None
+
+
+def _last_value(sentence: str) -> str | None:
+    match = _LAST_VALUE.search(sentence)
+    if match is None or len(_VALUES.findall(sentence)) != 1 or _AMBIGUOUS.search(match["value"].rstrip("$")):
         return None
-    rest = words[number.end() :]
-    if (unit := _UNIT.match(rest)) and read_unit(to_latex(unit[0].strip())) is not None:
-        return number[0] + unit[0]
-    goes_on = not _COPULA.match(rest) if row.letters == KANA else re.match(r"\s?[^\W\d_]", rest)
-    return None if goes_on else number[0]
+    unit = match["unit"] or ""
+    known = not unit or unit.strip() in ("%", "\\%") or read_unit(to_latex(unit.strip())) is not None
+    return match["value"] + unit if known else None

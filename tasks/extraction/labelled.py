@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
+from livek12.tasks.extraction.clauses import ANSWER, SO
 from livek12.tasks.extraction.regions import without_stars
 
 _LABELS = (
@@ -118,10 +119,7 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
     return [line]
 
 
-_LEAD = late(
-    r"\A(?:(?:so|thus|hence|therefore|finally)[,:]?\s|(?:因此|所以|故|综上|于是)[，,：:]?|(?:따라서|그러므로),?\s)\s*",
-    re.IGNORECASE,
-)
+_LEAD = late(rf"\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*", re.IGNORECASE)
 _SIGN = late(r"[=≈:：]|\\approx")
 
 
@@ -143,7 +141,7 @@ def _named_line(line: str) -> str:
 
 _ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
 _RULE = late(r"[\s|:-]*")
-_ANSWER_HEAD = late(r"(?:最终|正确)?答案|(?:final |correct )?answers?|(?:최종 ?)?(?:정답|답)", re.IGNORECASE)
+_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

@@ -17,18 +17,15 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
+from livek12.tasks.extraction.clauses import ANSWER, SO
 
-_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
-_ZH = r"(?:(?:正确|最终|最后)的?)?(?:答案|选项)"
-_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
-_NOUN = rf"(?:{_EN}|{_ZH}|{_KO})"
+_NOUN = rf"(?:{ANSWER}|(?:正确)?选项)"
 _WEAK = r"results?|outcome|verdict|conclusion|solution|antwort|respuesta|réponse|结果|结论|答え?|결과|결론"
 _QUALIFIER = r"(?:(?:the|our|my|final)\s){0,2}(?:最终|最后|최종\s?)?"
 _IS = (
     r"(?:\s?(?:[:：=→⇒]|[=-]>|[—–](?=\s))|\s(?:is|are)(?![a-z])\s?[:：]?"
     r"|\s?(?:应该?)?[是为](?!正确|错误|对|错)\s?[:：]?|[은는]\s)"
 )
-_SO = r"(?:so|thus|hence|therefore|in\sconclusion|finally|综上(?:所述)?|因此|所以|故|于是|总之|따라서|그러므로|결국|즉)"
 _GLOSSED = late(
     rf"(?P<noun>{_NOUN})(?P<bold>\*{{0,2}})(?:\s?[(（\[](?P<gloss>[^()（）\[\]\n]{{1,40}})[)）\]](?=\*{{0,2}}(?:{_IS}|\s*\n))"
     r"|\s(?:to|of)\s(?:the|this|your)\s(?:\w{2,12}\s){0,2}(?:question|problem|exercise|riddle)(?=\s(?:is|would\sbe)\s))",
@@ -45,8 +42,8 @@ _LABEL = late(rf"(?<![A-Za-z0-9_)}}\]\\])[\[【]([^\W\d_]{{2}}[^\[\]【】\n]{{0
 _ASKED = late(r"(?:\A|\n)(?:Q|Question|问|问题|题目|질문|문제)\s?[:：][^\n]{1,400}\n+(?:A|答|답)\s?[:：]\s?(?=\S)")
 _ASKED_HEADS = ("Q", "问", "题", "문")
 _LAST = late(
-    rf"[\s*#>•-]*(?:{_SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
-    rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{_SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?",
+    rf"[\s*#>•-]*(?:{SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
+    rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?",
     re.IGNORECASE,
 )
 _MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")

@@ -18,6 +18,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
+from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -280,7 +281,7 @@ def _unescaped(text: str) -> str:
 _QUOTED_KEY = late(r"[\"']\s{0,20}:")
 """A cheap test for JSON keys."""
 _JSON_KEY = late(
-    r"(?<=[{,\s])[\"'](?:final|correct)?[_ ]?(?:answers?|答案|最终答案|正确答案|정답|최종 ?답|답)[\"']\s{0,20}:\s{0,20}"
+    rf"(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
     r"(?=[\"'\[{\d.tf-])",
     re.IGNORECASE,
 )

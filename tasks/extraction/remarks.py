@@ -15,6 +15,7 @@ from livek12.tasks.extraction.clauses import (
     FALSE_EN,
     NEGATION,
     NOT,
+    SO,
     TURN,
     UNFIT_EN,
     UNFIT_ZH,
@@ -54,7 +55,7 @@ _QUOTED_KEY = (
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
 _ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-SO = late(r"故|所以|因此|综上|可知|可见|因而|따라서|그러므로|\b(?:so|thus|hence|therefore)\b", re.IGNORECASE)
+CONCLUDES = late(rf"(?<![A-Za-z]){SO}(?![A-Za-z])", re.IGNORECASE)
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
@@ -93,7 +94,7 @@ def is_told(text: str, start: int, end: int) -> bool:
 
 
 def _supposes(sentence: str) -> bool:
-    return _HYPOTHETICAL.search(SO.split(sentence)[-1]) is not None
+    return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
 
 
 _DENIED = late(

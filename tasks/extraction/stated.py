@@ -16,7 +16,18 @@ from livek12.judges.parts import blank_values
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
-from livek12.tasks.extraction.clauses import HEDGED, NEGATION, TURN, sentence_before
+from livek12.tasks.extraction.clauses import (
+    ANSWER,
+    ANSWER_KO,
+    HEDGED,
+    NEGATION,
+    SO,
+    SO_EN,
+    SO_KO,
+    SO_ZH,
+    TURN,
+    sentence_before,
+)
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, without_stars
 
@@ -30,7 +41,7 @@ def _ends_otherwise(behind: str, value: str) -> bool:
 
 
 _LAST_VALUE = late(
-    r"(?P<so>(?:therefore|thus|hence|so|final(?:ly)?|因此|所以|故|따라서)\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    rf"(?P<so>{SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
     r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
     r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
     re.IGNORECASE,
@@ -50,16 +61,15 @@ _SAID = late(
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
     r"|[:：=→⇒])+(?:\s*approximately)?"
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
-    r"|(?<!오)(?:최종\s*답|정답|답안|답)\s*(?:은|는|이(?![다며고라었])|[:：])+"
+    rf"|{ANSWER_KO}\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    r"|(?:^|\n)[# ]{0,8}(?:(?:final )?answer|(?:最终)?答案|최종 ?답|정답) ?(?=\n))[^\S\n]*[:：]?",
+    rf"|(?:^|\n)[# ]{{0,8}}{ANSWER} ?(?=\n))[^\S\n]*[:：]?",
     re.IGNORECASE,
 )
 _CONCLUSION = late(
-    r"(?:(?:^|[。.!,，;；\n])\s*(?:综上(?:所述)?|因此|所以|故|于是|从而|∴|\$?\\therefore|总之|따라서|그러므로)"
-    r"|(?:^|[.!\n])\s*(?:therefore|thus|hence|so|in conclusion|consequently))"
+    rf"(?:(?:^|[。.!,，;；\n])\s*(?:{SO_ZH}|∴|\$?\\therefore|{SO_KO})|(?:^|[.!\n])\s*{SO_EN})"
     r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))",
     re.IGNORECASE,
 )
@@ -315,7 +325,7 @@ _CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-
 _LEADS_IN = late(
     r"\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
     r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
-    r"|综上(?:所述|可知)?|所以|因此|因而|于是|从而|总之|可见|可知|即|故|따라서|그러므로|즉|결국"
+    rf"|{SO}|即"
     r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])",
     re.IGNORECASE,
 )
@@ -410,7 +420,7 @@ def labelled_values(text: str, count: int) -> list[str]:
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
 
 
-_ANSWER_WORD = late(r"(?:故|所以|因此)(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|(?:정답|답)은", re.IGNORECASE)
+_ANSWER_WORD = late(rf"{SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
 _AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
@@ -441,12 +451,12 @@ _ANY_NUMBER = late(
 )
 _JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
 """Signs by which a number is a piece of a larger value, or a bound of one."""
-_CONCLUDED = late(r", (?=(?:and )?(?:so|thus|hence|therefore)\b)|[,，](?=所以|因此|于是|因而)")
+_CONCLUDED = late(rf"[,，] ?(?=(?:and )?{SO}(?![A-Za-z]))")
 _SAYS = late(
     r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
     r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
     r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b"
-    r"|\A(?:所以|因此|故|于是|因而|综上|따라서|그러므로|그래서)[,，]?(?!\D*[,，;；:：])",
+    rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])",
     re.IGNORECASE,
 )
 _OTHER = late(

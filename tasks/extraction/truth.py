@@ -6,6 +6,7 @@ import re
 
 from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
+from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail, without_stars
 from livek12.tasks.extraction.remarks import RETRACTION, Named, quoted, refused, taken_back
 
@@ -23,7 +24,7 @@ _STATEMENT = (
     r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
 )
 _ANSWER = (
-    r"(?:答案|정답|답|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
+    rf"(?:{ANSWER_ZH}|{ANSWER_KO}|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""

@@ -25,7 +25,6 @@ CALLS = {
     "verify": "--rows 64 --workers 1 --speed-rows 16 --json {tmp}/figures.json",
 }
 ELSEWHERE = {"attacks": "test_attacks.py", "results": "test_results.py", "paper_card": "test_exam_papers.py"}
-ELSEWHERE |= {"fuzz": "test_fuzz.py"}
 PARTS = {
     "common",
     "counting",
@@ -34,10 +33,9 @@ PARTS = {
     "watch",
     "labelled",
     "verifiers",
-    "verify_rows",
     "__init__",
 }
-NO_BENCHMARKS = {"harness_marks", "judge_card", "train_tagger"}
+NO_BENCHMARKS = {"judge_card", "train_tagger"}
 
 
 def start(script: str, *words: str) -> str:

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.scripts.bench.exams.canonical import bare, canonical, edit_distance, formulas
 from livek12.scripts.bench.exams.gold import GoldPaper, LabelledOption, PredictedQuestion, Prediction
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
-from livek12.scripts.bench.exams.plain import prediction_of
-from livek12.scripts.bench.exams.scores import score
+from livek12.scripts.bench.exams.readers import prediction_of
+from livek12.scripts.bench.exams.scores import bare, canonical, edit_distance, formulas, score
 from livek12.scripts.bench.exams.setting import source_of
 from livek12.scripts.bench.exams.tex import math
 from tests.seconds import within

@@ -17,7 +17,7 @@ from livek12.core.compaction import compact
 from livek12.core.features import schema, to_row
 from livek12.core.packed import META
 from livek12.core.records import Question
-from livek12.scripts.bench.fuzz import READERS, SUFFIXES
+from tests.bench.fuzz import READERS, SUFFIXES
 from tests.conftest import ROOT
 from tests.evaluation.test_site import asked, simple
 
@@ -89,7 +89,7 @@ def test_no_text_breaks_a_reader(reader: str, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     for number, seed in enumerate(corpus(reader, tmp_path)):
         (tmp_path / "corpus" / str(number)).write_bytes(seed)
-    run = [sys.executable, str(ROOT / "scripts" / "bench" / "fuzz.py"), reader, str(tmp_path / "corpus")]
+    run = [sys.executable, str(ROOT / "tests" / "bench" / "fuzz.py"), reader, str(tmp_path / "corpus")]
     limits = [f"-max_total_time={SECONDS}", "-timeout=20", f"-max_len={LONGEST.get(reader, 3000)}"]
     ended = subprocess.run([*run, *limits], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.records import FlowStep, Image, Page, Question, Review, SchemeCriterion, Source, Variable
-from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.registry import as_stored, builder_of, split_of
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES
+from livek12.dataset_builders.registry import builder_of, split_of
 from livek12.dataset_builders.writing.card import write_metadata
 from livek12.dataset_builders.writing.parquet import TableWriters
 from livek12.dataset_builders.writing.statistics import Statistics
@@ -78,3 +78,8 @@ def make_set(folder: Path, questions: Iterable[Question], pages: Iterable[Page] 
     present = {name: parts for name, parts in configs.items() if parts}
     write_metadata(folder, statistics.summary("livek12", present), present)
     return folder
+
+
+def as_stored(table: str, question: Question) -> Question:
+    """The row of a question in a table: image-only rows leave the figures to their pages."""
+    return question.model_copy(update={"images": []}) if table == IMAGE_ONLY else question

@@ -16,10 +16,9 @@ from PIL import ImageDraw, ImageOps
 
 from livek12.core.languages import language_of
 from livek12.core.records import Image, Language, Option
-from livek12.dataset_builders.duplicates import THRESHOLD, DuplicateIndex, Library, Stem, find_pairs, stem_of
-from livek12.dataset_builders.duplicates.finding import LOOSE
+from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, DuplicateIndex, find_pairs
 from livek12.dataset_builders.duplicates.hashing import SAME_ALONE, SAME_FIGURE, distance, figure_of
-from livek12.dataset_builders.duplicates.library import BATCH, sketch
+from livek12.dataset_builders.duplicates.library import BATCH, Library, Stem, sketch, stem_of
 from livek12.dataset_builders.duplicates.search import FEWEST, add_questions
 
 WORDS: dict[Language, list[str]] = {

@@ -15,7 +15,7 @@ from livek12.core.questions import data_files, read_card, read_records
 from livek12.core.records import IMAGE_MARK, Page, Question
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.publishing.policy import judge_rows
-from livek12.dataset_builders.sample import render
+from tests.dataset_builders import make_sample as render
 
 GROUPS = {"livek12_zh": 21, "livek12_en": 21, "kmmmu": 9, "cfe": 6, "mdk12": 6}
 EXAMS = ("livek12_zh", "livek12_en")

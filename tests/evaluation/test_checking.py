@@ -149,6 +149,14 @@ def test_a_run_goes_on_after_a_kill_and_its_sums_cover_all(run: Path) -> None:
     assert [row.start for row in read_sums(path)] == [0, size]
 
 
+def test_a_sum_that_was_torn_by_a_kill_is_no_damage(run: Path) -> None:
+    sums = run / ".responses-0.jsonl.sums"
+    sums.write_bytes(sums.read_bytes()[:-20])
+    checked = check_run(run)
+    assert checked.faults == []
+    assert "no sum covers its last" in str(checked.notes)
+
+
 def test_long_journals_have_a_sum_for_each_stretch(tmp_path: Path) -> None:
     with LineFile(tmp_path / "file.jsonl", summed=True) as file:
         for _ in range(3):

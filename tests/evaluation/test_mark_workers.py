@@ -15,7 +15,7 @@ from livek12.core.run.folder import RunFolder, states
 from livek12.evaluation.marking import WORTH_A_PROCESS, RunScorer, judge, mark_pool, processes
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.scripts.bench.marking import TASK, make_run
-from livek12.scripts.bench.verify_rows import step
+from livek12.scripts.bench.verify import step
 
 RULES = JudgeOptions(cache=False)
 

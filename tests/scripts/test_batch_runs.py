@@ -146,7 +146,7 @@ def test_random_kills(kind: str, data: Path, tmp_path: Path, monkeypatch: pytest
     """Each of many runs is killed twice at random moments, by a provider with faults at random, and then ends."""
     import livek12.engines.batch.engine  # a child then starts at once
     import livek12.evaluation.asking
-    import livek12.scripts.commands.generate  # noqa: F401
+    import livek12.scripts.commands.run  # noqa: F401
 
     monkeypatch.setenv("LIVEK12_CACHE", str(tmp_path / "cache"))
     for name in ("ANTHROPIC", "GEMINI"):

@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
 from livek12.dataset_builders import sample
 from livek12.dataset_builders.review.store import ReviewStore
-from livek12.scripts.exam_day import ExamFolder
+from livek12.scripts.commands.exam_day import ExamFolder
 from tests.scripts.command import COMMAND, livek12_here
 
 PAPER = Path(sample.__file__).parent / "papers/mdk12.pdf"

@@ -12,7 +12,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import PACKED_VERSION
-from livek12.scripts.commands.generate import _counts
+from livek12.scripts.commands.run import _counts
 from tests.core.test_run_folder import failure, question, response, spec
 from tests.endpoint import oracle_at
 from tests.scripts.command import COMMAND, Ended, livek12_here

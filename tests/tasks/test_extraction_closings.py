@@ -36,6 +36,11 @@ SEVERAL = {"question_type": "multiple_choice", "options": OPTIONS}
         ("12", "A resposta é portanto 12.", True),
         ("12", "La risposta è quindi 12.", True),
         ("12", "Следовательно, ответ равен 12.", True),
+        ("0.75", "La probabilité est de trois quarts, soit 75 %.", True),
+        ("15", "Por lo tanto, la respuesta es 15. ¡Espero que te sirva!", True),
+        ("15", "Por lo tanto, la respuesta es 15. Pero no es segura.", None),
+        ("12", "したがって、答えは**12**です。", True),
+        ("13", "Het antwoord is niet 12 maar 13.", None),
         ("Paris", "La capitale de la France est Lyon.", None),
         ("12", "The area that we were looking for came out as 12.", None),
     ],
@@ -58,6 +63,8 @@ def test_values(gold: str, response: str, expected: bool | None) -> None:
         ("B", "La opción correcta es la B.", True),
         ("B", "La opción B no es la correcta.", None),
         ("B", "Richtig ist also die Antwort B.", True),
+        ("C", "Seule A est correcte, car C contient une erreur.", None),
+        ("C", "Solo A es correcta, ya que C contiene un error.", None),
     ],
 )
 def test_letters(gold: str, response: str, expected: bool | None) -> None:
@@ -68,3 +75,5 @@ def test_several_letters_are_one_answer_only_where_several_are_asked_for() -> No
     assert verify("AC", "Các đáp án đúng là A và C.", **SEVERAL).correct is True
     assert verify("AC", "Các đáp án đúng là A và B.", **SEVERAL).correct is False
     assert verify("A", "Các đáp án đúng là A và C.", **CHOICE).correct is None
+    assert verify("AD", "Les bonnes réponses sont A et D.", **SEVERAL).correct is True
+    assert verify("BD", "Les bonnes réponses sont A et D ; B est également correcte.", **SEVERAL).correct is None

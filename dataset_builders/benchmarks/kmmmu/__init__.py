@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Flags, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.benchmarks import free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
@@ -37,26 +37,10 @@ from livek12.dataset_builders.reading.options import chosen, label_only, options
 from livek12.dataset_builders.reading.rows import SourceRow
 from livek12.dataset_builders.reading.text import parse_list, split_options
 
-KEYS = frozenset(
-    {
-        *("id", "passage", "question", "answer", "question_type", "language", "subject", "category", "number", "index"),
-        *(
-            "images",
-            "options",
-            "points",
-            "part_points",
-            "part_units",
-            "solution",
-            "marking",
-            "scheme",
-            "knowledge_points",
-        ),
-        *("taxonomy", "difficulty", "topic", "year", "exam", "subsets", "hard", "is_korean_specific", "macro_subject"),
-        *("task", "visual_modality", "review", "source", "source_url", "url", "licence", "upstream_id", "release"),
-        *("paper_id", "page_numbers", "removed_in", "answer_index", "answer_place"),
-        *("visual_subcategory", "has_text_in_image"),
-    }
-)
+KEYS = COMMON_KEYS | {
+    *("category", "hard", "is_korean_specific", "macro_subject", "task", "visual_modality", "visual_subcategory"),
+    *("has_text_in_image", "answer_index", "answer_place"),
+}
 """Row keys read, by our names."""
 _CLICK_EXAM = re.compile(r"(?P<exam>[A-Za-z]+)(?:_[A-Za-z]+)?(?:_(?P<year>(?:20)?\d\d)(?=_\d))?_")
 _CLICK_NAMES = {"TK": "TOPIK"}

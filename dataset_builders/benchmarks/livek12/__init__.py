@@ -22,7 +22,7 @@ from livek12.core.languages import HANGUL, by_name, codes, language_of, listed
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Image, Language, Option, Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, BadRow, Log, PageKey, by_release, not_from_pages
-from livek12.dataset_builders.benchmarks import free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
@@ -73,26 +73,10 @@ _SUBSETS = ("complex_layout", "rigorous_process", "long_horizon")
 SUBSETS = {"long_reason": "long_horizon"}
 _KNOWN_SUBJECTS = {*SUBJECTS.values()}
 _LANGUAGE_RELEASE = re.compile(r"(?:^|[^A-Za-z])(zh|en|ko)[_-](\d{4})(?!\d)")
-KEYS = frozenset(
-    {
-        *("id", "index", "set", "release", "subject", "topic", "question_type", "question_type_raw", "points"),
-        *(
-            "passage",
-            "question",
-            "answer",
-            "solution",
-            "marking",
-            "scheme",
-            "images",
-            "solution_images",
-            "options",
-            "subsets",
-        ),
-        *("knowledge_points", "taxonomy", "language", "number", "licence", "source", "source_url", "url"),
-        *("upstream_id", "review", "part_units", "part_points", "page_numbers", "boxes", "paper_id", "year", "exam"),
-        *("difficulty", "translation_of", "removed_in", "visual_modality", "answer_index", "answer_place"),
-    }
-)
+KEYS = COMMON_KEYS | {
+    *("set", "question_type_raw", "solution_images", "boxes", "translation_of", "visual_modality"),
+    *("answer_index", "answer_place"),
+}
 """Row keys read, by our names."""
 _CHINESE = frozenset("题型 分值 题目 答案 解答 图像 考点 学科".split())
 """Keys of older local files, which are Chinese even with text in other scripts."""
@@ -102,21 +86,20 @@ _LONGEST_NAME = 32
 
 def rows(row: SourceRow) -> list[SourceRow]:
     """Converts a row of a known form to rows in our keys, one a question."""
-    if is_reviewed(row.data):
-        return [replace(row, data=of_reviewed(row.data), found=row.data)]
-    if is_collected(row):
+    if _is_reviewed(row.data):
+        return [replace(row, data=_of_reviewed(row.data), found=row.data)]
+    if _is_collected(row):
         gaokao_row = replace(row, context={}, found=row.data)
         return [replace(gaokao_row, data=data) for data in questions(row)]
     return [row]
 
 
-def is_reviewed(row: Mapping[str, Any]) -> bool:
-    """Tests a row for this shape."""
+def _is_reviewed(row: Mapping[str, Any]) -> bool:
     question, answer = row.get("question"), row.get("answer")
     return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
-def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
+def _of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a row to our keys; the number is cut from the text."""
     question, answer = row["question"], row["answer"]
     number = str(row.get("question_number") or "") or None
@@ -143,13 +126,11 @@ def of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_collected(row: SourceRow) -> bool:
-    """Tests a row for this shape."""
+def _is_collected(row: SourceRow) -> bool:
     return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
 
 
-def of_collected(row: SourceRow) -> dict[str, Any]:
-    """Converts a row to our keys."""
+def _of_collected(row: SourceRow) -> dict[str, Any]:
     data, keywords = row.data, str(row.context["keywords"])
     key = data["answer"]
     entries = [as_text(entry).strip() for entry in parse_list(key)]
@@ -179,7 +160,7 @@ def of_collected(row: SourceRow) -> dict[str, Any]:
 
 def questions(row: SourceRow) -> list[dict[str, Any]]:
     """Converts a row to our keys: its passage's questions if the key has letters for each, else itself."""
-    whole = of_collected(row)
+    whole = _of_collected(row)
     entries = whole["answer"]
     several = isinstance(row.data["answer"], list) and len(entries) > 1 and all(map(_ONLY_LETTERS.fullmatch, entries))
     parts = split_group(restore(as_text(row.data["question"])), entries) if several else []

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Language, Option, Question
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
-from livek12.dataset_builders.benchmarks import free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
@@ -66,15 +66,7 @@ LAYERS = (
 _FORM = re.compile(
     r"(?:.*?(?:^|_)(?P<code>[GPMJH]S[A-Z]{2})_)?(?P<form>[a-z_]+?)_(?P<modality>multi|single)_?modal", re.IGNORECASE
 )
-KEYS = frozenset(
-    {
-        *("id", "index", "question", "answer", "category", "images", "solution", "year", "difficulty", "language"),
-        *("form", "question_type", "stage", "options", "points", "part_points", "part_units", "knowledge_points"),
-        *("taxonomy", "exam", "number", "paper_id", "page_numbers", "subsets", "release", "removed_in", "review"),
-        *("source", "source_url", "url", "licence", "upstream_id", "passage", "marking", "scheme", *LETTERS),
-        *(name for layer in LAYERS for name in layer),
-    }
-)
+KEYS = COMMON_KEYS | {"category", "form", "stage", *LETTERS, *(name for layer in LAYERS for name in layer)}
 """Row keys read, by the published names and ours."""
 _DYNAMIC = "dynamic"
 _PATH = re.compile(r"->|→|＞|>|›|»|\\|/{1,2}|--|—")

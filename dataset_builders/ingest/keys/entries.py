@@ -395,6 +395,8 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
 _PART_LABEL = re.compile(
     r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
 )
+_BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
+"""Over an answer; where none is printed, the next part or a place to write follows."""
 _ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
 
@@ -428,7 +430,7 @@ def _split_parts(text: str) -> tuple[str, str] | None:
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
     """A question's text, and the answer and solution printed below it, or below each of its parts."""
-    text = _AT_ONCE.sub("\n", text)
+    text = _BARE_HEAD.sub("\nAnswer: ", _AT_ONCE.sub("\n", text))
     if parts := _split_parts(text):
         return parts[0], None, parts[1]
     answer = ANSWER_HEAD.search(text)

@@ -34,7 +34,6 @@ WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "ti
 BRACES: Final = frozenset("⏞⏟")
 BELOW: Final = frozenset("⏝⏟\u0332")
 """Accents that stand under their letters."""
-OPEN: Final = "([{⟨⌊⌈"
 _NAMES: Final = {
     "−": "-", "×": "\\times", "÷": "\\div", "±": "\\pm", "∓": "\\mp", "·": "\\cdot", "⋅": "\\cdot", "∙": "\\cdot",
     "≤": "\\le", "⩽": "\\le", "≦": "\\le", "≥": "\\ge", "⩾": "\\ge", "≧": "\\ge", "≠": "\\ne", "≈": "\\approx",

@@ -47,7 +47,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)(?!\s*\d)\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
-    ("dot", re.compile(r"\s*(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
+    ("dot", re.compile(r"\s*(?:_+\s{4,})?(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
     ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
@@ -55,7 +55,11 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
-    ("han", re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：]?\s*"), 1.0),
+    (
+        "han",
+        re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：，,]?\s*"),
+        1.0,
+    ),
     ("han", re.compile(r"\s*题\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*(?=[(（]|$)"), 1.0),
     ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
 )
@@ -65,7 +69,7 @@ _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
-_POINTS = re.compile(r"^\s*[(（][^()（）]{0,8}\d+\s*分[)）]")
+_POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _SPREAD = 3
 """Items between two heads, on average."""

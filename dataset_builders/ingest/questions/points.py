@@ -26,6 +26,10 @@ _TOTAL = re.compile(
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
+_HEAD = re.compile(
+    rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]*(?:本[小大]?题)?\s*(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
+)
+"""A first line that ends in the points of its question: 第一题，本题共20分."""
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
@@ -56,7 +60,7 @@ _SOME = re.compile(
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
-    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s)"
+    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))"
 )
 _HALF_BLANK = re.compile(r"每\s*空")
 
@@ -105,6 +109,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         )
         return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
     printed = marks(text)
+    if not printed and (head := _HEAD.match(text)):
+        return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
     if not printed:
         return text, None, []
     parts = [match.start() for match in _PART.finditer(text)]
@@ -162,8 +168,8 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
     return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
 
 
-def section_points(text: str, number: int, total: int | None = None) -> float | None:
-    """Points of a question by the section's instructions; `total` is the section's number of questions."""
+def section_points(text: str, number: int) -> float | None:
+    """Points of a question by the section's instructions."""
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
             return float(match[2])

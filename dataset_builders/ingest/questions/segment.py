@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
@@ -180,7 +181,7 @@ def segment(stream: Stream) -> Body:
     part_of = parts(stream)
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
-    masthead = _masthead(items, chosen)
+    masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
     _drop_only_part(body.segments)
@@ -207,15 +208,14 @@ def _goes_on(items: Sequence[Item], place: int) -> bool:
     return bool(before and after) and after[0].number == before[-1].number + 1
 
 
-def _masthead(items: Sequence[Item], chosen: Sequence[Anchor]) -> list[Item]:
-    """Items above all questions, sections and passages of the first page with questions, in any column."""
-    if not chosen:
-        return []
-    page = items[chosen[0].place].box.page
+def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[int, str]) -> list[Item]:
+    """Items above all questions, sections and passages, in any column, of pages that begin the paper or a part."""
     begun = [items[anchor.place] for anchor in chosen]
+    pages = {item.box.page for item in begun[:1]}
+    pages |= {page for last, page in pairwise(sorted(part_of)) if part_of[page] != part_of[last]}
     begun += [item for item in items if is_section(item.text) or passage_range(item.text)]
-    top = min(item.box.top for item in begun if item.box.page == page)
-    return [item for item in items if item.box.page == page and item.box.bottom <= top]
+    tops = {page: min((item.box.top for item in begun if item.box.page == page), default=0.0) for page in pages}
+    return [item for item in items if item.box.bottom <= tops.get(item.box.page, 0.0)]
 
 
 def _rules(items: Sequence[Item]) -> range:

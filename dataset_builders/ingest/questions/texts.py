@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
+from statistics import median
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
@@ -265,7 +266,7 @@ class _Writer:
             (item.box.page, item.column): min(box.left for box in boxes if box.page == item.box.page) for item in items
         }
         steps = [below.top - above.top for above, below in pairwise(boxes) if below.top > above.top]
-        usual = min(steps, default=1.0)
+        usual = max([median(steps or [1.0]), *(item.line.size for item in items if item.line)])
         rows = ["```"]
         above = boxes[0]
         for item, text in zip(items, texts, strict=True):

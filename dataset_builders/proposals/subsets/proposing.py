@@ -148,14 +148,13 @@ def _described(subset: Subset) -> dict[str, str]:
     }
 
 
-def folder_of(sheet: Path) -> Path:
-    """Picture folder of a sheet."""
+def _folder_of(sheet: Path) -> Path:
     return sheet.with_name(f"{sheet.stem}.pictures")
 
 
-def write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
+def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
     """Writes the pictures of the questions with these ids; returns each one's cell of relative paths."""
-    folder = folder_of(sheet)
+    folder = _folder_of(sheet)
     cells = {}
     try:
         for question in questions:
@@ -226,7 +225,7 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
     report = _proposals(subset, wanted, file, old, begin)
     if wanted.pictures:
         questions = whole_set(wanted.data, _benchmark(subset, wanted))
-        files = write_pictures(questions, {row.id for row in report.rows}, file)
+        files = _write_pictures(questions, {row.id for row in report.rows}, file)
         report.rows = [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in report.rows]
     report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
     others = [row for row in old if row.subset != subset.name]

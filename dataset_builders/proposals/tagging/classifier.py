@@ -324,7 +324,7 @@ class Classifier:
         """Scores, shape (items, points)."""
         texts = [item.text for item in items]
         rows = self.encoder(texts, step) if self.encoder else None
-        totals = combined(rows, self.ridge, self.nodes, self.names(texts))
+        totals = _combined(rows, self.ridge, self.nodes, self.names(texts))
         return totals * self._of_subject(items)
 
     def _of_subject(self, items: Sequence[Item]) -> NDArray[np.float32]:
@@ -347,7 +347,7 @@ class Classifier:
         return [proposed(self.tree.points[place], item.language, float(row[place]), self.calibration) for place in best]
 
 
-def combined(
+def _combined(
     rows: NDArray[np.float32] | None, ridge: Ridge | None, nodes: NDArray[np.float32] | None, named: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Learned scores, plus bonuses for named points (as a share of the best-named) and near names."""
@@ -397,7 +397,7 @@ def train(
     rows, names = encoder(texts, step), Names(tree)
     named, nodes = names(texts), _nodes(tree, encoder)
     outside = _out_of_fold(
-        used, truth, lambda own: combined(rows[own], fit(rows[~own], truth[~own]), nodes, named[own])
+        used, truth, lambda own: _combined(rows[own], fit(rows[~own], truth[~own]), nodes, named[own])
     )
     best = outside.argsort(axis=1)[:, -3:]
     calibration = calibrate(

@@ -15,7 +15,8 @@ from livek12.core.languages import codes
 from livek12.core.questions import CARD
 from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log
-from livek12.dataset_builders.duplicates import Library, find_pairs, stem
+from livek12.dataset_builders.duplicates.finding import find_pairs
+from livek12.dataset_builders.duplicates.library import Library, stem
 from livek12.dataset_builders.ingest.pages.geometry import root_of
 from livek12.dataset_builders.proposals import every_question, whole_text
 from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
@@ -48,8 +49,7 @@ def text_with(question: str, options: Sequence[Option]) -> str:
     return whole_text(question, options).replace(IMAGE_MARK, " ")[:MAX_TEXT]
 
 
-def item_of(question: Question) -> Item:
-    """Converts a question of a data set."""
+def _item_of(question: Question) -> Item:
     return Item(
         id=question.id,
         text=text_with(question.question, question.options),
@@ -69,7 +69,7 @@ def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
     `problems` gets a line for each invalid row.
     """
     if data.is_dir() and (data / CARD).is_file():
-        yield from map(item_of, every_question(data))
+        yield from map(_item_of, every_question(data))
         return
     log = Log()
     for row in read_rows(data, log):

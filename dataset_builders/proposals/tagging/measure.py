@@ -51,17 +51,16 @@ def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = la
         "unseen": round(float((~(truth * learned.any(axis=0)).any(axis=1)).mean()), 3) if test_items else None,
         "majority": figures(common, truth, tree),
         "names": figures(untrained(tree, None).scores(test_items), truth, tree),
-        encoder.name: trained_figures(classifier, test_items, truth, step),
+        encoder.name: _trained_figures(classifier, test_items, truth, step),
     }
     if rows := _difficulty(encoder, used, test_items):
         metrics["difficulty"] = rows
     return metrics
 
 
-def trained_figures(
+def _trained_figures(
     classifier: Classifier, items: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
 ) -> dict[str, Any]:
-    """`figures`, and the quality of the confidences."""
     import numpy as np
 
     scores = classifier.scores(items, step)

@@ -212,8 +212,7 @@ def kept(points: Sequence[Proposed]) -> list[Proposed]:
     return [point for place, point in enumerate(points) if not place or (point.confidence or 0) >= KEPT]
 
 
-def draft_item(paper: IngestedPaper, draft: Draft) -> Item:
-    """Converts a draft."""
+def _draft_item(paper: IngestedPaper, draft: Draft) -> Item:
     return Item(
         id=draft.id,
         text=text_with(draft.question, draft.options),
@@ -235,9 +234,9 @@ def tag_folder(
     with folder.alone():
         for paper in folder.papers():
             tagged = []
-            proposed = make([draft_item(paper, draft) for draft in paper.drafts])
+            proposed = make([_draft_item(paper, draft) for draft in paper.drafts])
             for draft, tags in zip(paper.drafts, proposed, strict=True):
-                new = with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
+                new = _with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
                 tagged.append(new)
                 done.append((new, tags))
             folder.save(paper.model_copy(update={"drafts": tagged}), {})
@@ -272,8 +271,7 @@ def put(draft: Draft, field: str, value: Any, who: str, confidence: float | None
     return draft.model_copy(update={field: value, "doubts": [*draft.doubts, doubt]})
 
 
-def with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold: float) -> Draft:
-    """Fills a draft's empty fields."""
+def _with_tags(draft: Draft, paper: IngestedPaper, tags: Tags, by: str, threshold: float) -> Draft:
     points = kept(tags.points)
     if points:
         names = [point.name for point in points]

@@ -67,7 +67,7 @@ def propose_schemes(
 
 
 def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeReport, step: Callable[[], None]) -> None:
-    requests = [build_request(draft) for draft in drafts.values() if may_have_one(draft)]
+    requests = [build_request(draft) for draft in drafts.values() if _may_have_one(draft)]
     for reply in asker.replies(requests, lambda key, text: read_reply(text, drafts[key.question_id])):
         id = reply.key.question_id
         report.asked += 1
@@ -80,8 +80,7 @@ def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeRep
         step()
 
 
-def may_have_one(draft: Draft) -> bool:
-    """Tests for a draft that lacks only the scheme."""
+def _may_have_one(draft: Draft) -> bool:
     return bool(draft.solution and draft.points and not draft.scheme and draft.question_type not in CHOICE_TYPES)
 
 

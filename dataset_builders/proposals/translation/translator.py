@@ -95,8 +95,7 @@ def _table(file: Path) -> dict[str, str]:
     return terms
 
 
-def needs_translation(text: str) -> bool:
-    """True for a text with Chinese or Korean."""
+def _needs_translation(text: str) -> bool:
     return bool(_FOREIGN.search(text))
 
 
@@ -105,16 +104,15 @@ def texts_of(draft: Draft) -> Texts:
     named = {"question": draft.question}
     named |= {f"option_{option.label}": option.text for option in draft.options}
     named |= {f"answer_{number}": text for number, text in enumerate(draft.answer, 1)}
-    return {name: numbered(text) for name, text in named.items() if needs_translation(text)}
+    return {name: numbered(text) for name, text in named.items() if _needs_translation(text)}
 
 
 def solution_of(draft: Draft) -> Texts:
     """The solution, if it needs translation."""
-    return {SOLUTION: numbered(draft.solution)} if draft.solution and needs_translation(draft.solution) else {}
+    return {SOLUTION: numbered(draft.solution)} if draft.solution and _needs_translation(draft.solution) else {}
 
 
-def with_texts(draft: Draft, translated: Mapping[str, str]) -> Draft:
-    """Replaces a draft's texts by translated ones."""
+def _with_texts(draft: Draft, translated: Mapping[str, str]) -> Draft:
     options = [
         Option(label=option.label, text=marked(translated.get(f"option_{option.label}", option.text)))
         for option in draft.options
@@ -145,13 +143,12 @@ class Piece:
     _reply: str = ""
 
 
-def translate_pieces(
+def _translate_pieces(
     pieces: Sequence[Piece],
     asker: Asker,
     glossary: Mapping[str, str] | None = None,
     retries: int = RETRIES,
 ) -> None:
-    """Translates the pieces in place, with retries of faulty replies."""
     open_pieces = {piece.id: piece for piece in pieces if _can_be_asked(piece)}
     for round_ in range(retries + 1):
         for outcome in asker.outcomes(_requests(open_pieces, glossary or {}, round_)):
@@ -215,7 +212,7 @@ def _take(piece: Piece, outcome: Outcome) -> None:
 def _can_be_asked(piece: Piece) -> bool:
     size = sum(map(len, piece.texts.values()))
     if size > MAX_TEXT:
-        piece.faults = [f"{size:,} characters are too long to translate_pieces"]
+        piece.faults = [f"{size:,} characters are too long to translate"]
     return size <= MAX_TEXT and bool(piece.texts)
 
 
@@ -305,7 +302,7 @@ def _translate_paper(
     pieces = {draft.id: Piece(draft.id, texts_of(draft)) for draft in drafts}
     pieces |= {draft.id + _APART: Piece(draft.id + _APART, solution_of(draft)) for draft in drafts}
     requests = [piece for piece in pieces.values() if piece.texts]
-    translate_pieces(requests, asker, glossary, retries)
+    _translate_pieces(requests, asker, glossary, retries)
     report.failed += sum(piece.failed for piece in requests)
     report.retried += sum(piece.translation is not None and piece.rounds > 1 for piece in requests)
     done = [_translated(draft, pieces, to, asker.model, report) for draft in drafts]
@@ -350,7 +347,7 @@ def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, 
         doubts.append(Doubt(kind="translation", text=one_line(text, 300), confidence=CHECKED))
     else:
         report.carried += 1
-    return with_texts(draft, translations).model_copy(update={**base, "language": to, "doubts": doubts})
+    return _with_texts(draft, translations).model_copy(update={**base, "language": to, "doubts": doubts})
 
 
 def _papers(data: Path) -> list[Paper]:

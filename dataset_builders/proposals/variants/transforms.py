@@ -195,8 +195,7 @@ def conversions(question: Question) -> dict[str, Conversion]:
     return dict(sorted(rules.items()))
 
 
-def in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
-    """Changes the type and removes fields of the old one."""
+def _in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
     gone: Mapping[str, Any] = {
         "question_type_raw": question_type,
         "solution": None,
@@ -255,7 +254,7 @@ def _to_fill(question: Question, random: Random) -> Question:
         stem = _BLANK.sub("____", stem)
     else:
         stem = _END_BLANK.sub("", stem) + " ____" + _TRUTH[question.language][2]
-    return in_type(question, FILL, question=stem, answer=[right.text.strip()])
+    return _in_type(question, FILL, question=stem, answer=[right.text.strip()])
 
 
 def _to_true_false(question: Question, random: Random) -> Question:
@@ -268,7 +267,7 @@ def _to_true_false(question: Question, random: Random) -> Question:
     forms = _ONE if question.question_type == CHOICE else _AMONG
     text = forms[question.language].format(stem=question.question.strip(), option=option.text.strip())
     key_text = _TRUTH[question.language][0 if truth else 1]
-    return in_type(question, TRUE_FALSE, question=text, answer=[key_text], images=_shown(question, option))
+    return _in_type(question, TRUE_FALSE, question=text, answer=[key_text], images=_shown(question, option))
 
 
 def _shown(question: Question, option: Option) -> list[Any]:
@@ -367,7 +366,7 @@ def _filled(question: Question, reply: Json) -> Question:
         raise Unreadable("gives no text with exactly one blank")
     if figure_marks(text) != figure_marks(numbered(question.question)):
         raise Unreadable("does not keep the figures of the question")
-    return in_type(question, FILL, question=marked(text), answer=[answer])
+    return _in_type(question, FILL, question=marked(text), answer=[answer])
 
 
 def _with_options(question: Question, reply: Json, random: Random) -> Question:
@@ -384,7 +383,7 @@ def _with_options(question: Question, reply: Json, random: Random) -> Question:
     random.shuffle(texts)
     options = [Option(label=label, text=text) for label, text in zip("ABCD", texts, strict=True)]
     letter = "ABCD"[texts.index(key)]
-    return in_type(question, CHOICE, options=options, answer=[letter])
+    return _in_type(question, CHOICE, options=options, answer=[letter])
 
 
 @dataclass(frozen=True)

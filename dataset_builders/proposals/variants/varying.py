@@ -84,8 +84,7 @@ class Changes:
         return [name for name in (self.picture, self.text) if name]
 
 
-def random_of(seed: int, *what: str) -> Random:
-    """Independent generator for each draw."""
+def _random_of(seed: int, *what: str) -> Random:
     return Random(int.from_bytes(hashlib.sha256("\0".join([str(seed), *what]).encode()).digest()[:8], "big"))
 
 
@@ -93,7 +92,7 @@ def sample(ids: Sequence[str], share: float, seed: int) -> set[str]:
     """Draws a share of the ids; raises UserError."""
     if not 0 < share <= 1:
         raise UserError(f"--share {share}: give a share of the questions above 0 and up to 1")
-    ranked = sorted(ids, key=lambda id: random_of(seed, id, "sample").random())
+    ranked = sorted(ids, key=lambda id: _random_of(seed, id, "sample").random())
     return set(ranked[: max(1, round(share * len(ids)))])
 
 
@@ -106,14 +105,13 @@ def plan(question: Question, seed: int, offered: Collection[str], model: bool) -
         for name in OF_TEXT
         if name in offered and ((name == TYPE and rules) or (model and can_be_asked(question, name)))
     ]
-    picture = random_of(seed, question.id, "picture").choice(pictures) if pictures else ""
-    text = random_of(seed, question.id, "text").choice(texts) if texts else ""
-    rule = random_of(seed, question.id, "rule").choice(list(rules)) if text == TYPE and rules else ""
+    picture = _random_of(seed, question.id, "picture").choice(pictures) if pictures else ""
+    text = _random_of(seed, question.id, "text").choice(texts) if texts else ""
+    rule = _random_of(seed, question.id, "rule").choice(list(rules)) if text == TYPE and rules else ""
     return Changes(picture, text, rule)
 
 
-def why_none(question: Question, offered: Collection[str], model: bool) -> str:
-    """Reason for no possible transform, on one line."""
+def _why_none(question: Question, offered: Collection[str], model: bool) -> str:
     reasons = []
     if set(offered) & set(OF_PICTURES) and not question.images:
         reasons.append("it has no pictures")
@@ -242,12 +240,12 @@ class Maker:
             return item.question
         item.drawn["type"] = {"to": item.plan.rule, "by": "rule"}
         return conversions(item.question)[item.plan.rule](
-            item.question, random_of(self._seed, item.question.id, "option")
+            item.question, _random_of(self._seed, item.question.id, "option")
         )
 
     def _read(self, waiting: Mapping[str, Made], key: Key, text: str) -> Question:
         item = waiting[key.question_id]
-        random = random_of(self._seed, item.question.id, "option")
+        random = _random_of(self._seed, item.question.id, "option")
         return transformed(item.question, item.plan.text, text, random)
 
     def _picture(self, item: Made, number: int, image: Image) -> Image:
@@ -259,12 +257,12 @@ class Maker:
             if came is None:
                 raise BadImage("was not redrawn")
             return came
-        changed, drawn = _DRAWN[transform](image, random_of(self._seed, item.question.id, "picture", str(number)))
+        changed, drawn = _DRAWN[transform](image, _random_of(self._seed, item.question.id, "picture", str(number)))
         item.drawn.setdefault("pictures", {})[str(number)] = drawn
         return changed
 
     def _edit(self, item: Made, number: int, image: Image) -> Edit:
-        return Edit(image, random_of(self._seed, item.question.id, "picture", str(number)).randrange(2**31))
+        return Edit(image, _random_of(self._seed, item.question.id, "picture", str(number)).randrange(2**31))
 
 
 def _take_text(item: Made, reply: Reply[Question]) -> None:
@@ -396,7 +394,7 @@ def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: Vary
         model = options.model is not None
         item = Made(question, plan(question, options.seed, offered, model))
         if not item.plan.transforms:
-            item.drop(_NOTHING, why_none(question, offered, model))
+            item.drop(_NOTHING, _why_none(question, offered, model))
         made.append(item)
     return made
 

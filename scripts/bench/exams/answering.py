@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from livek12.scripts.bench.exams import words as say
+from livek12.scripts.bench.exams import content as say
 from livek12.scripts.bench.exams.content import AskedItem
 from livek12.scripts.bench.exams.layouts import PaperLayout
 from livek12.scripts.bench.exams.tex import code

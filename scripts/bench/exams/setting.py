@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from livek12.scripts.bench.exams import gapped, mathematics, sciences
-from livek12.scripts.bench.exams import words as say
+from livek12.scripts.bench.exams import content as say
+from livek12.scripts.bench.exams import mathematics, sciences
 from livek12.scripts.bench.exams.answering import empty_grid, key_code, marked_code, sheet_code
-from livek12.scripts.bench.exams.content import AskedItem, PaperItem, Passage, Template
+from livek12.scripts.bench.exams.content import GAPPED, AskedItem, PaperItem, Passage, Template, choice
 from livek12.scripts.bench.exams.layouts import Labels, Numbers, PaperLayout, PaperSection
 from livek12.scripts.bench.exams.tex import code, quoted
 
@@ -196,7 +196,7 @@ class _Writer:
             yield item, ""
 
     def _gapped(self, section: PaperSection, number: int) -> Iterator[str]:
-        made = gapped.gapped(section.kind, self.draw, section.count)
+        made = gapped(section.kind, self.draw, section.count)
         labels = [_bare_label("A.", index) for index in range(len(made.shared))]
         body = "; ".join(
             f'{quoted(piece)}; underline("  {number + at}  ")' if at <= section.count else quoted(piece)
@@ -376,3 +376,39 @@ def _printed_label(style: Labels, index: int) -> str:
 def _width(text: str) -> int:
     bare = text.replace("\\frac", "").replace("\\overrightarrow", "").replace("\\sqrt", "v")
     return sum(_WIDE if ord(letter) > 0x2E80 else letter not in "${}\\^_" for letter in bare)
+
+
+@dataclass(frozen=True)
+class GappedText:
+    """A passage between gaps, their items, and the options that all share."""
+
+    pieces: tuple[str, ...]
+    items: tuple[PaperItem, ...]
+    shared: tuple[str, ...] = ()
+
+    def text(self, first: int) -> str:
+        """The passage with numbered gaps."""
+        text = self.pieces[0]
+        for number, piece in enumerate(self.pieces[1:], first):
+            text += f"{number}{piece}"
+        return text
+
+
+def gapped(kind: str, draw: random.Random, count: int) -> GappedText:
+    """A passage with `count` gaps, as cloze, match or forms."""
+    text = GAPPED[kind].replace("<a>", draw.choice(GAPPED["names"]))
+    pieces = text.split("____")
+    pieces = [*pieces[:count], "".join(pieces[count:])]
+    if kind == "cloze":
+        items = [
+            choice(draw, "", right, [*wrong, "whispered"]).with_options(4) for right, *wrong in GAPPED["chosen"][:count]
+        ]
+        return GappedText(tuple(pieces), tuple(items))
+    if kind == "forms":
+        return GappedText(
+            tuple(pieces), tuple(PaperItem("", "blank", answer=word) for word in GAPPED["written"][:count])
+        )
+    sentences = GAPPED["sentences"]
+    shared = draw.sample(sentences, len(sentences))
+    rights = [shared.index(sentence) for sentence in sentences[:count]]
+    return GappedText(tuple(pieces), tuple(PaperItem("", "choice", answer=at) for at in rights), tuple(shared))

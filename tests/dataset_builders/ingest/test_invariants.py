@@ -477,3 +477,47 @@ def test_words_that_another_reading_lacks_are_doubted() -> None:
     made.blocks[0] = replace(block, lines=[replace(block.lines[0], other="ofselection")])
     doubts = [[doubt.text for doubt in draft.doubts if doubt.kind == "text"] for draft in read(made).drafts]
     assert doubts == [["another reading of the page does not have: ofselection"], []]
+
+
+@pytest.mark.parametrize(("size", "bold", "doubted"), [(0.02, False, False), (0.03, False, True), (0.02, True, True)])
+def test_a_last_line_that_is_set_as_no_other_is_doubted(size: float, bold: bool, doubted: bool) -> None:
+    made = placed(
+        [(text, at) for at, text in enumerate(["1. A cart rolls", "down a slope", "of ice.", "Second paper"])]
+    )
+    block = made.blocks[-1]
+    made.blocks[-1] = replace(block, lines=[replace(block.lines[0], size=size, bold=bold)])
+    assert any("set as no other" in doubt.text for doubt in read(made).drafts[0].doubts) == doubted
+
+
+@pytest.mark.parametrize(("cells", "doubted"), [("a\tb", False), ("a\tb    c", True), ("\tb", True)])
+def test_tables_whose_rules_were_missed_are_doubted(cells: str, doubted: bool) -> None:
+    made = page("1. Read the table.", cells, "2. Why?")
+    made.blocks[1] = replace(made.blocks[1], kind="table")
+    assert any("of its table" in doubt.text for doubt in read(made).drafts[0].doubts) == doubted
+
+
+def test_single_words_beside_a_picture_are_doubted() -> None:
+    made = page("1. Look at it.", "Host B", "How far is it from the gate?", "2. Why?")
+    first, last = made.blocks[1].box, made.blocks[2].box
+    box = replace(first, left=0.6, right=0.8, top=first.top - 0.01, bottom=last.bottom + 0.01)
+    made.blocks.insert(1, Block(kind="figure", box=box, picture=b"\x89PNG"))
+    doubts = [doubt.text for doubt in read(made).drafts[0].doubts if doubt.kind == "figure"]
+    assert doubts == ["'Host B' stands beside its picture, and may be in it"]
+
+
+def test_points_that_were_not_read_are_doubted() -> None:
+    drafts = read(page("1. Why is it so? worth 5 points", "2. How?", "3. Where?")).drafts
+    assert ["may be some" in " ".join(doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False, False]
+
+
+def test_parts_that_were_read_as_options_are_doubted() -> None:
+    parts = ["A. What is its speed?", "B. What is its mass?", "C. What is its charge?"]
+    drafts = read(page("1. A cart rolls.", *parts, "2. Why?", "3. How?", "4. Where?")).drafts
+    assert drafts[0].options and any("they may be parts" in doubt.text for doubt in drafts[0].doubts)
+
+
+def test_a_section_without_a_question_is_an_error() -> None:
+    essay = "六、写作题（60分）"
+    paper = read(page("五、简答题（20分）", "1. 什么是网络？", essay, "请以网络为题写一篇文章。"))
+    assert any("has no question" in line and "写作题" in line for line in paper.errors)
+    assert not read(page("五、简答题（20分）", "1. 什么是网络？", essay, "2. 请以网络为题写一篇文章。")).errors

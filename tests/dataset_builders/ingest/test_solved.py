@@ -9,6 +9,7 @@ import pytest
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
 PAPER = (
@@ -74,3 +75,11 @@ def test_answers_below_each_part_leave_the_parts_in_the_question() -> None:
     question, answer, solution = split_answered(text)
     assert question == "Read.\n(i) Which?\na) one\nb) two\n(ii) Why?\n(iii) How?"
     assert answer is None and solution == "(i) b\n(ii) It is so.\nAnd more."
+
+
+def test_answers_below_a_bare_head_leave_the_question_and_places_to_write_stay() -> None:
+    text = "Read.\na. [1 points] Which?\nAnswer\nIt is the second of these two.\nb. [3 points] Why?\nAnswer"
+    question, _, solution = split_answered(text)
+    assert question == "Read.\na. [1 points] Which?\nb. [3 points] Why?\nAnswer"
+    assert solution == "(a) It is the second of these two."
+    assert points.split_points(question)[1:] == (4, [1, 3])

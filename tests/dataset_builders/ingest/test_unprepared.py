@@ -531,3 +531,25 @@ def test_a_single_question_of_many_pages_is_an_error() -> None:
     words = ["1. All", "of the", "proof is", "left to", "its readers"]
     paper = read(*(page(word, number=n, top=0.2 + n / 10) for n, word in enumerate(words, 1)))
     assert len(paper.drafts) == 1 and any("much longer" in line for line in paper.errors)
+
+
+def test_chinese_heads_that_end_in_points_are_questions_with_parts() -> None:
+    paper = read(
+        page(
+            "第一题，本题共20分",
+            "1. 什么是网络？…",
+            "2. 什么是端口？",
+            "第二题，共30分",
+            "1. 比较二者。…",
+            "2. 求和。",
+            "第三题（共50分）",
+            "证明它。",
+        )
+    )
+    assert [(draft.number, draft.points) for draft in paper.drafts] == [("1", 20), ("2", 30), ("3", 50)]
+    assert "".join(paper.drafts[0].question.split()) == "1.什么是网络？2.什么是端口？"
+
+
+def test_a_rule_left_of_a_number_is_no_part_of_it() -> None:
+    lines = [text for n in range(1, 5) for text in (f"{'_    ' * (n % 2)}{n}    Name one use of item {n}.", "[2]")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == ["1", "2", "3", "4"]

@@ -41,12 +41,14 @@ REJECT = [
     (r"16I_0", "1.876"), ("0", r"\frac{mv_0^2}{2}"),
     (r"\frac{I}{I_0}=\frac{1}{4n^2-1}", r"\text{Numerical methods are required.}"),
     (r"E'=\frac{e^2F^2}{2k}", "0"), (r"T_f=T_0e^{-al}", "T_f"), (r"11.2\text{ km}", r"\left[3\ \text{kg/m}^3\right]"),
+    ("I/I_0=31.6", "The particle's Electron-Nucleus scattering"),
     (r"2.4\text{ K}", r"\text{Boiling begins early}"), (r"152\text{ MeV}", r"a_VA-\hat{a}A^{2/3}"),
     (r"(1,2)", r"\hat i+3\hat j"), ("30°", "0.6 rad"), ("0.82 GeV/c", "0.75 GeV/c"),
 ]  # fmt: skip
 OPEN = [
     (r"\omega=\sqrt{k/m}", r"f=\frac{1}{2\pi}\sqrt{k/m}"), ("E_1=a+b", "E_2=a+b"), ("E_1=a+b", "E_12=a+b"),
     (r"\omega=\frac{a}{bc}", r"f=\frac{a}{bc}"),
+    (r"9.8\text{ m/s}^2", "the acceleration of free fall"), ("2.5 km", "twenty five hundred meters"),
     (r"1\text{ A}", r"1.06\times10^{-10}\text{ m}"),
     (r"5\text{ GeV}/c", r"\left[5\ \text{MeV}\right]"), (r"E_1=\frac{ab}{c}", r"E_2=\frac{ab}{c}"),
     (r"P\cos x+Q\sin x", r"A\cos t+B\sin t"),
@@ -85,6 +87,10 @@ def test_what_may_be_the_same_quantity_is_left_open(gold: str, answer: str) -> N
 @pytest.mark.parametrize("words", ["I can say a word.", "A few general questions", "one file", "1 ms per verdict"])
 def test_prose_that_reads_as_a_product_is_no_formula(words: str) -> None:
     assert outcome("7", words) == "undecided"
+
+
+def test_a_number_in_words_is_no_formula() -> None:
+    assert outcome("2.5 km", "two point five kilometers") == "undecided"
 
 
 def test_a_key_may_be_one_of_the_values_of_an_answer() -> None:

@@ -1,9 +1,9 @@
 """Rebuilds the sample's figures, papers and page pictures.
 
-Contract: `python -m livek12.dataset_builders.sample.render` writes figures/*.png, papers/*.pdf and pages/*.png here,
-and in each jsonl only `page_numbers` and `boxes`. Texts (plain, LaTeX, images, pipe tables, code) become typst; only
-the sample's LaTeX is supported, anything else raises UserError. Needs typst, pypdfium2, pillow and Debian's
-fonts-noto-cjk. Reproducible with the same tools.
+Contract: `python -m tests.dataset_builders.make_sample` writes figures/*.png, papers/*.pdf and pages/*.png beside the
+sample's sources, and in each jsonl only `page_numbers` and `boxes`. Texts (plain, LaTeX, images, pipe tables, code)
+become typst; only the sample's LaTeX is supported, anything else raises UserError. Needs typst, pypdfium2, pillow and
+Debian's fonts-noto-cjk. Reproducible with the same tools.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK
+from livek12.dataset_builders import sample
 from livek12.dataset_builders.sample import PAPERS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _SETS = {"R": "RR", "N": "NN", "Z": "ZZ", "C": "CC"}
 _UNIT_DOT = 'class("normal", dot.op)'
 # Special in typst, bare characters in LaTeX.
 _ESCAPED = set('(),;/"#&')
-HERE = Path(__file__).resolve().parent
+HERE = Path(sample.__file__).resolve().parent
 FIGURE_PPI = 160
 FIGURE_SCALE = 0.85
 PAGE_PPI = 115
@@ -138,7 +139,7 @@ class _Parser:
             opening, inner = self.take(), self.row(r"\right")
             self.take(r"\right")
             return f"lr({_delimiter(opening)} {inner} {_delimiter(self.take())})"
-        raise UserError(f"formula {self.latex!r}: \\{name} is not among the LaTeX of the sample; add it to render.py")
+        raise UserError(f"formula {self.latex!r}: \\{name} is not among the LaTeX of the sample; add it here")
 
 
 def _delimiter(token: str) -> str:

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of readers of foreign text, by atheris (`pip install atheris`).
 
-`python scripts/bench/fuzz.py READER CORPUS [libFuzzer's flags, such as -max_total_time=600 -timeout=10]`. A reader may
+`python tests/bench/fuzz.py READER CORPUS [libFuzzer's flags, such as -max_total_time=600 -timeout=10]`. A reader may
 refuse a text by its own error; any other exception, and a text that takes longer, ends the run and is stored. Each
 becomes a row of tests/bench/test_fuzz.py.
 """

@@ -1,19 +1,28 @@
-"""Keys that come or change after a data set was built: read from a file or typed, as its next key version."""
+"""Keys that come or change after a data set was built: read from a file or typed, and put into its rows in one step."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
-from livek12.core.key_versions import KeyChange, KeyVersion, QuestionKey, read_keys
+from livek12.core.key_versions import KEYS_FILE, KeyBook, KeyChange, KeyVersion, QuestionKey, read_keys
 from livek12.core.records import Question
+from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.reading.built import stored, tables_of
+from livek12.dataset_builders.writing.card import rewrite_metadata
+from livek12.dataset_builders.writing.data_set import replace, workspace
+from livek12.dataset_builders.writing.parquet import rewrite, with_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _TYPED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?P<answer>.+?)\s*", re.DOTALL)
 
@@ -127,3 +136,39 @@ def key_version(
     return KeyVersion(
         number=number, at=now, by=by, source=source, sha256=reading.sha256, reason=reason, changes=changes
     )
+
+
+def put_keys(folder: Path, version: KeyVersion) -> KeyBook:
+    """Puts a version's keys into the rows of a data set and notes it; the folder is replaced in one step."""
+    book = read_keys(folder).with_version(version)
+    keys = {change.id: change.now for change in version.changes}
+    with workspace(folder) as room:
+        new = room / "new"
+        shutil.copytree(folder, new, copy_function=_linked)
+        for table, splits in tables_of(new)[1].items():
+            for file in () if table == PAGES else [file for files in splits.values() for file in files]:
+                rewritten = file.with_name(f".{file.name}")
+                if rewrite(file, rewritten, keys, lambda table: _keyed(table, keys)):
+                    rewritten.replace(file)
+        (new / KEYS_FILE).unlink(missing_ok=True)
+        (new / KEYS_FILE).write_text(book.text, encoding="utf-8")
+        rewrite_metadata(new)
+        replace(folder, new, room / "old")
+    return book
+
+
+def _linked(source: str, target: str) -> None:
+    """Tables by a link, the small files beside them by a copy, since they are written anew."""
+    copy: Callable[[str, str], object] = os.link if source.endswith(".parquet") else shutil.copyfile
+    try:
+        copy(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _keyed(table: pa.Table, keys: Mapping[str, QuestionKey]) -> pa.Table:
+    ids = table["id"].to_pylist()
+    for name in ("answer", "question_type"):
+        pairs = zip(ids, table[name].to_pylist(), strict=True)
+        table = with_column(table, name, [getattr(keys[id], name) if id in keys else was for id, was in pairs])
+    return table

@@ -1,6 +1,6 @@
 """Compares the marks of a harness with those of livek12 on the answers in its log.
 
-    python -m livek12.scripts.bench.harness_marks lm-eval OUT RUN TASK
+    python tests/bench/harness_marks.py lm-eval OUT RUN TASK
 
 OUT is the harness's output, RUN a run folder of its log (Inspect: by the import; others: from its texts). Exit code 1
 where a number differs. Part of `bash scripts/test.sh harnesses`.
