@@ -411,7 +411,7 @@ _TAIL: Final = 4
 _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
-_FEWEST_LINES: Final = 6
+_FEWEST_LINES, _FEWEST_ABOVE, _LONGEST_TITLE = 6, 2, 140
 _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
@@ -465,16 +465,20 @@ def is_running(text: str) -> bool:
 
 
 def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
-    """Running text before all questions, beyond the title page, and titles that say more than a title."""
-    front = [item for item in reading.body.front if item.box.page > 1 and item.line and is_running(item.text)]
-    if len(front) >= _FEWEST_LINES:
-        pages = ", ".join(map(str, sorted({item.box.page for item in front})))
+    """Running text before all questions that is no cover's, and titles that say more than a title."""
+    running = [item for item in reading.body.front if item.line and is_running(item.text)]
+    beyond = [item for item in running if item.box.page > 1]
+    first = reading.body.segments[0].items[0].box.page if reading.body.segments else 0
+    above = [item for item in running if item.box.page == first and not _INSTRUCTS.search(item.text)]
+    if len(beyond) >= _FEWEST_LINES or len(above) >= _FEWEST_ABOVE:
+        pages = ", ".join(map(str, sorted({item.box.page for item in beyond or above})))
         text = f"text on page {pages} stands before the first question and in none: they may need it"
         yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
     for section in reading.body.sections:
         named = section_type(section.title)
         more = "$" in section.own or (not named and any(item.line is None for item in section.items))
         says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
+        says = says or (not named and len(section.own) > _LONGEST_TITLE)
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
         places = (*([own[0] - 1] if own and own[0] and says else []), *own)
         more = more or says
