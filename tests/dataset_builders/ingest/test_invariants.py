@@ -63,9 +63,14 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "4: no points were found",
     ),
     "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
+    "text above the first question": (
+        (page("The river rises in the hills and runs to the sea in one week.", f"{LONG}.", *STEMS),),
+        "text on page 1 stands before the first question",
+        "1: text on page 1 stands before the first question",
+    ),
     "shared text has a head": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
-        "",
+        "text on page 1 stands before the first question",
         "2: the same text stands in 4 questions",
     ),
     "no question is too long": (
