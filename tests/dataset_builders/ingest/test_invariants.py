@@ -63,11 +63,6 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "4: no points were found",
     ),
     "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
-    "text above the first question": (
-        (page("The river rises in the hills and runs to the sea in one week.", f"{LONG}.", *STEMS),),
-        "text on page 1 stands before the first question",
-        "1: text on page 1 stands before the first question",
-    ),
     "shared text has a head": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
         "text on page 1 stands before the first question",
@@ -141,6 +136,21 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: its text is in a script",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("above", "doubted"),
+    [
+        (["The river rises in the hills and runs to the sea in one week.", f"{LONG}."], True),
+        (["Answer all the questions that follow in the space that is given.", "Write your name on each page."], False),
+        (["Final examination in mathematics for the second year of the course"], False),
+    ],
+)
+def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: list[str], doubted: bool) -> None:
+    paper = read(page(*above, *STEMS))
+    text = "text on page 1 stands before the first question"
+    assert any(text in line for line in paper.errors) is doubted
+    assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
