@@ -469,9 +469,9 @@ def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
     running = [item for item in reading.body.front if item.line and is_running(item.text)]
     beyond = [item for item in running if item.box.page > 1]
     first = reading.body.segments[0].items[0].box.page if reading.body.segments else 0
-    above = [item for item in running if item.box.page == first and not _INSTRUCTS.search(item.text)]
+    above = {item.text: item for item in running if item.box.page == first and not _INSTRUCTS.search(item.text)}
     if len(beyond) >= _FEWEST_LINES or len(above) >= _FEWEST_ABOVE:
-        pages = ", ".join(map(str, sorted({item.box.page for item in beyond or above})))
+        pages = ", ".join(map(str, sorted({item.box.page for item in beyond or above.values()})))
         text = f"text on page {pages} stands before the first question and in none: they may need it"
         yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
     for section in reading.body.sections:
