@@ -65,7 +65,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
     "shared text has a head": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
-        "text on page 1 stands before the first question",
+        "",
         "2: the same text stands in 4 questions",
     ),
     "no question is too long": (
