@@ -53,13 +53,15 @@ def labelled_rows(folder: Path) -> list[BenchRow]:
 
 def pair_rows(path: Path) -> list[BenchRow]:
     """Rows of a file for `livek12 judge-pairs`, each with a label `expected` (0 or 1); the set is the file's name."""
+    from livek12.evaluation.pairs import read_pair
+
     rows = []
-    for number, row in enumerate(json_lines(path)):
-        kind, language = row.get("question_type", "short_answer"), row.get("language", "en")
-        options = tuple(Option(label="ABCDEFGHIJ"[n], text=text) for n, text in enumerate(row.get("options") or ()))
-        gold = row["gold"] if isinstance(row["gold"], list) else [row["gold"]]
-        known = (path.stem, str(row.get("id", number)), kind, language, row.get("question", ""), "; ".join(gold), gold)
-        rows.append(BenchRow(*known, row["response"], bool(row["expected"]), options))
+    for line in path.read_bytes().splitlines():
+        pair = read_pair(line, None)
+        question, right = pair.question, bool(json.loads(line)["expected"])
+        known = (path.stem, str(pair.id), question.question_type, question.language, question.question)
+        key = list(question.answer)
+        rows.append(BenchRow(*known, "; ".join(key), key, pair.response.text, right, tuple(question.options)))
     return rows
 
 

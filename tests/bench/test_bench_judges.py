@@ -69,6 +69,7 @@ def test_open_and_closed_parts_of_a_source_are_measured_side_by_side(tmp_path: P
         {"gold": "B", "response": "B", "expected": 1, "question_type": "single_choice", "options": ["x", "y"]},
         {"gold": "12", "response": "perhaps something", "expected": 0},
     ]
+    rows = [{"id": number, **row} for number, row in enumerate(rows)]
     files = {part: tmp_path / part / "source.jsonl" for part in ("open", "closed")}
     for part, file in files.items():
         file.parent.mkdir()
