@@ -435,13 +435,18 @@ _WORTHY: Final = re.compile(
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
-    r"\s*(?:Question|Problem|Exercise|문제|第)\s*\d{1,2}\s*题?\s*"
-    r"(?:[.:：]|[(（\[]\s*\d+\s*(?:p|points?|marks?|점|分)|$)"
+    r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
+    r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
-_FOREIGN, _ACCENTED, _FEWEST_LETTERS = 0.1, 0.03, 200
-"""Shares of letters of other scripts, and of Latin letters with accents, in a text of so many letters at least."""
+_FOREIGN, _FEWEST_LETTERS = 0.1, 200
+"""Share of letters of other scripts, in a text of so many letters at least."""
+_ENGLISH: Final = frozenset(
+    "the of and to in is for are be with or by if that this an on as at from which what".split()
+)
+_FEWEST_ENGLISH, _FEWEST_LATIN = 0.06, 100
+"""Share of these words in English, in so many Latin words at least: papers have 0.2 and more, of code too."""
 _OCR_LINE: Final = 0.8
 """Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
 
@@ -506,6 +511,11 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
+    named = [head for head in heads if _HEAD.match(head.text)]
+    other_heads = [item.text for _, segment, _ in reading.pairs for item in segment.items[1:] if _HEAD.match(item.text)]
+    if not named and len(other_heads) >= max(2, len(heads) / 2):
+        text = f"questions are named as in {one_line(other_heads[0], 40)!r}, and none was found by its name"
+        yield Breach(text, error=True)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
@@ -520,7 +530,8 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
 
 def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
     form = _usual_head(reading.body.segments)
-    lost = [item.text for item in reading.body.front if form and _has_word(form) and form.match(item.text)]
+    named = form if form and _has_word(form) else _HEAD
+    lost = [item.text for item in reading.body.front if named.match(item.text) or _HEAD.match(item.text)]
     if lost:
         text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
@@ -742,22 +753,24 @@ def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
-    text = "".join(item.text for item in reading.stream.items)
+    if text := unknown_language(reading.stream):
+        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
+
+
+def unknown_language(stream: Stream) -> str:
+    """A line on the script or language of a paper that no rules know; "" if they do."""
+    text = " ".join(_MATH.sub("", item.text) for item in stream.items)
     letters = [sign for sign in text if sign.isalpha()]
-    if len(letters) < _FEWEST_LETTERS:
-        return
     names = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters)
     foreign = {name: many for name, many in names.items() if name and not _SCRIPTS.match(name)}
-    latin = [sign for sign in letters if unicodedata.name(sign, "").startswith("LATIN")]
-    accented = sum(not sign.isascii() for sign in latin)
-    every = tuple(range(len(reading.drafts)))
-    if sum(foreign.values()) > _FOREIGN * len(letters):
-        name = max(foreign, key=foreign.__getitem__).lower()
-        text = f"its text is in a script without rules here ({name}): the rules know Chinese, English and Korean"
-        yield Breach(text, every, "text", 0.2, error=True)
-    elif accented > _ACCENTED * len(latin) and len(latin) > 0.5 * len(letters):
-        text = "its text is in a language without rules here: the rules know Chinese, English and Korean"
-        yield Breach(text, every, "text", 0.2, error=True)
+    words = [word.lower() for word in _WORDS.findall(text)]
+    script = ""
+    if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
+        script = f"script without rules here ({max(foreign, key=foreign.__getitem__).lower()})"
+    elif len(words) >= _FEWEST_LATIN and names["LATIN"] > 0.5 * len(letters):
+        english = sum(word in _ENGLISH for word in words) > _FEWEST_ENGLISH * len(words)
+        script = "" if english else "language without rules here (Latin letters, not English)"
+    return script and f"its text is in a {script}: the rules know Chinese, English and Korean"
 
 
 def _scans_are_legible(reading: PaperReading) -> Iterator[Breach]:
@@ -863,11 +876,11 @@ def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
-    """A numbered list with the numbers of only a few questions is no key; a table may be."""
+    """A numbered list with the numbers of only a few questions is no key; a table may be. A solved copy has no list."""
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
-        covered = len({str(entry.number) for entry in entries} & numbers)
+        covered = len({str(e.number) for e in entries} & numbers | {reading.drafts[p].number for p in places})
         if not entries or 2 * covered >= len(numbers):
             continue
         if all(entry.listed for entry in entries):
