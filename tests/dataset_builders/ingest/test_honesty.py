@@ -14,7 +14,7 @@ from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
-from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
+from tests.dataset_builders.ingest.pdf_making import plain_pdf, raw_pdf, stream, typeset
 from tests.dataset_builders.ingest.test_typeset_papers import SETUP
 
 SOURCES = Path(__file__).parent / "typeset"
@@ -240,3 +240,27 @@ def test_numbers_may_come_again_below_titles_with_a_colon_behind_their_number() 
     ]
     paper = read(page(*lines, "2. 差为____。"))
     assert [draft.elective for draft in paper.drafts] == ["选择题"] * 2 + ["填空题"] * 2 and not paper.errors
+
+
+def test_an_annotation_over_a_question_is_a_note_and_no_doubt(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    text = b"BT /F1 12 Tf 72 700 Td (1. What is a type?) Tj 0 -30 Td (2. What is a cast?) Tj ET"
+    font = b"<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
+    over = b"1 0 0 rg 0 0 m 90 5 l 90 12 l 40 2 l f"
+    form = b"<</Type/XObject/Subtype/Form/BBox[0 0 90 12]/Length %d>>stream\n%s\nendstream" % (len(over), over)
+    file = tmp_path / "annotated.pdf"
+    file.write_bytes(
+        raw_pdf(
+            [
+                b"<</Type/Catalog/Pages 2 0 R>>",
+                b"<</Type/Pages/Count 1/Kids[4 0 R]>>",
+                stream(text),
+                b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources %s/Contents 3 0 R/Annots[5 0 R]>>" % font,
+                b"<</Type/Annot/Subtype/FreeText/Rect[120 690 210 702]/F 4/AP<</N 6 0 R>>>>",
+                form,
+            ]
+        )
+    )
+    paper = paper_of(file)
+    assert not any(doubted(draft, "text") for draft in paper.drafts)
+    assert any("annotations" in note for note in paper.notes)
