@@ -405,7 +405,7 @@ _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
-_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]")
+_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt[$})=]")
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
@@ -742,7 +742,7 @@ def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_bare(draft: Draft) -> bool:
     parts = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not parts and not re.search(r"[?？=]\s*$|____", draft.question)
+    return not parts and not section_type(draft.section) and not re.search(r"[?？=]\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:

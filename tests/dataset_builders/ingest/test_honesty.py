@@ -11,8 +11,9 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
-from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, raw_pdf, stream, typeset
 from tests.dataset_builders.ingest.test_typeset_papers import SETUP
@@ -264,3 +265,25 @@ def test_an_annotation_over_a_question_is_a_note_and_no_doubt(tmp_path: Path) ->
     paper = paper_of(file)
     assert not any(doubted(draft, "text") for draft in paper.drafts)
     assert any("annotations" in note for note in paper.notes)
+
+
+def test_a_number_in_brackets_goes_on_below_the_title_of_its_section(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.md"
+    sheet.write_text(
+        "# 数值分析\n\n## 判断题\n\n1. 提高精度可以改善病态问题\n\n2. 差商与节点的次序无关\n\n"
+        "## 证明题(16)\n\n(3) 数值积分有中矩形公式\n\n   (1) 分析其代数精度\n\n## 计算题\n\n4. 用牛顿法求$x^2=2$的根\n",
+        encoding="utf-8",
+    )
+    paper = read_paper(sheet, list(extract_pages(sheet)), "sheet", "0" * 64, Options(), None, AnswerKey(), None)[0]
+    assert [(draft.number, draft.section) for draft in paper.drafts] == [
+        ("1", "判断题"),
+        ("2", "判断题"),
+        ("3", "证明题(16)"),
+        ("4", "计算题"),
+    ]
+
+
+@pytest.mark.parametrize(("root", "whole"), [(r"$v<\sqrt$gl", False), (r"$v<\sqrt{gl}$", True)])
+def test_a_root_of_nothing_is_a_doubt(root: str, whole: bool) -> None:
+    draft = read(page(f"1. The ball has {root}. Find v.", "2. Find the time.")).drafts[0]
+    assert whole is not any("not whole" in doubt.text for doubt in draft.doubts)

@@ -521,3 +521,10 @@ def test_a_section_without_a_question_is_an_error() -> None:
     paper = read(page("五、简答题（20分）", "1. 什么是网络？", essay, "请以网络为题写一篇文章。"))
     assert any("has no question" in line and "写作题" in line for line in paper.errors)
     assert not read(page("五、简答题（20分）", "1. 什么是网络？", essay, "2. 请以网络为题写一篇文章。")).errors
+
+
+def test_short_questions_below_a_title_that_names_their_type_are_no_listing() -> None:
+    listed = [f"{number}. 差商与节点的次序第{number}" for number in range(1, 10)]
+    text = "listing"
+    assert not any(text in doubt.text for draft in read(page("一、判断题", *listed)).drafts for doubt in draft.doubts)
+    assert all(any(text in doubt.text for doubt in draft.doubts) for draft in read(page("目录", *listed)).drafts)
