@@ -401,11 +401,14 @@ _SOLVED: Final = re.compile(
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
 _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
+_PART: Final = re.compile(r"\s*[(（]?[a-h][)）.]\s")
 _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
-_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt[$})=]")
+_WOVEN: Final = re.compile(
+    r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+)
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
@@ -681,6 +684,17 @@ def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
             places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
             text = f"page {page.number} has {hidden} letters that are not printed there: others may be pictures"
             yield Breach(text, tuple(places), "text", 0.3)
+
+
+def _parts_are_set_as_their_text(reading: PaperReading) -> Iterator[Breach]:
+    """Plain sentences below parts that are bold as a whole are answers."""
+    for place, segment, _ in reading.pairs:
+        lines = [item.line for item in segment.items if item.line]
+        parts = [at for at, line in enumerate(lines) if _PART.match(line.text) and is_running(line.text)]
+        bold = len(parts) >= _SHARES and all(lines[at].bold for at in parts)
+        if bold and sum(not line.bold and is_running(line.text) for line in lines[parts[0] :]) >= _SHARES:
+            text = "its parts are bold, and sentences below them are not: they may be answers"
+            yield Breach(text, (place,), "text", 0.2)
 
 
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
@@ -963,6 +977,7 @@ INVARIANTS: Final = tuple(
         (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
         (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
+        (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
         (_pictures_stand_with_text, "a question has text on its last page"),
