@@ -401,11 +401,14 @@ _SOLVED: Final = re.compile(
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
 _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
+_PART: Final = re.compile(r"\s*[(（]?[a-h][)）.]\s")
 _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
-_WOVEN: Final = re.compile(r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]")
+_WOVEN: Final = re.compile(
+    r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+)
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
@@ -435,13 +438,18 @@ _WORTHY: Final = re.compile(
 _LABEL: Final = 8
 """Letters of a line that is no text."""
 _HEAD: Final = re.compile(
-    r"\s*(?:Question|Problem|Exercise|문제|第)\s*\d{1,2}\s*题?\s*"
-    r"(?:[.:：]|[(（\[]\s*\d+\s*(?:p|points?|marks?|점|分)|$)"
+    r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
+    r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
-_FOREIGN, _ACCENTED, _FEWEST_LETTERS = 0.1, 0.03, 200
-"""Shares of letters of other scripts, and of Latin letters with accents, in a text of so many letters at least."""
+_FOREIGN, _FEWEST_LETTERS = 0.1, 200
+"""Share of letters of other scripts, in a text of so many letters at least."""
+_ENGLISH: Final = frozenset(
+    "the of and to in is for are be with or by if that this an on as at from which what".split()
+)
+_FEWEST_ENGLISH, _FEWEST_LATIN = 0.06, 100
+"""Share of these words in English, in so many Latin words at least: papers have 0.2 and more, of code too."""
 _OCR_LINE: Final = 0.8
 """Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
 
@@ -510,6 +518,11 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
+    named = [head for head in heads if _HEAD.match(head.text)]
+    other_heads = [item.text for _, segment, _ in reading.pairs for item in segment.items[1:] if _HEAD.match(item.text)]
+    if not named and len(other_heads) >= max(2, len(heads) / 2):
+        text = f"questions are named as in {one_line(other_heads[0], 40)!r}, and none was found by its name"
+        yield Breach(text, error=True)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
@@ -524,7 +537,8 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
 
 def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
     form = _usual_head(reading.body.segments)
-    lost = [item.text for item in reading.body.front if form and _has_word(form) and form.match(item.text)]
+    named = form if form and _has_word(form) else _HEAD
+    lost = [item.text for item in reading.body.front if named.match(item.text) or _HEAD.match(item.text)]
     if lost:
         text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
@@ -676,6 +690,17 @@ def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "text", 0.3)
 
 
+def _parts_are_set_as_their_text(reading: PaperReading) -> Iterator[Breach]:
+    """Plain sentences below parts that are bold as a whole are answers."""
+    for place, segment, _ in reading.pairs:
+        lines = [item.line for item in segment.items if item.line]
+        parts = [at for at, line in enumerate(lines) if _PART.match(line.text) and is_running(line.text)]
+        bold = len(parts) >= _SHARES and all(lines[at].bold for at in parts)
+        if bold and sum(not line.bold and is_running(line.text) for line in lines[parts[0] :]) >= _SHARES:
+            text = "its parts are bold, and sentences below them are not: they may be answers"
+            yield Breach(text, (place,), "text", 0.2)
+
+
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         text = "\n".join((draft.question, *(option.text for option in draft.options)))
@@ -735,7 +760,7 @@ def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_bare(draft: Draft) -> bool:
     parts = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not parts and not re.search(r"[?？=]\s*$|____", draft.question)
+    return not parts and not section_type(draft.section) and not re.search(r"[?？=]\s*$|____", draft.question)
 
 
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
@@ -746,22 +771,24 @@ def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
-    text = "".join(item.text for item in reading.stream.items)
+    if text := unknown_language(reading.stream):
+        yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
+
+
+def unknown_language(stream: Stream) -> str:
+    """A line on the script or language of a paper that no rules know; "" if they do."""
+    text = " ".join(_MATH.sub("", item.text) for item in stream.items)
     letters = [sign for sign in text if sign.isalpha()]
-    if len(letters) < _FEWEST_LETTERS:
-        return
     names = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters)
     foreign = {name: many for name, many in names.items() if name and not _SCRIPTS.match(name)}
-    latin = [sign for sign in letters if unicodedata.name(sign, "").startswith("LATIN")]
-    accented = sum(not sign.isascii() for sign in latin)
-    every = tuple(range(len(reading.drafts)))
-    if sum(foreign.values()) > _FOREIGN * len(letters):
-        name = max(foreign, key=foreign.__getitem__).lower()
-        text = f"its text is in a script without rules here ({name}): the rules know Chinese, English and Korean"
-        yield Breach(text, every, "text", 0.2, error=True)
-    elif accented > _ACCENTED * len(latin) and len(latin) > 0.5 * len(letters):
-        text = "its text is in a language without rules here: the rules know Chinese, English and Korean"
-        yield Breach(text, every, "text", 0.2, error=True)
+    words = [word.lower() for word in _WORDS.findall(text)]
+    script = ""
+    if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
+        script = f"script without rules here ({max(foreign, key=foreign.__getitem__).lower()})"
+    elif len(words) >= _FEWEST_LATIN and names["LATIN"] > 0.5 * len(letters):
+        english = sum(word in _ENGLISH for word in words) > _FEWEST_ENGLISH * len(words)
+        script = "" if english else "language without rules here (Latin letters, not English)"
+    return script and f"its text is in a {script}: the rules know Chinese, English and Korean"
 
 
 def _scans_are_legible(reading: PaperReading) -> Iterator[Breach]:
@@ -867,11 +894,11 @@ def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
-    """A numbered list with the numbers of only a few questions is no key; a table may be."""
+    """A numbered list with the numbers of only a few questions is no key; a table may be. A solved copy has no list."""
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
-        covered = len({str(entry.number) for entry in entries} & numbers)
+        covered = len({str(e.number) for e in entries} & numbers | {reading.drafts[p].number for p in places})
         if not entries or 2 * covered >= len(numbers):
             continue
         if all(entry.listed for entry in entries):
@@ -954,6 +981,7 @@ INVARIANTS: Final = tuple(
         (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
         (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
+        (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
         (_pictures_stand_with_text, "a question has text on its last page"),

@@ -170,8 +170,8 @@ class _Paper:
         dpi = 72 * picture.width / raw.width
         picture, blocks, notes = self.scanner.page(picture, number, dpi)
         notes += raw.notes
-        if raw.glyphs:
-            notes.append("the text layer is unsound and was not used")
+        if self.how == "auto":
+            notes.append("pages without a sound text layer were read by OCR")
         return PageBlocks(
             number=number,
             width=picture.width * 72 / dpi,

@@ -24,7 +24,7 @@ from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, PageAccount
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.ingest.invariants import PaperReading, checked
+from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
 from livek12.dataset_builders.ingest.keys.solved import solved_entries
@@ -428,12 +428,12 @@ def _without_places(draft: Draft) -> Draft:
 
 
 def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:
-    if not stream.items:
-        return "no text was found on its pages; if they are pictures, use --how ocr"
+    none = f"no numbered question was found in {len(stream.items)} lines" if stream.items else "no text was found"
     notes = [note for page in pages for note in page.notes]
-    return (
-        f"no numbered question was found in {len(stream.items)} lines{': ' + notes[0] if notes else ''}; is it an exam?"
-    )
+    why = unknown_language(stream) or f"{notes[0] if notes else ''}; is it an exam?"
+    origins = {block.origin for page in pages for block in page.blocks}
+    advice = "" if origins & {"ocr", "source"} else " (pages that are pictures: --how ocr)"
+    return f"{none}{advice}{': ' * (why[0] != ';')}{why}"
 
 
 def _headings(stream: Stream) -> str:

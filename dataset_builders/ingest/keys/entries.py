@@ -271,9 +271,8 @@ _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)�
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
-_WORTH = re.compile(r"^\s*[(（]\s*(?:满分|本题)?\s*\d{1,3}\s*分\s*[)）]\s*")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
-"""Points in front of an answer and behind it."""
+"""Points behind an answer."""
 _WORTH_WITHIN = re.compile(
     rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
 )
@@ -286,7 +285,11 @@ _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解
 """Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
 """Two entries without a space, by OCR."""
-_WORTH = re.compile(r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*", re.IGNORECASE)
+_WORTH = re.compile(
+    r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*|\A\s*\d{1,3}\s*(?:points?|marks?|pts)[ \t]*(?=\n|\Z)",
+    re.IGNORECASE,
+)
+"""A line of points, below an answer or behind its number."""
 _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 

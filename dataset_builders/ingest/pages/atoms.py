@@ -223,6 +223,8 @@ _SPACE: Final = 0.18
 _WORD_GAP, _SIGN_GAP = 0.12, 0.22
 """Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
 next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
+_ROW_GAP: Final = 0.5
+"""Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
@@ -296,7 +298,7 @@ def _shift(atom: Atom, reference: Atom) -> int:
         return 0
     if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
         return 0
-    if atom.built or atom.text in FENCES or atom.height > 1.35 * atom.size:
+    if atom.built or atom.text in FENCES | BIG or atom.height > 1.35 * atom.size:
         off = (reference.axis - atom.axis) if atom.built else reference.axis - (atom.top + atom.bottom) / 2
         limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
         return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
@@ -398,13 +400,17 @@ def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
 
 def _formula(tokens: Sequence[_Token]) -> str:
     text = ""
+    before: _Token | None = None
     for token in _with_words(tokens):
         piece = token.text if token.math else _in_formula(token.text)
         if not piece.strip():
             continue
         if text and re.search(r"\\[A-Za-z]+$", text) and piece[0].isalpha():
             text += " "
+        elif text[-1:].isdigit() and piece[0].isdigit() and _gap(before, token) > _ROW_GAP:
+            text += "\\quad "
         text += piece
+        before = token
     return text
 
 

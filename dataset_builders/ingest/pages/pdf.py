@@ -108,16 +108,31 @@ def _reason(error: str) -> str:
     return next((line for word, line in _ERRORS.items() if word in error.lower()), f"it cannot be read ({error})")
 
 
-def drawn(page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None) -> Picture:
+def drawn(
+    page: Any, dpi: float, crop: tuple[float, float, float, float] | None = None, *, annotated: bool = True
+) -> Picture:
     """The page as a picture of at most `MAX_PIXELS`; `crop` is in points from the top left."""
     width, height = page.get_size()
     left, top, right, bottom = crop or (0.0, 0.0, width, height)
     points = max(1.0, (right - left) * (bottom - top))
     scale = min(dpi / 72, (MAX_PIXELS / points) ** 0.5)
     margins = (left, height - bottom, width - right, top)
-    bitmap = page.render(scale=scale, crop=tuple(max(0.0, value) for value in margins))
+    bitmap = page.render(scale=scale, crop=tuple(max(0.0, value) for value in margins), draw_annots=annotated)
     picture: Picture = bitmap.to_pil().convert("RGB")
     return picture
+
+
+def has_annotations(page: Any) -> bool:
+    """Checks for text that an annotation writes over the page."""
+    import pypdfium2.raw as c
+
+    for place in range(c.FPDFPage_GetAnnotCount(page)):
+        annotation = c.FPDFPage_GetAnnot(page, place)
+        kind = c.FPDFAnnot_GetSubtype(annotation)
+        c.FPDFPage_CloseAnnot(annotation)
+        if kind == c.FPDF_ANNOT_FREETEXT:
+            return True
+    return False
 
 
 def png(picture: Picture) -> bytes:

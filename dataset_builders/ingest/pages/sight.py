@@ -61,19 +61,23 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     """Removes letters that are not printed from `raw`, with a note."""
     import numpy as np
 
+    annotated = not pdf.has_annotations(page)
+    if not annotated:
+        picture = pdf.drawn(page, dpi, annotated=False)
+        raw.notes.append("text in annotations, which lie over the page, was not read")
     scale = picture.width / raw.width
     full = _grey(picture)
     texts = _Texts(page)
     drawn = np.full_like(full, 255)
     if raw.shapes or raw.rules:
         with texts.without(range(len(texts.items))):
-            drawn = _grey(pdf.drawn(page, dpi))
+            drawn = _grey(pdf.drawn(page, dpi, annotated=annotated))
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)
     for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
         if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
             with texts.without(doubtful):
-                others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi)), scale)
+                others = _changed(raw.glyphs, full, _grey(pdf.drawn(page, dpi, annotated=annotated)), scale)
             seen = [shown and (texts.place.get(g.item) not in doubtful or other)
                     for g, shown, other in zip(raw.glyphs, seen, others, strict=True)]  # fmt: skip
     paints = texts.paints()

@@ -261,12 +261,17 @@ _ODD_SIGNS, _ODD_SHARE, _CODED = 2, 0.15, 0.1
 """Odd letters of a font, and their share, that show an encoding of its own; share of the page set in such fonts."""
 
 
+_PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
+"""Shares of a page that pictures of a scan cover: without letters, and beside fewer than these, a scanner's mark."""
+
+
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
+    if _pictured(raw) > (_MARKED if letters else _PICTURED) and len(letters) < _FEWEST:
+        return False
     if not letters:
-        drawn = sum(shape.kind == "drawing" for shape in raw.shapes) > _DRAWN
-        return not drawn and not any(shape.kind == "image" and _covers(shape, raw) for shape in raw.shapes)
+        return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
     if raw.hidden > 0.5 * len(letters):
         return False
     lost = sum(1 for glyph in letters if not glyph.sound)
@@ -292,8 +297,10 @@ def _next_to(glyph: Glyph, other: Glyph) -> bool:
     return max(abs(other.left - glyph.left), abs(other.top - glyph.top)) < 2 * max(glyph.size, other.size)
 
 
-def _covers(shape: Shape, raw: RawPage) -> bool:
-    return (shape.right - shape.left) * (shape.bottom - shape.top) > 0.5 * raw.width * raw.height
+def _pictured(raw: RawPage) -> float:
+    """Share of a page that pictures cover."""
+    areas = [(s.right - s.left) * (s.bottom - s.top) for s in raw.shapes if s.kind == "image"]
+    return sum(areas) / (raw.width * raw.height)
 
 
 def _odd(text: str) -> bool:

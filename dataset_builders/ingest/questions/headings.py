@@ -28,7 +28,7 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 ASKED: Final = re.compile(
-    r"(?:Question|Problem|Q|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
+    r"(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
@@ -266,7 +266,7 @@ def follows(text: str, last: str) -> bool:
 
 def short_title(text: str) -> str:
     """A section's title without number, points and instructions."""
-    bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，\s]*", "", text)
+    bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*", "", text)
     return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
 
 

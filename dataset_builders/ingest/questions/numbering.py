@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
@@ -23,7 +24,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*\.?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*", re.I
+            r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
+            re.I,
         ),
         1.2,
     ),
@@ -66,6 +68,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
 """Style, form, and how much a line of that form weighs."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
 """A heading of a source that is a number alone."""
+_BRACKETED = re.compile(r"\s*[(（]\s*(\d{1,3})\s*[)）]\s*(?=\S)")
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
@@ -144,7 +147,19 @@ def anchors(
         parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
         if chosen[0] > best[0] and not parts:
             best = chosen
-    return _with_runs(_titles_that_ask(items, without, best[1]) or best[1])
+    return _with_runs(_titles_that_ask(items, without, best[1]) or _continued(items, best[1], sorted(sections)))
+
+
+def _continued(items: Sequence[Item], chosen: Sequence[_Candidate], sections: Sequence[int]) -> list[_Candidate]:
+    """The run, and the next number in brackets right below a section's title that has no other number below it."""
+    run = list(chosen)
+    for title, end in pairwise([*sections, len(items)]):
+        above = [candidate for candidate in run if candidate.place < title]
+        below = any(title <= candidate.place < end for candidate in run)
+        match = _BRACKETED.match(items[title + 1].text) if above and not below and title + 1 < end else None
+        if match and int(match[1]) == above[-1].number + 1:
+            run.insert(len(above), _Candidate(title + 1, int(match[1]), match.end(), _SURE))
+    return run
 
 
 def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:

@@ -36,7 +36,7 @@ _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
 _SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s+(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
-_NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
+_NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""

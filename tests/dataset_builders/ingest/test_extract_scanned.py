@@ -14,7 +14,9 @@ pytest.importorskip("pypdfium2")
 from livek12.core.errors import UserError
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages import glyphs, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.geometry import Shape
 from livek12.dataset_builders.ingest.scans import ocr, scan
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
@@ -140,3 +142,14 @@ def test_a_ruled_grid_of_a_scan_is_a_table(tmp_path: Path) -> None:
     tables = [block for block in page.blocks if block.kind == "table"]
     assert [table.text for table in tables] == ["Liquid\tMass\tVolume\nW\t20\t25\nX\t30\t20"]
     assert "densest" in flow(page) and "Liquid" not in flow(page) and "frac" not in flow(page)
+
+
+@pytest.mark.parametrize(
+    ("letters", "share", "sound"),
+    [(11, 0.95, False), (0, 0.45, False), (0, 0.1, True), (11, 0.45, True), (400, 0.95, True)],
+)
+def test_a_page_that_is_a_picture_has_no_sound_text_layer(letters: int, share: float, sound: bool) -> None:
+    """A scanner's mark is no text; a large figure below a short question is no scan."""
+    mark = [glyphs.Glyph("a", 10.0 + n, 780, 15.0 + n, 790, 789, 10, 15.0 + n, "Serif") for n in range(letters)]
+    raw = glyphs.RawPage(600, 800, mark, shapes=[Shape("image", 0, 0, 600, 800 * share)])
+    assert text_layer.sound(raw) is sound

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
-from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
+from tests.dataset_builders.ingest.pdf_making import plain_pdf, raw_pdf, stream, typeset
 from tests.dataset_builders.ingest.test_typeset_papers import SETUP
 
 SOURCES = Path(__file__).parent / "typeset"
@@ -175,3 +177,113 @@ def test_an_opencv_that_does_not_load_is_named(tmp_path: Path, failure: str) -> 
         check=False,
     )
     assert done.stderr.strip().splitlines()[-1].startswith("ImportError"), done.stderr
+
+
+def test_a_paper_in_a_language_without_rules_is_refused_with_the_reason() -> None:
+    croatian = [
+        f"Zadatak {n} ({n} bod). Svaka osoba ima ime i prezime, a student je osoba koja studira" for n in (1, 2)
+    ]
+    with pytest.raises(UserError, match=r"language without rules here \(Latin letters, not English\)"):
+        read(page(*croatian * 5))
+    with pytest.raises(UserError, match=r"script without rules here \(cyrillic\)"):
+        read(page(*["Задача прва. Секој ученик има име и презиме, а учител предава предмет"] * 5))
+
+
+def test_every_refusal_of_pages_says_how_pictures_are_read() -> None:
+    for pages in (page(), page("Dear Sir,", "thank you.")):
+        with pytest.raises(UserError, match="--how ocr"):
+            read(pages)
+
+
+def test_heads_with_a_sign_before_the_number() -> None:
+    lines = ["Question # 1: Name two techniques. [4 marks]", "1) Manual tunnels", "2) packing", "Both use IPv6."]
+    lines += ["Question 2: What is a subnet? [3 marks]", "Question # 3: Draw the network. [3 marks]"]
+    drafts = by_number(read(page(*lines)))
+    assert list(drafts) == ["1", "2", "3"] and "Manual tunnels" in drafts["1"].question
+
+
+def test_named_questions_of_which_none_was_found_are_an_error() -> None:
+    lines = ["Exercise 1: Name two techniques.", "1. Manual tunnels.", "2. packing."]
+    paper = read(page(*lines, "Exercise 2: What is a subnet?", "3. It has hosts.", "Exercise 3: Draw it."))
+    assert any("Exercise 1" in error and "before the first question" in error for error in paper.errors)
+    assert any("none was found by its name" in error for error in paper.errors)
+
+
+def test_a_key_with_lists_in_its_answers_is_read_by_its_heads() -> None:
+    paper = page("1. What is a type? (13 points)", "2. What is a cast? (10 points)", "3. What is a closure? (4 points)")
+    key = page(
+        "Problem #1: 13 points",
+        "A set of values, with operations that are defined for all of them.",
+        "Problem #2: 10 points",
+        "A reading of the same bits as another type; these are not casts:",
+        "1. The language is typed statically and the value is converted.",
+        "2. The language is typed dynamically and nothing is converted.",
+        "3. A coercion takes place.",
+        "Problem #3: 4 points",
+        "A function with the variables of the place that made it.",
+    )
+    entries = entries_of_pages([key], "key.pdf")
+    drafts = by_number(read(paper, key=AnswerKey(entries=entries, name="key.pdf")))
+    assert [(draft.answer, draft.solution.split()[1]) for draft in drafts.values() if draft.solution] == [
+        ([], "set"),
+        ([], "reading"),
+        ([], "function"),
+    ]
+
+
+def test_numbers_may_come_again_below_titles_with_a_colon_behind_their_number() -> None:
+    lines = [
+        "一：选择题（共2题）",
+        "1. 下列数中最大的是",
+        "2. 下列数中最小的是",
+        "二、填空题（共2题）",
+        "1. 和为____。",
+    ]
+    paper = read(page(*lines, "2. 差为____。"))
+    assert [draft.elective for draft in paper.drafts] == ["选择题"] * 2 + ["填空题"] * 2 and not paper.errors
+
+
+def test_an_annotation_over_a_question_is_a_note_and_no_doubt(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    text = b"BT /F1 12 Tf 72 700 Td (1. What is a type?) Tj 0 -30 Td (2. What is a cast?) Tj ET"
+    font = b"<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
+    over = b"1 0 0 rg 0 0 m 90 5 l 90 12 l 40 2 l f"
+    form = b"<</Type/XObject/Subtype/Form/BBox[0 0 90 12]/Length %d>>stream\n%s\nendstream" % (len(over), over)
+    file = tmp_path / "annotated.pdf"
+    file.write_bytes(
+        raw_pdf(
+            [
+                b"<</Type/Catalog/Pages 2 0 R>>",
+                b"<</Type/Pages/Count 1/Kids[4 0 R]>>",
+                stream(text),
+                b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources %s/Contents 3 0 R/Annots[5 0 R]>>" % font,
+                b"<</Type/Annot/Subtype/FreeText/Rect[120 690 210 702]/F 4/AP<</N 6 0 R>>>>",
+                form,
+            ]
+        )
+    )
+    paper = paper_of(file)
+    assert not any(doubted(draft, "text") for draft in paper.drafts)
+    assert any("annotations" in note for note in paper.notes)
+
+
+def test_a_number_in_brackets_goes_on_below_the_title_of_its_section(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.md"
+    sheet.write_text(
+        "# 数值分析\n\n## 判断题\n\n1. 提高精度可以改善病态问题\n\n2. 差商与节点的次序无关\n\n"
+        "## 证明题(16)\n\n(3) 数值积分有中矩形公式\n\n   (1) 分析其代数精度\n\n## 计算题\n\n4. 用牛顿法求$x^2=2$的根\n",
+        encoding="utf-8",
+    )
+    paper = read_paper(sheet, list(extract_pages(sheet)), "sheet", "0" * 64, Options(), None, AnswerKey(), None)[0]
+    assert [(draft.number, draft.section) for draft in paper.drafts] == [
+        ("1", "判断题"),
+        ("2", "判断题"),
+        ("3", "证明题(16)"),
+        ("4", "计算题"),
+    ]
+
+
+@pytest.mark.parametrize(("root", "whole"), [(r"$v<\sqrt$gl", False), (r"$v<\sqrt{gl}$", True)])
+def test_a_root_of_nothing_is_a_doubt(root: str, whole: bool) -> None:
+    draft = read(page(f"1. The ball has {root}. Find v.", "2. Find the time.")).drafts[0]
+    assert whole is not any("not whole" in doubt.text for doubt in draft.doubts)

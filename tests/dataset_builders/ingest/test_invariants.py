@@ -536,3 +536,21 @@ def test_a_section_without_a_question_is_an_error() -> None:
     paper = read(page("五、简答题（20分）", "1. 什么是网络？", essay, "请以网络为题写一篇文章。"))
     assert any("has no question" in line and "写作题" in line for line in paper.errors)
     assert not read(page("五、简答题（20分）", "1. 什么是网络？", essay, "2. 请以网络为题写一篇文章。")).errors
+
+
+def test_short_questions_below_a_title_that_names_their_type_are_no_listing() -> None:
+    listed = [f"{number}. 差商与节点的次序第{number}" for number in range(1, 10)]
+    text = "listing"
+    assert not any(text in doubt.text for draft in read(page("一、判断题", *listed)).drafts for doubt in draft.doubts)
+    assert all(any(text in doubt.text for doubt in draft.doubts) for draft in read(page("目录", *listed)).drafts)
+
+
+@pytest.mark.parametrize("bold", [True, False])
+def test_plain_sentences_below_bold_parts_may_be_answers(bold: bool) -> None:
+    asked = "is the name of the way in which the two hosts send small pieces of data?"
+    told = "The two hosts wait until a piece of data is large enough to be sent."
+    sheet = page("1. Answer:", *(line for label in "abc" for line in (f"{label}) What {asked}", told)), "2. Find it.")
+    for block in sheet.blocks:
+        block.lines[0] = replace(block.lines[0], bold=bold and block.lines[0].text != told)
+    doubts = [doubt.text for doubt in read(sheet).drafts[0].doubts]
+    assert bold is any("they may be answers" in text for text in doubts)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import by_number, page, read
@@ -83,3 +83,10 @@ def test_answers_below_a_bare_head_leave_the_question_and_places_to_write_stay()
     assert question == "Read.\na. [1 points] Which?\nb. [3 points] Why?\nAnswer"
     assert solution == "(a) It is the second of these two."
     assert points.split_points(question)[1:] == (4, [1, 3])
+
+
+def test_a_solved_paper_covers_the_questions_whose_keys_it_gives() -> None:
+    first = Entry(1, "C", source="key.pdf")
+    given = AnswerKey(entries=[first], name="key.pdf", pages={"key.pdf": [page(*SOLVED)]})
+    paper = read(page(*PAPER), key=given)
+    assert not any("questions alone" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
