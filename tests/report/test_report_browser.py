@@ -169,6 +169,19 @@ def test_answers_unfold_and_cells_lead_to_their_question(tmp_path: Path, browser
     report.assert_quiet()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_key_is_ticked_within_its_option(tmp_path: Path, browser: Browser, width: int) -> None:
+    long = "a long option that wraps over several lines on any page of a usual width, " * 3
+    options = [Option(label=label, text=f"{long}{label}") for label in "ABCD"]
+    write(tmp_path, [row(question("en-1", language="en", options=options, answer=["B"]))])
+    opened = Opened(browser, tmp_path, width)
+    places = opened.page.evaluate(
+        """() => [...document.querySelectorAll(".right-option svg")].map((sign) =>
+            [sign.getBoundingClientRect().right, sign.closest("li").getBoundingClientRect().right])"""
+    )
+    assert places and all(0 < right <= edge + 1 for right, edge in places)
+
+
 def test_it_prints_on_a4(tmp_path: Path, browser: Browser) -> None:
     pdfium = pytest.importorskip("pypdfium2")
     write(tmp_path, exam())
