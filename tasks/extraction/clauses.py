@@ -106,7 +106,9 @@ def sentences_behind(text: str, end: int) -> list[Span]:
     return [span for index, span in enumerate(spans) if not index or text[slice(*span)].strip()]
 
 
-def clauses_of(text: str, start: int, end: int) -> list[str]:
-    """The clauses of a span."""
-    places = [start, *(mark.end() for mark in _CLAUSE_END.finditer(text, start, end) if mark.end() < end), end]
+def clauses_of(text: str, start: int, end: int, whole: re.Pattern[str] | None = None) -> list[str]:
+    """The clauses of a span; a comma in a match of `whole` ends none."""
+    spans = [match.span() for match in whole.finditer(text, start, end)] if whole else []
+    ends = [mark.end() for mark in _CLAUSE_END.finditer(text, start, end) if mark.end() < end]
+    places = [start, *(place for place in ends if not any(begin < place < until for begin, until in spans)), end]
     return [text[begin:until] for begin, until in pairwise(places)]

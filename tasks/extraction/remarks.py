@@ -340,7 +340,7 @@ def _binds(text: str, start: int, until: int, named: Named) -> bool:
     short = named.strict and until - start <= _SHORT_CHARS
     short = short and not _AFFIRMED.search(text, start, until)
     bound = False
-    for clause in clauses_of(text, start, until):
+    for clause in clauses_of(text, start, until, named.this):
         words = named.without_this(clause)
         other = _THE_REST.search(words) or named.others.search(words)
         if words != clause:

@@ -26,6 +26,16 @@ def test_only_a_stated_value_is_accepted(response: str, accepted: bool) -> None:
     assert (mark(asked, *extract(response, asked, "stop").answers).correct is True) is accepted
 
 
+@pytest.mark.parametrize("value", ["[2,5)", "(4,-9)", "(1, 2, 3)"])
+def test_a_comma_in_the_value_does_not_part_it_from_its_denial(value: str) -> None:
+    asked = question(answer=[value])
+    for response in (
+        f"综上，答案是${value}$。经检验，${value}$不符合题意。",
+        f"The answer is ${value}$. But ${value}$ is wrong.",
+    ):
+        assert mark(asked, *extract(response, asked, "stop").answers).correct is not True
+
+
 LEADS = [
     ("The wrong answer is 8.", False), ("The naive answer is 8.", False), ("A student's answer is 8.", False),
     ("错误的答案是8", False), ("常见错误答案：8", False), ("잘못된 답은 8이다", False),
