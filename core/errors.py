@@ -16,5 +16,6 @@ def why(error: BaseException) -> str:
 
 
 def install(*extras: str, beside: str = "") -> str:
-    """Command that installs extras from a clone, and packages with them."""
-    return " ".join(filter(None, (f"pip install '.[{','.join(extras)}]'", beside, "in the clone of livek12")))
+    """Command that installs livek12 with extras from a clone, and packages with them."""
+    what = f"'.[{','.join(extras)}]'" if extras else "."
+    return " ".join(filter(None, (f"pip install {what}", beside, "in the clone of livek12")))

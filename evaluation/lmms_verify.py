@@ -13,7 +13,8 @@ from lmms_eval.verifiers.base import Verifier as LmmsVerifier
 from lmms_eval.verifiers.base import VerifyResult
 
 from livek12.core.text import clean
-from livek12.evaluation.verify import FIELDS, Verifier
+from livek12.evaluation.verify import Verifier
+from livek12.evaluation.workers import FIELDS
 
 __all__ = ["RulesVerifier"]
 NAME: Final = "livek12"

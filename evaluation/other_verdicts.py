@@ -37,13 +37,13 @@ _LABELS = tuple("ABCDEFGHIJ")
 class Disagreement:
     """A row that the two decide differently."""
 
+    id: str
     ours: str
     theirs: str
     key: str
     response: str
     question: str
     reason: str
-    id: str
 
     @property
     def is_contradiction(self) -> bool:
@@ -74,11 +74,12 @@ class ComparedVerdicts:
         rows = [
             [f"livek12: {ours}", *(f"{self.counts[ours, theirs]:,}" for theirs in _DECISIONS)] for ours in _DECISIONS
         ]
-        differing = ["livek12", self.other, "key", "end of the response", "end of the question", "reason", "id"]
+        differing = ["id", "livek12", self.other, "key", "end of the response", "end of the question"]
+        differing.append("livek12's reason")
         tables = [TableShown("Rows", heads, rows)]
         for title, both in (("One accepts, one rejects", True), ("One decides", False)):
             shown = [list(asdict(row).values()) for row in self.disagreements if row.is_contradiction == both]
-            tables += [TableShown(title, differing, shown)] if shown else []
+            tables += [TableShown(title, differing, shown, texts=True)] if shown else []
         title = f"Where do livek12 and {self.other} disagree?"
         write_atomically(path, study_page(title, self.sentences(), [], tables))
 
@@ -122,13 +123,13 @@ def _add(compared: ComparedVerdicts, pair: JudgedPair | None, row: Json, theirs:
         return
     compared.disagreements.append(
         Disagreement(
+            str(row["id"]),
             ours,
             theirs,
             "; ".join(pair.question.answer)[:_SHOWN_CHARS],
             pair.response.text[-_SHOWN_CHARS:],
             pair.question.question[-_SHOWN_CHARS:],
             str(row.get("reason", ""))[:_SHOWN_CHARS],
-            str(row["id"]),
         )
     )
 

@@ -26,8 +26,18 @@ from livek12.core.records import Call, Verdict
 from livek12.core.run.journal import LineFile
 from livek12.core.run.markings import in_words, without_code
 from livek12.evaluation.marking import JudgeUsage, unanswered
-from livek12.evaluation.pairs import PAIR_CONFIG, Json, JudgedPair, bad_row, extracted, line_id, read_pair, verdict_row
-from livek12.evaluation.workers import Flow, MarkPool, Reply, pair_pool
+from livek12.evaluation.pairs import (
+    PAIR_CONFIG,
+    Json,
+    JudgedPair,
+    bad_row,
+    extracted,
+    line_digest,
+    line_id,
+    read_pair,
+    verdict_row,
+)
+from livek12.evaluation.workers import FIELDS, Flow, MarkPool, Reply, pair_pool
 from livek12.judges.base import NamedJudge
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.tasks.scorer import Scorer
@@ -125,6 +135,12 @@ class _Judged:
 
 
 def _judged(line: _Line, reply: Reply, models: PairModels) -> _Judged:
+    judged = _decided(line, reply, models)
+    judged.row["digest"] = line_digest(line.text, FIELDS)
+    return judged
+
+
+def _decided(line: _Line, reply: Reply, models: PairModels) -> _Judged:
     row = reply["row"]
     if line.problem or row["decided_by"] == "input":
         return _Judged(bad_row(line_id(line.text), line.number, line.problem or row["reason"], models.version))
@@ -173,6 +189,11 @@ def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target
     if row.get("id") != line_id(line.text):
         raise UserError(
             f"{target}: is of another IN: line {line.number} of {source} has another id; choose another OUT"
+        )
+    if row.get("digest", digest := line_digest(line.text, FIELDS)) != digest:  # earlier versions wrote none
+        raise UserError(
+            f"{target}: is of another IN: {row.get('id')!r} (line {line.number} of {source}) was judged with other"
+            " content; choose another OUT, or remove it"
         )
     ids.checked(line)
 

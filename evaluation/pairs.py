@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -110,6 +111,17 @@ def line_id(line: bytes) -> str | int | None:
         return _row_id(_row(line))
     except BadPair:
         return None
+
+
+def line_digest(line: bytes, fields: Iterable[str]) -> str:
+    """Digest of these fields of a line, where null is as absent; of all of a line that cannot be read."""
+    try:
+        row = _row(line)
+        judged = {name: row[name] for name in fields if row.get(name) is not None}
+        line = json.dumps(judged, sort_keys=True).encode()
+    except (BadPair, RecursionError):
+        line = line.strip()
+    return hashlib.sha256(line).hexdigest()[:16]
 
 
 def _row(line: bytes) -> Json:

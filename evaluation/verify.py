@@ -24,17 +24,12 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from livek12.core.errors import UserError
-from livek12.evaluation.workers import LINE_SECONDS, MarkPool, Reply, pair_pool
+from livek12.evaluation.workers import FIELDS, LINE_SECONDS, MarkPool, Reply, pair_pool
 
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import HeldModels
 
 Row = Mapping[str, Any]
-FIELDS: Final = (
-    *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
-    *("language", "subject", "solution", "scheme", "part_points", "finish_reason", "model"),
-)
-"""What is read of a row besides its id (see docs/verify.md#fields-of-a-row); `gold` and `response` must be there."""
 MOST_WORKERS: Final = 1024
 _PACKED: Final = {"float16": "e", "float32": "f"}
 """Of short floats the form in `struct`, by the last part of their type's name."""

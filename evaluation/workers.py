@@ -27,6 +27,11 @@ Reply = dict[str, Any]
 and, if asked for, `verdict`."""
 MOST: Final = 32
 """Default limit of processes on machines with more cores."""
+FIELDS: Final = (
+    *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
+    *("language", "subject", "solution", "scheme", "part_points", "finish_reason", "model"),
+)
+"""What is read of a row besides its id (see docs/verify.md#fields-of-a-row); `gold` and `response` must be there."""
 LINE_SECONDS: Final = 4.0
 """Of processor time, for all but symbolic comparisons; a response of a megabyte takes a tenth of it."""
 SLICE_SECONDS: Final = 1.0

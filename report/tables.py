@@ -73,6 +73,8 @@ class TableShown:
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
+    texts: bool = False
+    """True for columns of texts, which share the width of the page; others are numbers."""
 
     @property
     def long(self) -> set[int]:

@@ -197,7 +197,7 @@ def root(
 
 def main() -> None:
     """Entry point of the console script."""
-    from livek12.core.errors import UserError
+    from livek12.core.errors import UserError, install
     from livek12.core.progress import show_log, tell_counts
 
     _mend_streams()
@@ -212,6 +212,10 @@ def main() -> None:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         _stop()
+    except ModuleNotFoundError as error:
+        if (error.name or "livek12").partition(".")[0] == "livek12":
+            raise
+        _fail(f"this command needs {error.name}, which is not installed here: {install()}")
     except MemoryError:
         _fail("memory ran out; what was finished is stored: free some, and run the same command again")
     except OSError as error:

@@ -69,21 +69,17 @@ def judge_pairs(
     """Judge responses against reference answers; resumes an unfinished file."""
     from livek12.evaluation.pair_file import judge_file
 
+    if compare:  # what the page needs is missed before anything is judged
+        from livek12.evaluation.other_verdicts import compare_verdicts
     counts = judge_file(source, target, judging.judges(), model)
     answer(as_json, {"out": str(target), **asdict(counts)}, _told(target, counts))
     if compare:
-        _compare(source, target, compare)
+        page = target.with_suffix(".html")
+        compared = compare_verdicts(source, target, compare)
+        compared.write_page(page)
+        tell(f"{page}: {' '.join(compared.sentences())}")
     if counts.bad or counts.lost:
         raise typer.Exit(1)
-
-
-def _compare(source: Path, target: Path, other: str) -> None:
-    from livek12.evaluation.other_verdicts import compare_verdicts
-
-    page = target.with_suffix(".html")
-    compared = compare_verdicts(source, target, other)
-    compared.write_page(page)
-    tell(f"{page}: {' '.join(compared.sentences())}")
 
 
 def _told(target: Path, counts: PairCounts) -> str:

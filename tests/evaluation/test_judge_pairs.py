@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -134,7 +136,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
 def test_decisions(number: int, decided: list[Json]) -> None:
     out = decided[number]
     assert out["decision"] == DECIDED[number][1], (DECIDED[number][0], out)
-    assert set(out) == {"id", "decision", "decided_by", "reason", "score", "judge"}
+    assert set(out) == {"id", "decision", "decided_by", "reason", "score", "judge", "digest"}
     assert out["id"] == number
 
 
@@ -212,6 +214,64 @@ def test_an_out_that_does_not_fit_is_refused(tmp_path: Path, change: str) -> Non
         judge_file(source, target, RULES)
     assert "\n" not in str(caught.value)
     assert target.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [({"gold": "13"}, True), ({"response": "13"}, True), ({"question": "How many?"}, True), ({"unit": "m"}, True),
+     ({"question_type": "fill_in_blank"}, True), ({"options": ["12", "13"]}, True), ({"gold": {}}, True),
+     ({"marked": True}, False), ({"unit": None}, False)],
+)  # fmt: skip
+def test_a_row_with_other_content_under_its_id_is_refused(change: Json, refused: bool, tmp_path: Path) -> None:
+    rows: list[Json | str | bytes] = [{"id": n, "gold": "12", "response": "12"} for n in ("a", "b")]
+    source, target = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    assert livek12_here("judge-pairs", source, target).code == 0
+    kept = target.read_bytes()
+    # Of other spacing and order of fields nothing depends.
+    changed = [b'{"response":"12","gold":"12","id":"a"}', {"id": "b", "gold": "12", "response": "12"} | change]
+    ended = livek12_here("judge-pairs", write(source, [*changed]), target)
+    assert ended.code == (2 if refused else 0), ended.err
+    assert [line for line in ended.errors if "'b' (line 2 of" in line and "choose another OUT" in line] == (
+        ended.err.splitlines() if refused else []
+    )
+    assert target.read_bytes() == kept
+
+
+def test_an_out_of_an_earlier_version_is_resumed(tmp_path: Path) -> None:
+    rows: list[Json | str | bytes] = [{"id": n, "gold": "12", "response": "12"} for n in range(2)]
+    source, target = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    judge_file(source, target, RULES)
+    first, second = read(target)
+    del first["digest"]
+    write(target, [first])
+    judge_file(source, target, RULES)
+    assert read(target) == [first, second]
+
+
+LIGHT = ("markupsafe", "jinja2", "datasets", "huggingface_hub", "pyarrow", "PIL", "numpy", "evaluate", "latex2mathml")
+
+
+@pytest.mark.parametrize("command", ["judge-pairs", "rejudge", "demo", "column"])
+def test_without_the_full_install_a_line_says_what_to_install(command: str, tmp_path: Path) -> None:
+    for name in LIGHT:
+        raises = f"raise ModuleNotFoundError(\"No module named '{name}'\", name={name!r})\n"
+        (tmp_path / "hidden" / name).mkdir(parents=True)
+        (tmp_path / "hidden" / name / "__init__.py").write_text(raises)
+    source = write(tmp_path / "in.jsonl", [{"id": "a", "gold": "12", "response": "12", "marked": True}])
+    out = tmp_path / "out.jsonl"
+    args: dict[str, list[object]] = {
+        "judge-pairs": ["judge-pairs", source, out, "--compare", "math-verify"],
+        "column": ["judge-pairs", source, out, "--compare", "marked"],
+        "rejudge": ["rejudge", source, "--out", tmp_path / "run"],
+        "demo": ["demo", "--out", tmp_path / "demo"],
+    }
+    paths = os.pathsep.join([str(tmp_path / "hidden"), os.environ.get("PYTHONPATH", "")])
+    ended = livek12(*args[command], PYTHONPATH=paths)
+    assert ended.code == 2, ended
+    (line,) = ended.errors
+    assert re.fullmatch(r"error: this command needs \w+, which is not installed here: pip install \. in .*", line)
+    assert any(f"needs {name}," in line for name in LIGHT)
+    assert not out.exists()
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ from livek12.evaluation.judge_service import (
     PairRow,
     Turns,
 )
-from livek12.evaluation.verify import FIELDS
+from livek12.evaluation.workers import FIELDS
 
 pytestmark = pytest.mark.slow
 JSON = {"Content-Type": "application/json"}

@@ -48,3 +48,7 @@ def test_math_verify_beside_ours_and_the_page(judged: tuple[Path, Path], tmp_pat
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "Where do livek12 and math-verify disagree?" in page
     assert "<b>key</b>" not in page
+    heads = page[page.index('<table class="texts">') :].partition("</thead>")[0]
+    assert (
+        "<th>id</th>" in heads and "livek12&#39;s reason</th>" in heads and heads.index(">id<") < heads.index(">key<")
+    )

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livek12 import Judgement, UserError, Verifier, verify
-from livek12.evaluation.verify import FIELDS
+from livek12.evaluation.workers import FIELDS
 from livek12.judges.grade import GradingConfig, judge_version
 
 Json = dict[str, Any]
