@@ -21,6 +21,7 @@ from livek12.core.records import canonical_json
 from livek12.core.store import DECISIONS, Store
 from livek12.judges.base import AnswerComparison, Decision, Stage, undecided
 from livek12.judges.code_version import DECIDING, code_version
+from livek12.judges.rules.notation import with_degree_signs
 from livek12.judges.rules.pool import time_budget_exhausted
 from livek12.judges.rules.restated import Compare, complement, glossed, restated, weigh, weigh_key
 
@@ -125,6 +126,8 @@ class Cascade:
         return replace(decision, lasting=all(each.lasting for each in (whole, *decisions)))
 
     def _stage_by_stage(self, comparison: AnswerComparison) -> Decision:
+        gold, answer, asked = with_degree_signs(comparison.gold, comparison.answer, comparison.asked_expression)
+        comparison = replace(comparison, gold=gold, answer=answer, asked_expression=asked)
         reasons: list[str] = []
         lasting = True
         form = _said(self.guard, comparison) if self.guard is not None else undecided("rules")

@@ -118,7 +118,7 @@ def _tree(text: str, letters: bool, tight: bool) -> Node:
     text = _FACTORIAL.sub(r"\1! =", _POINT.sub("", text))
     text = _BASE.sub(lambda base: f"{base['digits']}_{{{_BASES.get(base['base'].lower(), base['base'])}}}", text)
     text = _BARE_BUILDER.sub(r"\\{\1|\2\\}", f"{{{text}}}" if _OPEN_BUILDER.fullmatch(text) else text)
-    text = _RATIO.sub(r"\1:\2", _of_family(text))
+    text = _RATIO.sub(r"\1:\2", _of_family(_MEMBER.sub(r"\g<name> \\in ", text)))
     remark = _INTEGER.search(text)
     if remark:
         text = text[: remark.start()]
@@ -154,6 +154,8 @@ _BARE_BUILDER = late(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥
 _OPEN_BUILDER = late(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
 _ABOUT = late(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
 _RATIO = late(r"^(\d{1,9})\s*[比대]\s*(\d{1,9})$")
+_MEMBER = late(r"^(?P<name>[A-Za-z]|\\[a-z]+)\s*(?:(?<![A-Za-z])in|\\text\s*\{\s*in\s*\})\s*(?=(?:\\left\s*)?[(\[])")
+"""A letter in an interval: x in [2, 3)."""
 _FAMILY = late(r"^\\?\{\s*([a-z]|\\[a-z]+)\s*(?:[|∣｜:：]|\\mid(?![a-z]))\s*(?=\1\s*=)")
 
 

@@ -128,6 +128,45 @@ def _script(match: re.Match[str]) -> str:
     return "_{" + "".join(_SUBSCRIPTS[char] for char in match[2]) + "}"
 
 
+_ANGLE = late(r"π|\\pi(?![a-z])|(?<![A-Za-z])pi(?![A-Za-z])|[°º]|\\(?:circ|degree)(?![a-z])")
+_TEMPERATURE = late(
+    r"[℃℉]|[摄华]氏|[섭화]씨|celsius|centigrade|fahrenheit|(?:[°º]|(?:circ|degrees?|deg)(?![a-z]))"
+    r"(?:\W|\\[a-z]+){0,9}[CF](?![a-z])",
+    re.IGNORECASE,
+)
+_WORD_END = (
+    r"(?(open)\s*\})(?![A-Za-z\u4e00-\u9fff]|(?!이다|입니다|이에요|예요|와|또는)[가-힣]|\s*(?:[/^·*]|\\cdot|per\b|每))"
+)
+_WORD_START = r"(?P<end>\$|\\\))?(?:\s|~|\\[,;: ]){0,9}(?P<open>\\(?:text(?:rm)?|mathrm|mbox)\s*\{\s*)?"
+_IN_WORDS = late(
+    r"(?<![\d./^_])(?P<number>\d+(?:\.\d+)?(?:/\d+)?|\\[dt]?frac\s*\{\d{1,9}\}\s*\{\d{1,9}\})"
+    rf"{_WORD_START}(?:degrees?|deg\.?|度|도){_WORD_END}",
+    re.IGNORECASE,
+)
+"""Degrees in words behind a number, but not those of a speed."""
+_RADIANS = late(
+    r"(?P<number>(?:\\pi|π)(?:\s*/\s*\d{1,9})?|\\[dt]?frac\s*\{[^{}]{0,9}(?:\\pi|π)\s*\}\s*\{\d{1,9}\})"
+    rf"{_WORD_START}(?:rad(?:ians?)?|弧度|라디안){_WORD_END}",
+    re.IGNORECASE,
+)
+"""Radians behind a multiple of π; 90 rad are no 90°."""
+
+
+def with_degree_signs(gold: str, answer: str, *others: str) -> list[str]:
+    """The texts with the sign for degrees in words, if the key may be an angle and none is a temperature."""
+    texts = [gold, answer, *others]
+    angle = _ANGLE.search(gold) or (_IN_WORDS.search(gold) and _ANGLE.search(answer))
+    if not angle or any(map(_TEMPERATURE.search, texts)):
+        return texts
+    signed = [_RADIANS.sub(r"\g<number>\g<end>", _IN_WORDS.sub(_with_sign, text)) for text in texts]
+    return signed if any("\\circ" in to_latex(text) for text in signed[:2]) else texts
+
+
+def _with_sign(words: re.Match[str]) -> str:
+    number = f"({words['number']})" if "/" in words["number"] else words["number"]
+    return f"{number}{words['end'] or ''}^\\circ "
+
+
 _DELIMITERS = late(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _EDGE = ' \t\r\n*`"“”'
 _END = _EDGE + ".。．,，;；:：！、"
