@@ -285,6 +285,7 @@ _PHRASES = {
     "rationalise": r"\brational denominators?\b",
     "simplify": r"\b(?:and simplify|(?:collect|combine) like terms)\b"
     r"|\b(?:simplest (?:\w+ )?form|simplified form|reduced form)\b|最简二次根式|最简形式|合并同类项|가장 간단한",
+    "radians": r"\b(?:in|to|into)\s(?:\w{1,12}\s)?radians?\b|弧度|라디안|호도법",
     "scientific": r"\bscientific notation\b|科学[记计]数法|과학적 표기",
     "fraction": r"\bas an? (?:\w+ )?fraction\b|\bcommon fraction\b|(?:化成|化为|写成|用)(?:最简)?分数|분수로",
     "decimal": r"\bas an? (?:\w+ )?decimal\b|\bin decimal (?:form|notation)\b|(?:化成|化为|写成|用)小数|소수로",
@@ -305,7 +306,7 @@ _HINT = late(
     r"lowest|simplest|simplified|reduced|irreducible|notation|fraction|decimal|percent|mixed|terms of|exact|factored"
     r"|expanded|product of|rational denom|like terms|and simplify|合并|subject"
     r"|vertex|square|function of|intercept|配方|顶点|완전제곱|用含|用 ?\$? ?(?:\\pi|π)|最简|既约|约分"
-    r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확"
+    r"|科学|分数|小数|保留|精确|准确|기약|가장|과학|분수|소수|백분율|정확|radian|弧度|라디안|호도법"
 )
 """Every phrase contains one of these."""
 _EXCLUSIVE = (("fraction", "decimal", "percent", "scientific"), ("factor", "expand"), ("exact", "decimal"))

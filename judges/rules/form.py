@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from livek12.core.patterns import late
 from livek12.judges.base import AnswerComparison, Decision, reject, undecided
 from livek12.judges.rules.latex import parse
-from livek12.judges.rules.notation import bare, key_value
+from livek12.judges.rules.notation import bare, key_value, to_latex
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node, has_sign, holds_symbol, is_mixed, mapped
@@ -254,6 +254,8 @@ class FormStage:
         kinds = tuple(comparison.asked_form.split())
         if (miss := _restated(key, comparison.answer, comparison.asked_expression, kinds)) != _FINE:
             return _said(miss, "the asked expression itself")
+        if "radians" in kinds and "\\circ" in to_latex(comparison.answer) and "\\circ" not in to_latex(key):
+            return _said(_DOUBT, "not in the form asked for: radians")
         if {"solve", "solved"} & set(kinds) and _another_side(_tree(key), _tree(comparison.answer)):
             return _said(_DOUBT, "not solved for what is asked")
         golds, answers = _values(key), _values(comparison.answer)

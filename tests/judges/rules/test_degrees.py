@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from livek12 import verify
 from tests.judges.helpers import outcome
 
 ANGLE = r"\frac{\pi}{4}"
@@ -58,3 +59,19 @@ def test_the_asked_angle_is_no_answer() -> None:
     for answer in ("30 degrees", r"30^\circ"):
         assert outcome(r"\frac{\pi}{6}", answer, asked_form="convert", asked_expression=r"30^\circ") == "reject"
         assert outcome(r"\frac{\pi}{6}", answer, asked_form="convert", asked_expression="30 degrees") == "reject"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "expected"),
+    [
+        ("Convert 30 degrees to radians.", "30 degrees", None),
+        ("Convert $30^\\circ$ to radians.", "30^\\circ", False),
+        ("用弧度表示30度。", "30度", None),
+        ("Convert 30 degrees to radians.", "\\pi/6", True),
+        ("Find the angle.", "30 degrees", True),
+    ],
+)
+def test_an_answer_in_degrees_is_open_where_radians_are_asked_for(
+    asked: str, answer: str, expected: bool | None
+) -> None:
+    assert verify("\\frac{\\pi}{6}", answer, question=asked).correct is expected
