@@ -119,7 +119,7 @@ def write(
     layout; `step` is called once per record.
     """
     carried = carried or Carried()
-    out, older = out.absolute(), carried.older
+    out, older = out.parent.resolve() / out.name, carried.older  # d/../d would go with d
     check_out(out, benchmark)
     try:
         with workspace(out) as scratch, _few_collections():

@@ -273,7 +273,7 @@ def test_a_build_replaces_an_earlier_one(tmp_path: Path) -> None:
     build("livek12", str(folder), out)
     assert not any("replaces" in note for note in build("livek12", str(source(folder, 4, "Find y.")), out).notes)
     assert [question.question for question in load_questions(out, ["default"], "livek12")][3] == "Find y. 3"
-    notes = build("livek12", str(source(folder, 2)), out).notes
+    notes = build("livek12", str(source(folder, 2)), out / ".." / "out").notes
     assert f"replaces 2 questions that are not in {folder}, such as en_2603_math_0002" in notes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source"]
 
