@@ -34,7 +34,7 @@ def open_data_set(place: str) -> Path:
 
 def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
     """Yields every record of a dataset once, pages first, with all its tables and its split."""
-    members = _members(tables)
+    members = members_of(tables)
     for split, files in tables.get(PAGES, {}).items():
         yield from ((page, [PAGES], split) for file in files for page in read_records(Page, file))
     # image-only rows lack the figures, so every question is read from another of its tables
@@ -62,7 +62,8 @@ def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tupl
     return configs, tables
 
 
-def _members(tables: Tables) -> dict[tuple[str, str], list[str]]:
+def members_of(tables: Tables) -> dict[tuple[str, str], list[str]]:
+    """The tables of each question, by its benchmark and id."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

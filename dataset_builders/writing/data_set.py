@@ -22,8 +22,9 @@ from livek12.core.errors import UserError
 from livek12.core.features import PREFIX, is_flat
 from livek12.core.questions import CARD
 from livek12.core.records import Page, Question
-from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log
+from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log, one_line
 from livek12.dataset_builders.builder import Layout
+from livek12.dataset_builders.reading.built import Tables, members_of, tables_of
 from livek12.dataset_builders.reading.images import look_of
 from livek12.dataset_builders.reading.making import CHUNK_BYTES, CHUNK_ROWS, COLLECTED
 from livek12.dataset_builders.registry import split_of
@@ -32,7 +33,8 @@ from livek12.dataset_builders.writing.listings import MemberRow, read_members, r
 from livek12.dataset_builders.writing.packing import Packed, Packer, not_on_pages
 from livek12.dataset_builders.writing.parquet import Counts, TableWriters
 from livek12.dataset_builders.writing.releases import Base
-from livek12.dataset_builders.writing.statistics import Statistics
+from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
+from livek12.dataset_builders.writing.statistics import Statistics, read_statistics
 
 MIB = 1 << 20
 
@@ -117,8 +119,8 @@ def write(
     layout; `step` is called once per record.
     """
     carried = carried or Carried()
-    out, older = out.absolute(), carried.older
-    check_out(out)
+    out, older = out.parent.resolve() / out.name, carried.older  # d/../d would go with d
+    check_out(out, benchmark)
     try:
         with workspace(out) as scratch, _few_collections():
             folder = scratch / "data"
@@ -150,6 +152,8 @@ def write(
             beside(folder)
             write_metadata(folder, summary, configs)
             size = sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+            check_out(out, benchmark)  # again: others may have written into it
+            log.notes += _replaced(out, folder, shown)
             replace(out, folder, scratch / "old")
     except OSError as error:
         raise UserError(f"{_at_fault(error, out)}: {error.strerror or error}; nothing was changed") from None
@@ -279,8 +283,8 @@ def replace(out: Path, new: Path, old: Path) -> None:
         raise
 
 
-def check_out(out: Path) -> None:
-    """Refuses to replace anything but an earlier build."""
+def check_out(out: Path, benchmark: str) -> None:
+    """Refuses to replace anything but an earlier build of the benchmark."""
     if out.is_file():
         raise UserError(f"{out} is a file: give --out a folder")
     if not out.is_dir() or not any(out.iterdir()):
@@ -288,11 +292,39 @@ def check_out(out: Path) -> None:
     card = out / CARD
     if not card.is_file() or MARK not in card.read_text(encoding="utf-8", errors="replace"):
         raise UserError(f"{out} is not empty and no data set of `livek12 build`: give --out another folder")
-    foreign = [
-        file for file in out.rglob("*") if not (file.is_dir() or file.name in METADATA or file.suffix == ".parquet")
-    ]
+    own = {out / name for name in METADATA}
+    with suppress(UserError):
+        own.update(file for splits in _tables(out).values() for files in splits.values() for file in files)
+    foreign = sorted(file for file in out.rglob("*") if file not in own and (file.is_symlink() or not file.is_dir()))
     if foreign:
-        raise UserError(f"{out} holds other files ({foreign[0].relative_to(out)}): move them, or give another --out")
+        nested = [file.parent for file in foreign if file.name == STATISTICS]
+        what = f"another data set ({nested[0].relative_to(out)})" if nested else ""
+        what = what or f"other files ({foreign[0].relative_to(out)})"
+        raise UserError(f"{out} holds {what}: move {'it' if nested else 'them'}, or give another --out")
+    had = benchmark
+    with suppress(UserError):
+        had = read_statistics(out).get("data_set", benchmark)
+    if had != benchmark:
+        raise UserError(f"{out} holds a data set of {had}, not of {benchmark}: give another --out, or remove it")
+
+
+def _tables(folder: Path) -> Tables:
+    return tables_of(folder, missing_ok=True)[1]
+
+
+def _replaced(out: Path, new: Path, source: str) -> Iterator[str]:
+    """Tells of questions that are not in the new dataset; refuses to replace one whose questions are all others."""
+    try:
+        had = members_of(_tables(out)) if out.is_dir() else {}
+    except UserError:  # damaged, which a build repairs
+        return
+    lost = had.keys() - members_of(_tables(new)).keys() if had else set()
+    if not lost:
+        return
+    named = f"{len(lost)} questions that are not in {source}, such as {one_line(min(lost)[1], 80)}"
+    if len(lost) == len(had):
+        raise UserError(f"{out} holds a set made of another source ({named}): give another --out, or remove it")
+    yield f"replaces {named}"
 
 
 def prefix(out: Path) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @options.command("livek12 build livek12 --source my_exam.jsonl --out data/mine")
 def build(
     benchmark: Annotated[str, typer.Argument(help="A benchmark such as livek12, all (in one data set), or sample.")],
-    out: Annotated[Path | None, "Folder for the data set; an earlier build in it is replaced."] = None,
+    out: Annotated[Path | None, "Folder for the data set; an earlier build of the same source is replaced."] = None,
     source: Annotated[
         list[str] | None,
         options.Opt(

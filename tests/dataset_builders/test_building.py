@@ -269,10 +269,65 @@ def test_row_groups_and_shards_are_bounded(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_build_replaces_an_earlier_one(tmp_path: Path) -> None:
-    build("sample", "", tmp_path / "out")
-    build("livek12", str(source(tmp_path / "source")), tmp_path / "out")
-    assert list(read_card(tmp_path / "out")) == ["default", "text_only"]
+    folder, out = source(tmp_path / "source"), tmp_path / "out"
+    build("livek12", str(folder), out)
+    assert not any("replaces" in note for note in build("livek12", str(source(folder, 4, "Find y.")), out).notes)
+    assert [question.question for question in load_questions(out, ["default"], "livek12")][3] == "Find y. 3"
+    notes = build("livek12", str(source(folder, 2)), out / ".." / "out").notes
+    assert f"replaces 2 questions that are not in {folder}, such as en_2603_math_0002" in notes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source"]
+
+
+@pytest.mark.parametrize("benchmark", ["sample", "livek12"])
+def test_a_set_of_another_source_is_safe(tmp_path: Path, benchmark: str) -> None:
+    folder, out = source(tmp_path / "source"), tmp_path / "out"
+    build("livek12", str(folder), out)
+    before = tree(out)
+    (folder / "rows.json").write_text(json.dumps([{"id": "en_2605_other", "question": "Why?", "answer": ["1"]}]))
+    said = {"sample": "a data set of livek12, not of sample", "livek12": "a set made of another source"}[benchmark]
+    with pytest.raises(UserError, match=rf"out holds {said}.*: give another --out, or remove it$"):
+        build(benchmark, "" if benchmark == "sample" else str(folder), out)
+    assert tree(out) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source"]
+
+
+def test_a_damaged_set_is_built_again(tmp_path: Path) -> None:
+    folder, out = source(tmp_path / "source"), tmp_path / "out"
+    build("livek12", str(folder), out)
+    before = tree(out)
+    (out / "text_only" / "en_2603-00000-of-00001.parquet").write_bytes(b"cut")
+    (out / "statistics.json").write_text("{")
+    build("livek12", str(folder), out)
+    assert tree(out) == before
+
+
+@pytest.mark.parametrize("during", [False, True])
+def test_data_sets_inside_a_data_set_are_safe(tmp_path: Path, during: bool) -> None:
+    folder, out = source(tmp_path / "source"), tmp_path / "data"
+    build("livek12", str(folder), out)
+
+    def nest() -> None:
+        build("sample", "", out / "own")
+        build("livek12", str(folder), out / "mine")
+
+    if not during:
+        nest()
+    before = tree(out)
+    with pytest.raises(UserError, match=r"holds another data set \(mine\): move it, or give another --out$"):
+        build("livek12", str(folder), out, step=nest if during else lambda: None)
+    assert tree(out).items() >= before.items()
+    assert sorted(path.name for path in out.iterdir() if path.is_dir()) == ["mine", "own", "text_only"]
+
+
+@pytest.mark.parametrize("name", ["text_only/mine.parquet", "mine/README.txt", "tables/test-00000-of-00001.parquet"])
+def test_tables_that_the_set_did_not_write_are_safe(tmp_path: Path, name: str) -> None:
+    folder, out = source(tmp_path / "source"), tmp_path / "out"
+    build("livek12", str(folder), out)
+    (out / name).parent.mkdir(exist_ok=True)
+    (out / name).write_text("mine")
+    with pytest.raises(UserError, match=rf"holds other files \({name}\)"):
+        build("livek12", str(folder), out)
+    assert (out / name).read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "README.md", "x.parquet"])
@@ -294,13 +349,13 @@ def test_a_file_added_to_a_data_set_is_safe(tmp_path: Path) -> None:
 
 def test_a_build_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    build("sample", "", out)
+    build("livek12", str(source(tmp_path / "source")), out)
     before = tree(out)
     (tmp_path / "bad.jsonl").write_text('{"id": "a", "question": null}\n')
     with pytest.raises(UserError, match=r"no question could be read \(1 rows left out; the first: bad\.jsonl:1 \(a\)"):
         build("livek12", str(tmp_path / "bad.jsonl"), out)
     assert tree(out) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "out", "source"]
 
 
 def test_full_disk(small_disk: Path, tmp_path: Path) -> None:

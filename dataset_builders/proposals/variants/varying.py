@@ -331,7 +331,7 @@ def vary(
         raise UserError(f"{out}: is the data set that is varied; choose another --out")
     report = VaryReport()
     offered = _offered(options, report)
-    check_out(out.absolute())
+    check_out(out.absolute(), BENCHMARK)
     made = _drawn(data, options, offered, report)
     with ExitStack() as stack:
         editor = stack.enter_context(closing(_editor(options.style, _store(out)))) if options.style else None
