@@ -100,7 +100,7 @@ _LAST_VALUE = late(
     r"(?P<value>\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)|(?:(?<![A-Za-z])[A-Za-z]\s?=\s?)?(?<![A-Za-z\d.,=+*/^-])[-−]?\d[\d.,]*(?:/\d+)?)"
     rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
 )
-_CANDIDATE = late(rf"\d|[$]|\\\\\(|{_LETTERS}")
+_CANDIDATE = late(rf"\d|[$]|\\\(|{_LETTERS}")
 _AMBIGUOUS = late(r",|\.\d{3}\Z")
 _VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
 
