@@ -71,7 +71,7 @@
     return [frame(title, x, y, xName, livek12.metricName("mark"), (px, py) => [
       h("polyline", { class: "pareto", points: front.map((one) => `${px(one.x)},${py(one.y)}`).join(" ") }),
       points.map((one) => [whisker(px, py, one.x, one.mark), h("circle", { class: "dot", cx: px(one.x), cy: py(one.y), r: 4.5 }, h("title", {}, `${one.name}: ${one.text}`))]), named([...new Set([...front, ...points])].slice(0, MOST_NAMES), px, py)]),
-    h("p", { class: "soft small" }, lineWord), table([t("model"), xName, livek12.metricName("mark"), t("interval")], points.map((one) => [one.name, many(one.x) === "0" ? number(one.x, 4) : many(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
+    h("p", { class: "soft small" }, lineWord, points.some(({ mark }) => mark[0] !== mark[1]) && ` ${t("middle")}`), table([t("model"), xName, livek12.metricName("mark"), t("interval")], points.map((one) => [one.name, many(one.x) === "0" ? number(one.x, 4) : many(one.x), livek12.written(one.mark, "mark"), livek12.ends(one.mark, "mark")]))];
   };
 
   const points = (list, labels, task, x) => list.map(([slug, run]) => ({ name: labels.get(slug), x: x(run.tasks[task], run), mark: run.tasks[task].metrics.article.mark })).filter((one) => one.x !== null && one.x !== undefined && one.mark).map((one) => ({ ...one, y: middle(one.mark), text: livek12.written(one.mark, "mark") }));
