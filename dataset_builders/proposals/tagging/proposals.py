@@ -88,7 +88,8 @@ def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:
     variables: list[Variable] = []
     for number, entry in enumerate(answer, 1):
         if 0 < len(entry.strip()) <= LONGEST:
-            variables += _of_entry(entry, number if len(answer) > 1 else 0)
+            named = list(_of_entry(entry, number if len(answer) > 1 else 0))
+            variables += named if all(_is_of_key(variable.value, entry) for variable in named) else []
     names = [variable.name for variable in variables]
     return [] if len(names) != len(set(names)) or len(variables) > MOST else variables
 
@@ -99,6 +100,10 @@ def type_of(value: str) -> Type:
     if _NUMERIC.fullmatch(bare) and not _is_product(bare):
         return "numeric"
     return "formula" if _FORMULA_MARK.search(bare) and not _WORDS.search(bare) else "other"
+
+
+def _is_of_key(value: str, entry: str) -> bool:
+    return value.replace("$", "") in entry.replace("$", "") or occurs(value, entry)
 
 
 def occurs(value: str, *texts: str) -> bool:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from livek12.core.records import Variable
@@ -52,6 +52,7 @@ def test_choices_have_no_variables(kind: str) -> None:
 
 @settings(max_examples=150)
 @given(st.lists(st.text(max_size=60), max_size=4))
+@example(["\\[0\\]0"])
 def test_every_value_is_of_the_key(answer: list[str]) -> None:
     for variable in variables_of("fill_in_blank", answer):
         assert any(
