@@ -414,7 +414,10 @@ _TAIL: Final = 4
 _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
-_FEWEST_LINES, _FEWEST_ABOVE, _LONGEST_TITLE = 6, 2, 140
+_FEWEST_LINES, _FEWEST_ABOVE = 6, 2
+"""Lines of running text before the first question: beyond the first page, and on the question's own."""
+_LONGEST_TITLE = 140
+"""Characters of a section's title; a longer one is text."""
 _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
@@ -537,8 +540,8 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
 
 def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
     form = _usual_head(reading.body.segments)
-    named = form if form and _has_word(form) else _HEAD
-    lost = [item.text for item in reading.body.front if named.match(item.text) or _HEAD.match(item.text)]
+    forms = (_HEAD, form) if form and _has_word(form) else (_HEAD,)
+    lost = [item.text for item in reading.body.front if any(form.match(item.text) for form in forms)]
     if lost:
         text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
