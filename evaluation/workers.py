@@ -31,7 +31,7 @@ FIELDS: Final = (
     *("gold", "response", "question", "question_type", "options", "images", "unit", "part_units", "variables"),
     *("language", "subject", "solution", "scheme", "part_points", "finish_reason", "model"),
 )
-"""What is read of a row besides its id (see docs/verify.md#fields-of-a-row); `gold` and `response` must be there."""
+"""Fields of a row besides its id (docs/verify.md#fields-of-a-row); `gold` and `response` are required."""
 LINE_SECONDS: Final = 4.0
 """Of processor time, for all but symbolic comparisons; a response of a megabyte takes a tenth of it."""
 SLICE_SECONDS: Final = 1.0

@@ -152,7 +152,7 @@ _POINTS: Final = re.compile(
     r"\[(?P<english>\d{1,2})\]|[（(](?P<chinese>\d{1,2})\s*分[）)]|\[(?P<korean>\d{1,2})\s*점\]"
 )
 _AHEAD: Final = 2
-"""How many numbers a run may jump."""
+"""Most numbers that a run may skip."""
 
 
 def prediction_of(text: str, key: str = "") -> Prediction:
