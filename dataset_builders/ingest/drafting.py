@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -52,12 +53,22 @@ def draft_all(
     """A draft of every question of a paper."""
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
-    for segment in body.segments:
+    for segment, many in zip(body.segments, _in_section(body.segments), strict=True):
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
         places = boxes(segment, stream, columns)
-        made.drafts.append(_draft(segment, stream, id, language, subject, template, places, made.pictures))
+        draft = _draft(segment, stream, id, language, subject, template, places, made.pictures)
+        if draft.points is None:
+            worth = points.section_points(segment.section.text, segment.number, many)
+            draft = draft.model_copy(update={"points": worth})
+        made.drafts.append(draft)
     return made
+
+
+def _in_section(segments: Sequence[Segment]) -> list[int]:
+    """The number of questions of each one's section."""
+    many = Counter(id(segment.section) for segment in segments)
+    return [many[id(segment.section)] for segment in segments]
 
 
 def _draft(
@@ -102,7 +113,7 @@ def _draft(
         section=segment.section.title,
         elective=segment.elective,
         solution=solution,
-        points=points.section_points(segment.section.text, segment.number) if worth is None else worth,
+        points=worth,
         part_points=part_points,
         knowledge_points=topics,
         markdown=own.text,

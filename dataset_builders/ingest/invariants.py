@@ -23,12 +23,18 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
-from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.headings import (
+    follows,
+    is_notice,
+    is_part_of_section,
+    is_section,
+    passage_range,
+)
+from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import begins_option
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option
 
 _N = r"(\d{1,3})"
 _NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
@@ -63,7 +69,13 @@ _OF_A_PART = re.compile(
 )
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
-_INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
+_INSTRUCTS = re.compile(
+    r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
+    r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
+    r"|[题卷]|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려",
+    re.I,
+)
+_BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
 """Letters below a title that are more than instructions."""
 _BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
@@ -312,12 +324,25 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
+    """A number comes again in a titled part alone: what stands untitled above may be its rules."""
     many = Counter((segment.elective, segment.number) for _, segment, _ in reading.pairs)
-    places = tuple(place for place, segment, _ in reading.pairs if many[segment.elective, segment.number] > 1)
-    numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
-    if places:
+    named = {segment.number for _, segment, _ in reading.pairs if segment.elective}
+    places = tuple(
+        place
+        for place, segment, _ in reading.pairs
+        if many[segment.elective, segment.number] > 1 or (not segment.elective and segment.number in named)
+    )
+    if places and not _runs_are_whole(reading):
+        numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
         yield Breach(text, places, "number", 0.1, error=True)
+
+
+def _runs_are_whole(reading: PaperReading) -> bool:
+    """Checks that each run of numbers begins at 1 and skips none, and all of its questions have points."""
+    numbers = [segment.number for _, segment, _ in reading.pairs]
+    whole = numbers[:1] == [1] and all(after in (1, before + 1) for before, after in pairwise(numbers))
+    return whole and all(draft.points is not None for draft in reading.drafts)
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
@@ -396,7 +421,9 @@ _SOLVED: Final = re.compile(
     r"|풀이\s*[:：]?(?=\s)"
     r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
     r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
-    r"|【(?:答案|解析|详解|解答)】)",
+    r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
+    r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
+    r"|\bmarks? for (?:getting|identifying|each correct)",
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
@@ -405,32 +432,33 @@ _PART: Final = re.compile(r"\s*[(（]?[a-h][)）.]\s")
 _HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
 _MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
-_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
+_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
-_FEWEST_LINES, _FEWEST_ABOVE = 6, 2
-"""Lines of running text before the first question: beyond the first page, and on the question's own."""
-_LONGEST_TITLE = 140
-"""Characters of a section's title; a longer one is text."""
+_MOST_OF_COVER = 3
+"""Sentences beyond the first page, before the first question: more are no cover."""
 _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
-_CHOOSES: Final = re.compile(
-    r"\bwhich (?:one )?of the following\b|\b(?:select|choose) (?:all|one|the (?:best|correct))\b"
-    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
-    re.IGNORECASE,
-)
+_OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_ANNOUNCES: Final = re.compile(
+    r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
+    r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
+    re.IGNORECASE,
+)
+_IN_FORM: Final = re.compile(r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$")
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
 _LONGEST_WORDS: Final = 10
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
@@ -444,6 +472,7 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
+_FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
@@ -475,27 +504,46 @@ def is_running(text: str) -> bool:
     return False
 
 
-def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
-    """Running text before all questions that is no cover's, and titles that say more than a title."""
-    running = [item for item in reading.body.front if item.line and is_running(item.text)]
-    beyond = [item for item in running if item.box.page > 1]
-    first = reading.body.segments[0].items[0].box.page if reading.body.segments else 0
-    above = {item.text: item for item in running if item.box.page == first and not _INSTRUCTS.search(item.text)}
-    if len(beyond) >= _FEWEST_LINES or len(above) >= _FEWEST_ABOVE:
-        pages = ", ".join(map(str, sorted({item.box.page for item in beyond or above.values()})))
-        text = f"text on page {pages} stands before the first question and in none: they may need it"
-        yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
-    for section in reading.body.sections:
-        named = section_type(section.title)
-        more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
-        says = says or (not named and len(section.own) > _LONGEST_TITLE)
+def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
+    """Text before, between or behind questions or below a title, and in none, is not needed by them."""
+    body = reading.body
+    questions = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
+    front = {*map(id, body.front)}
+    end = max((page.number for page in reading.pages), default=0)
+    notices = {(item.box.page, item.column) for item in reading.stream.items if is_notice(item.text)}
+    last = 0
+    groups: dict[tuple[int, bool], list[Item]] = {}
+    for item in reading.stream.items:
+        last = questions.get(id(item), last)
+        noticed = item.box.page == end and (end, item.column) in notices
+        if id(item) not in questions and id(item) not in others and not noticed:
+            groups.setdefault((last, id(item) in front), []).append(item)
+    first = min((item.box.page for item in reading.stream.items if id(item) in questions), default=0)
+    for (place, before), items in groups.items():
+        beyond = _needed([item.text for item in items if item.box.page > 1])
+        if not before or len(beyond) < _MOST_OF_COVER:  # a cover and its rules have pages of their own
+            beyond = _needed([item.text for item in items if item.box.page == first or not before])
+        if sum(map(_width, beyond)) >= _FEWEST_TOLD:
+            where = "before the first question" if before else "between questions"
+            text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
+            yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
+    for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
-        places = (*([own[0] - 1] if own and own[0] and says else []), *own)
-        more = more or says
-        if places and more:
-            title = one_line(section.own, 60)
-            yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
+        named = section_type(section.title)
+        says = bool(_needed([item.text for item in section.items]))
+        more = says or any("$" in item.text for item in section.items[1:])
+        more = more or (not named and any(item.line is None for item in section.items))
+        if own and more:
+            text = f"what stands above it may be its own text: {one_line(section.own, 60)!r}"
+            yield Breach(text, (*([own[0] - 1] if own[0] and says else []), own[0]), "text", 0.3, error=True)
+
+
+def _needed(lines: Sequence[str]) -> list[str]:
+    """Sentences that are neither the exam's name nor an instruction: they do not speak of answering."""
+    text = re.sub(r"(?<=[一-鿿])\n(?=[一-鿿])", "", "\n".join(lines)).replace("\n", " ")
+    sentences = re.split(r"(?<=[。.!?？！；;:：)）])\s+|(?<=[。！？；])|\s+(?=[•●▪◦♨※])", _BRACKETED.sub("", text))
+    return [sentence for sentence in sentences if is_running(sentence) and not _INSTRUCTS.search(sentence)]
 
 
 def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
@@ -507,7 +555,8 @@ def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
         last = numbers.get(id(section), last)
         parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
         says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
-        if id(section) not in numbers and says and not parted and not _VOLUME.match(section.title):
+        own = not _VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
+        if id(section) not in numbers and says and not parted and own:
             text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
             yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
 
@@ -516,7 +565,7 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     heads = [segment.items[0] for segment in reading.body.segments]
     form = _usual_head(reading.body.segments)
     for place, segment, _ in reading.pairs:
-        lines = [item for item in segment.items[1:] if item.line]
+        lines = [item for item in segment.items[1:] if item.line and item not in reading.body.part_heads]
         other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
@@ -563,7 +612,9 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
     """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
-    for place, segment, _ in reading.pairs:
+    for place, segment, draft in reading.pairs:
+        if _IN_FORM.search(draft.question):
+            yield Breach("words of the paper's form stand in it", (place,), "text", 0.3)
         *before, last = segment.items
         edges = reading.stream.columns.get((last.box.page, last.column))
         if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
@@ -576,6 +627,15 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+
+
+def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
+    """A last line that speaks of the questions below it is the next one's lead."""
+    for place, segment, _ in [*reading.pairs][:-1]:
+        last = segment.items[-1].text
+        if len(segment.items) > 1 and _ANNOUNCES.search(last):
+            text = f"its last line announces questions, and may be the next one's: {one_line(last, 40)!r}"
+            yield Breach(text, (place, place + 1), "text", 0.2)
 
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
@@ -664,12 +724,12 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
-    """A solution below a question without an answer: a teacher's edition prints the answer into the question."""
+    """A solution, and no answer, of a question that asks nothing: a teacher's edition prints the answer into it."""
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
     places = [
         place
         for place, draft in enumerate(reading.drafts)
-        if draft.solution and not draft.answer and (not draft.answer_from or draft.question_type in short)
+        if draft.solution and not draft.answer and (draft.question_type in short or not asks(draft.question))
     ]
     text = "a solution is printed below it, and no answer: that may stand in the question"
     yield Breach(text, tuple(places), "answer", 0.3)
@@ -722,6 +782,29 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         longest = max(map(len, others), default=0)
         if others and "\n" in last and not any("\n" in text for text in others) and len(last) > longest + _TAIL:
             yield Breach(f"option {draft.options[-1].label} goes on below the others", (place,), "options", 0.3)
+
+
+def _figures_stand_with_their_text(reading: PaperReading) -> Iterator[Breach]:
+    """A picture whose printed name another question speaks of alone, and that other question."""
+    numbers = [draft.number for draft in reading.drafts]
+    printed, spoken = [], []
+    for segment in reading.body.segments:
+        labels = {id(item): _names_of(item) for item in segment.items}
+        printed.append({name for texts in labels.values() for text in texts for name in _FIGURE.findall(text)})
+        lines = [item.text for item in (*segment.passage, *segment.items) if not labels.get(id(item))]
+        spoken.append(set(_FIGURE.findall("\n".join(lines))))
+    for place, names in enumerate(spoken):
+        for other, own in enumerate(printed):
+            if lost := (names & own) - printed[place] - spoken[other]:
+                text = f"figure {min(lost)} of question {numbers[place]} stands in {numbers[other]}"
+                yield Breach(text, (place, other), "figure", 0.2)
+
+
+def _names_of(item: Item) -> list[str]:
+    """Texts that may name a picture: its own, its caption, or a line of labels alone."""
+    if item.line is None:
+        return [item.block.text, item.block.caption]
+    return [item.text] if all(map(is_label, re.split(r"\s{3,}", item.text))) else []
 
 
 def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
@@ -830,18 +913,20 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
+    """A question that asks to choose has options, and where few have any, it says that they are."""
+    few = 4 * sum(bool(draft.options) for draft in reading.drafts) <= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
-        if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
+        if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        few = 4 * sum(bool(other.options) for other in reading.drafts) <= len(reading.drafts)
-        if draft.options and few and any(_asks(option.text) for option in draft.options):
-            yield Breach("few questions have options, and these ask: they may be parts", (place,), "options", 0.3)
-        if draft.options and _FIRST_OPTION.search(draft.question):
+        named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
+        alone = few and not named and not asks_to_choose(draft.question)
+        if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):
+            text = "few questions have options, and it does not ask to choose: they may be parts"
+            yield Breach(text, (place,), "type", 0.3)
+        elif draft.options and not named and _EXPLAINS.search(draft.question):
+            yield Breach("it has options, and asks for more than to choose one", (place,), "type", 0.3)
+        if draft.options and draft.options[0].label == "A" and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
-
-
-def _asks(text: str) -> bool:
-    return bool(re.search(r"[?？:：=_]\s*$|\b(?:what|how|why|find|give|show|write)\b", text, re.IGNORECASE))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
@@ -856,7 +941,7 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
         if many < _SHARES or 3 * many < 2 * len(places):
             continue
         for place, own in labels.items():
-            if own != usual:
+            if not own.startswith(usual):
                 text = f"its options are {own}, those of {many} others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
 
@@ -970,11 +1055,12 @@ INVARIANTS: Final = tuple(
         (_own_text, "each question has a text of its own"),
         (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
         (_points_everywhere, "where points are printed, all questions have some"),
-        (_text_is_in_questions, "running text before and between questions belongs to one"),
+        (_ink_has_an_owner, "running text before, between and above questions belongs to one"),
         (_sections_have_questions, "each section has a question"),
         (_one_head_a_question, "no head of a question or section stands in a question"),
         (_no_head_is_above_all, "no head of a question stands before all"),
         (_questions_end_at_their_end, "no title or closing words end a question"),
+        (_announced_questions_follow, "no question ends in a lead"),
         (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
         (_points_have_parts, "several points within a text are those of its parts"),
         (_no_text_in_pictures, "running text stands in no picture alone"),
@@ -986,6 +1072,7 @@ INVARIANTS: Final = tuple(
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
         (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
+        (_figures_stand_with_their_text, "a picture stands in the question that names it"),
         (_figures_are_whole, "a question has few pictures, or names them"),
         (_pictures_stand_with_text, "a question has text on its last page"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),

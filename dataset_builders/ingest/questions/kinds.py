@@ -121,6 +121,11 @@ def type_of(
     return FREE, raw, 0.9 if raw or asks else 0.7
 
 
+def asks(text: str) -> bool:
+    """Checks for words or signs that ask for something."""
+    return any(words.search(text) for words in (_PROVES, _ASKS, _WRITES, _WORKS_OUT))
+
+
 def settled(kind: str, answer: list[str]) -> QuestionType:
     """The canonical type, once the key is known."""
     letters = "".join(answer[0].split()) if len(answer) == 1 else ""

@@ -24,10 +24,11 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_part_of_section,
     is_section,
     passage_range,
-    short_title,
+    rank_of,
+    short_titles,
 )
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
-from livek12.dataset_builders.ingest.questions.points import section_points
+from livek12.dataset_builders.ingest.questions.points import says_worth, section_points
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
@@ -165,12 +166,13 @@ class Segment:
 
 @dataclass
 class Body:
-    """A segmented paper: front, questions, sections, and the items behind the title of the answers."""
+    """A segmented paper: front, questions, sections, heads of their parts, and the items behind the answers' title."""
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
+    part_heads: list[Item] = field(default_factory=list)
 
 
 def segment(stream: Stream) -> Body:
@@ -180,13 +182,50 @@ def segment(stream: Stream) -> Body:
     items = stream.items[:end]
     part_of = parts(stream)
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
-    chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
+    starts, rules = _part_starts(items, part_of), _rules(items)
+    chosen = anchors(items, starts, rules, titles)
+    if inner := _part_heads(items, chosen):
+        chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
+        body.part_heads = [items[place] for place in sorted(inner)]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
     _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
+
+
+def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
+    """Places of titles, Part A to Part C, that are those of parts of questions.
+
+    They begin behind a question's number, and the numbers go on behind them: with each question anew, or with none
+    between two of them.
+    """
+    titles = [(place, *of) for place, item in enumerate(items) if item.line and (of := rank_of(item.text))]
+    heads: set[int] = set()
+    for word in {name for _, name, _ in titles}:
+        runs: list[list[int]] = []
+        last = 0
+        for place, name, rank in titles:
+            if name == word:
+                if not runs or rank <= last:
+                    runs.append([])
+                runs[-1].append(place)
+                last = rank
+        within = [run for run in runs if _goes_on_behind(run[0], chosen)]
+        bare = [run for run in within if any(not _between(chosen, a, b) for a, b in pairwise(run))]
+        heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
+    return heads
+
+
+def _goes_on_behind(place: int, chosen: Sequence[Anchor]) -> bool:
+    before = [anchor for anchor in chosen if anchor.place < place]
+    after = [anchor for anchor in chosen if anchor.place > place]
+    return bool(before) and (not after or after[0].number == before[-1].number + 1)
+
+
+def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
+    return any(begin < anchor.place < end for anchor in chosen)
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
@@ -278,6 +317,7 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
+    inner = {id(item) for item in body.part_heads}
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -293,6 +333,7 @@ def _distribute(
             continue
         elif (
             item.line
+            and id(item) not in inner
             and (is_section(item.text) or _heads(items, place, chosen))
             and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
         ):
@@ -331,20 +372,23 @@ def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -
 def _drop_only_part(segments: Sequence[Segment]) -> None:
     """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
     numbers = [question.number for question in segments]
-    if segments and segments[0].elective and len(set(numbers)) == len(numbers):
+    only = len({question.elective for question in segments}) == 1
+    if segments and segments[0].elective and (only or len(set(numbers)) == len(numbers)):
         for question in segments:
             question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
-    """If numbers begin anew with each section, its title names the part."""
-    names = {id(question.section): short_title(question.section.title) for question in segments}
-    numbers = [question.number for question in segments]
-    named = [(names[id(question.section)], question.number) for question in segments]
-    apart = len(set(named)) == len(named) and all(names.values())
-    if apart and len(set(numbers)) < len(numbers) and not any(question.elective for question in segments):
-        for question in segments:
-            question.elective = names[id(question.section)]
+    """If numbers begin anew with each section, its title names the part; the paper's only part says nothing."""
+    names = short_titles([question.section.title for question in segments])
+    parts = [question.elective for question in segments]
+    several = len({*parts} - {""}) > 1
+    named = [" ".join(filter(None, (part * several, name))) for part, name in zip(parts, names, strict=True)]
+    apart = {*zip(named, (question.number for question in segments), strict=True)}
+    again = len({(question.elective, question.number) for question in segments}) < len(segments)
+    if again and len(apart) == len(segments) and all(names[names.count("") :]):
+        for question, name in zip(segments, named, strict=True):
+            question.elective = name
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
@@ -416,6 +460,7 @@ def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: S
 
 _LAST_LABEL = re.compile(r"(?:^|\s)(?:[DEＤＥ]\s?[.．、]|[(（][DE][)）]|[④⑤])")
 _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
+_LATER_PART = re.compile(r"\s*[(（]\s*(?:b|ii|2|二)\s*[)）]")
 _LEAST_LINES, _LEAST_CHARACTERS = 3, 150
 """Of a passage: fewer are none."""
 _LONGEST_INSTRUCTIONS = 400
@@ -443,8 +488,9 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
         end = _options_end(segment.items, stream)
         rest = segment.items[end:]
         lines = [item.text for item in rest if item.line]
-        key = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
-        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not key:
+        own = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
+        own = own or any(_LATER_PART.match(line) or says_worth(line) for line in lines)
+        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not own:
             segment.items, passage = segment.items[:end], rest
 
 

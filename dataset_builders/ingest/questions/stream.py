@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import is_section
+from livek12.dataset_builders.ingest.questions.headings import FORM, is_section
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -34,6 +34,8 @@ _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
+_SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
+"""Marks behind a formula, read as one."""
 _SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s+(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
 _NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
@@ -197,6 +199,8 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
+    elif block.kind == "table" and block.text.strip() and FORM.fullmatch(block.text):
+        stream.headings[page.number].append(block.text)
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
 
@@ -225,10 +229,10 @@ def _mark_alone(line: Line, mark: str) -> Line:
 
 
 def _numbered(line: Line) -> Line:
-    """A line with its number before its first formula, not in it, nor behind a box for the score."""
+    """A line with its number before its first formula, not in it, nor behind a box for the score; so its marks."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
-    return replace(line, text=text)
+    return replace(line, text=_SET_MARK.sub(r"\1", text))
 
 
 _Place = tuple[str, int, int, int]

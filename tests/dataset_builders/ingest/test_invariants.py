@@ -148,7 +148,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
 )
 def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: list[str], doubted: bool) -> None:
     paper = read(page(*above, *STEMS))
-    text = "text on page 1 stands before the first question"
+    text = "text before the first question is in none"
     assert any(text in line for line in paper.errors) is doubted
     assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
 
@@ -525,10 +525,37 @@ def test_points_that_were_not_read_are_doubted() -> None:
     assert ["may be some" in " ".join(doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False, False]
 
 
-def test_parts_that_were_read_as_options_are_doubted() -> None:
+def test_what_asks_is_a_part_and_no_option() -> None:
     parts = ["A. What is its speed?", "B. What is its mass?", "C. What is its charge?"]
-    drafts = read(page("1. A cart rolls.", *parts, "2. Why?", "3. How?", "4. Where?")).drafts
-    assert drafts[0].options and any("they may be parts" in doubt.text for doubt in drafts[0].doubts)
+    asked = read(page("1. A cart rolls.", *parts, "2. Why?", "3. How?", "4. Where?")).drafts[0]
+    assert not asked.options and "B. What is its mass?" in asked.question and asked.question_type == "open_ended"
+
+
+@pytest.mark.parametrize(
+    ("stem", "doubted"),
+    [
+        ("In this exercise you should:", "they may be parts"),
+        ("Which of the following is right?", ""),
+        ("Which of the following is right? Explain your answer.", "asks for more than to choose"),
+    ],
+)
+def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
+    options = [f"({label}) Not call the contract from the account of user {label}." for label in "abc"]
+    drafts = read(page(f"1. {stem}", *options, "2. Why?", "3. How?", "4. Where?")).drafts
+    doubts = " ".join(doubt.text for doubt in drafts[0].doubts if doubt.kind == "type")
+    assert len(drafts[0].options) == 3 and (doubted in doubts if doubted else not doubts)
+
+
+def test_a_picture_that_another_question_names_is_doubted_in_both() -> None:
+    sheet = page("1. Look at Fig. 1. What is it?", "Fig. 1    Fig. 2", "2. Compare with Fig. 2. Why?", "3. Where?")
+    doubts = [[doubt.text for doubt in draft.doubts if doubt.kind == "figure"] for draft in read(sheet).drafts]
+    assert [any("figure 2 of question 2 stands in 1" in text for text in own) for own in doubts] == [True, True, False]
+
+
+def test_a_lead_at_the_end_of_a_question_is_doubted_in_both() -> None:
+    lead = "Use the table of states to answer the following questions."
+    drafts = read(page("1. Find a.", lead, "2. Find b.", "3. Find c.")).drafts
+    assert [any("announces" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, True, False]
 
 
 def test_a_section_without_a_question_is_an_error() -> None:

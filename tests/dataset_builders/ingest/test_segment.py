@@ -103,6 +103,37 @@ def test_a_shared_passage_goes_to_each_of_its_questions() -> None:
     assert "긴 글" not in found["1"].question and "긴 글" not in found["4"].question
 
 
+def test_a_range_without_its_sign_names_the_questions_of_a_passage_above_all() -> None:
+    paper = read(
+        page(
+            "[1 2] 다음을 읽고 물음에 답하시오.", "데이터는 자원이다.", "1. 무엇인가?", "2. 왜 그런가?", "3. 어디인가?"
+        )
+    )
+    assert ["자원" in draft.question for draft in paper.drafts] == [True, True, False]
+
+
+def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> None:
+    parts = ["Part A [2 marks]", "Find a.", "Part B [3 marks]", "Find b."]
+    paper = read(page("1. Look. [5 marks]", *parts, "2. Look. [5 marks]", *parts, "3. Why? [1 mark]"))
+    assert [draft.part_points for draft in paper.drafts] == [[2, 3], [2, 3], []]
+    assert all("Part B" in draft.question and not draft.section for draft in paper.drafts[:2])
+    titled = read(page("Part A [2 marks]", "1. Find a.", "2. Find b.", "Part B [3 marks]", "3. Find c."))
+    assert [draft.section[:6] for draft in titled.drafts] == ["Part A", "Part A", "Part B"]
+
+
+def test_numbers_of_parts_begin_a_question_with_their_first() -> None:
+    assert numbers(page("1. 구하시오.", "2-1. 구하시오.", "2-2. 보이시오.", "3-1. 쓰시오.", "3-2. 쓰시오.")) == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_sections_of_one_name_have_their_numbers_in_their_parts() -> None:
+    sections = ["一、计算题（共2分）", "1、求和", "2、求积", "二、计算题（共2分）", "1、求差", "2、求商"]
+    assert [draft.elective for draft in read(page(*sections)).drafts] == ["一、计算题"] * 2 + ["二、计算题"] * 2
+
+
 def test_a_passage_that_nothing_announces_goes_to_the_questions_behind_it() -> None:
     text = ["The river rises in the hills above the town and runs to the sea…"] * 4
     options = "A. one B. two C. three D. four"
@@ -213,6 +244,11 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("[Total: 15 pts]: Explain.\nQ2.1 [7 pts]: Why?\nQ2.2 [8 pts]: How?", None, 15, [7, 8]),
         ("Find x.（8‘）", "Find x.", 8, []),
         ("A) Discuss it. [3]\nB) How? [2]\nC) Why? [1]", None, 6, []),
+        ("(20%) Look.\n(a) (5%) Why?\n(b) (15%) How?", "Look.\n(a) (5%) Why?\n(b) (15%) How?", 20, [5, 15]),
+        ("（12 marks）Find x.", "Find x.", 12, []),
+        ("Find: [2.5+2.5=5 Marks]\n(a) x\n(b) y", "Find: \n(a) x\n(b) y", 5, [2.5, 2.5]),
+        ("Find:\n[2 marks] the value x\n[4 marks] the value y", None, 6, [2, 4]),
+        ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
@@ -234,6 +270,15 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
     assert points.section_points(text, number) == worth
+
+
+@pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
+def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
+    assert points.section_points("Section A: 5 x 2", 1, many) == worth
+
+
+def test_marks_that_were_read_into_a_formula_are_points() -> None:
+    assert read(page("1. Minimize $L$.    $[6]$", "2. Find $x$.")).drafts[0].points == 6
 
 
 @pytest.mark.parametrize(
