@@ -318,8 +318,9 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
     named = {segment.number for _, segment, _ in reading.pairs if segment.elective and untitled}
     places = tuple(
         place
-        for place, segment, _ in reading.pairs
-        if many[segment.elective, segment.number] > 1 or (not segment.elective and segment.number in named)
+        for place, segment, draft in reading.pairs
+        if many[segment.elective, segment.number] > 1
+        or (not segment.elective and segment.number in named and draft.points is None)
     )
     if places and not _runs_are_whole(reading):
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
@@ -389,7 +390,7 @@ _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|�
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
@@ -747,7 +748,7 @@ def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
         whole = not any(_SAYS.search(item.text) or wraps(item, reading.stream.columns) for item in run)
         if len(run) >= _SHARES and whole:
             places.append(place)
-            asked += bool(re.search(r"[?？:：_][”\"]?\s*(?:\d+\s+points?)?$", stem))
+            asked += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
     if asked >= max(_SHARES, len(reading.drafts) / 2):
         text = "short lines stand behind it, of one indent: they may be options without letters"
         yield Breach(text, tuple(places), "options", 0.3)
@@ -759,6 +760,10 @@ def _is_level(last: Item, item: Item) -> bool:
     return short and abs(item.box.left - last.box.left) < _CLOSE / 3
 
 
+def _option_texts(draft: Draft) -> list[str]:
+    return [option.text for option in draft.options]
+
+
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
     """Formulas close what they open and have no Chinese letters in scripts."""
     for place, draft in enumerate(reading.drafts):
@@ -766,6 +771,9 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
         formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
         if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
             yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
+        fields = [re.sub(r"\\\\[{}]", "", _MATH.sub("", text)) for text in (draft.question, *_option_texts(draft))]
+        if any(field.count("```") % 2 or field.count("{") != field.count("}") for field in fields):
+            yield Breach("code of it is not whole: compare it with the page", (place,), "text", 0.2)
         key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
         braces = key.replace("\\{", "").replace("\\}", "")
         if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}"):

@@ -250,12 +250,14 @@ SOLUTION_HEAD = re.compile(
     r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
     re.IGNORECASE,
 )
-_LIST_NUMBER = re.compile(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*")
+_LIST_NUMBER = re.compile(
+    r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
+)
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
 INSTRUCTS = re.compile(
     r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
     r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
-    r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려",
+    r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )
 """Words of titles, covers and rules."""

@@ -29,6 +29,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     rank_of,
     short_titles,
 )
+from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import says_worth, section_points
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -168,13 +169,21 @@ class Segment:
 
 @dataclass
 class Body:
-    """A segmented paper: front, questions, sections, heads of their parts, and the items behind the answers' title."""
+    """A segmented paper.
+
+    Attributes:
+        front: before the first question.
+        answers: behind their title.
+        part_heads: titles of parts of questions.
+        named: numbered lines that name a type, 6. 选择题, and are titles.
+    """
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
     part_heads: list[Item] = field(default_factory=list)
+    named: list[Item] = field(default_factory=list)
 
 
 def segment(stream: Stream) -> Body:
@@ -189,6 +198,9 @@ def segment(stream: Stream) -> Body:
     if listed := _listed_rules(items, chosen):
         rules = listed
         chosen = anchors(items, starts, rules, titles)
+    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    chosen = [anchor for anchor in chosen if anchor.place not in named]
+    body.named = [items[place] for place in sorted(named)]
     if inner := _part_heads(items, chosen):
         chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
         body.part_heads = [items[place] for place in sorted(inner)]
@@ -336,7 +348,7 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
-    inner = {id(item) for item in body.part_heads}
+    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -346,6 +358,8 @@ def _distribute(
         if place in chosen:
             sorter.question(chosen[place], item)
             silent = None
+        elif id(item) in named:
+            sorter.title(item)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:

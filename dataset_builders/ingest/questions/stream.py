@@ -26,8 +26,8 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*$")
-_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
+_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$")
+_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
 """A line of options may end in a number too."""
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4

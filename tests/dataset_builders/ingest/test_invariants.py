@@ -586,3 +586,11 @@ def test_short_lines_of_one_indent_behind_questions_may_be_options() -> None:
 def test_a_paper_that_is_called_answers_has_them_in_its_texts() -> None:
     drafts = read(page("线性代数期末考试试卷答案", "1. 求秩。秩为二。", "2. 求和。和为三。")).drafts
     assert all(any("one with answers" in doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+@pytest.mark.parametrize(
+    ("code", "doubted"), [("class S { int a; };", False), ("class S { int a;", True), ("```", True)]
+)
+def test_code_that_does_not_close_what_it_opens_is_doubted(code: str, doubted: bool) -> None:
+    draft = read(page("1. What does it print?", code, "2. Why?")).drafts[0]
+    assert any("code of it is not whole" in doubt.text for doubt in draft.doubts) is doubted

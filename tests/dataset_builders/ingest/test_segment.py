@@ -145,6 +145,20 @@ def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
     ]
 
 
+def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
+    lines = [
+        "1. (10 points) Find a.",
+        "2. (10 points) Find b.",
+        "3. (30 points) 选择题",
+        *(f"{n}. 求{n}（ ）" for n in "1234"),
+    ]
+    drafts = read(page(*lines)).drafts
+    assert [(draft.elective, draft.number) for draft in drafts] == [
+        *(("", n) for n in "12"),
+        *(("选择题", n) for n in "1234"),
+    ]
+
+
 def test_rules_on_a_cover_without_a_title_are_no_questions() -> None:
     rules = [
         f"{n}. {text} allowed." for n, text in enumerate(("Notes are not", "A pencil is", "A ruler is", "Food is"), 1)
