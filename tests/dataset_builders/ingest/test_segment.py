@@ -146,16 +146,12 @@ def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
 
 
 def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
-    lines = [
-        "1. (10 points) Find a.",
-        "2. (10 points) Find b.",
-        "3. (30 points) 选择题",
-        *(f"{n}. 求{n}（ ）" for n in "1234"),
-    ]
-    drafts = read(page(*lines)).drafts
-    assert [(draft.elective, draft.number) for draft in drafts] == [
-        *(("", n) for n in "12"),
-        *(("选择题", n) for n in "1234"),
+    asked = [f"{n}. (10 points) Find {n}." for n in range(1, 7)]
+    choices = [line for n in range(1, 9) for line in (f"{n}. 求{n}（ ）", "A. 一    B. 二    C. 三    D. 四")]
+    drafts = read(page(*asked, "7. (40 points) 选择题", top=0.05), page(*choices, number=2, top=0.05)).drafts
+    assert [(draft.elective, int(draft.number)) for draft in drafts] == [
+        *(("", n) for n in range(1, 7)),
+        *(("选择题", n) for n in range(1, 9)),
     ]
 
 
