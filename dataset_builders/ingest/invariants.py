@@ -329,10 +329,11 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _runs_are_whole(reading: PaperReading) -> bool:
-    """Checks that each run of numbers begins at 1 and skips none, and all of its questions have points."""
-    numbers = [segment.number for _, segment, _ in reading.pairs]
-    whole = numbers[:1] == [1] and all(after in (1, before + 1) for before, after in pairwise(numbers))
-    return whole and all(draft.points is not None for draft in reading.drafts)
+    """Checks that numbers begin at 1 or with a section, and skip none, and that all questions have printed points."""
+    segments = reading.body.segments
+    steps = all(b.number in (1, a.number + 1) or a.section is not b.section for a, b in pairwise(segments))
+    worth = all(draft.points is not None or _WORTHY.search(draft.question) for draft in reading.drafts)
+    return steps and worth and bool(segments) and segments[0].number == 1
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
@@ -414,6 +415,7 @@ _ANNOUNCES: Final = re.compile(
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
+_PAPER: Final = re.compile(r"\s*(?:19|20)\d\d\s*(?:[(（]\d|[级届]|学年|年.{0,12}试)|.{0,30}试卷\s*$")
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
@@ -577,6 +579,9 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+        elif _PAPER.match(last.text):
+            text = f"its last line is the title of a paper: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.3)
         elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
@@ -593,7 +598,7 @@ def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
-    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+    if not others or last.place < 0 or not _WORDED.search(last.text) or re.search(rf"\$|{UNREAD}|^\s*#", last.text):
         return False
     bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
     return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED

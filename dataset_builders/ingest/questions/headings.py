@@ -170,8 +170,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
         return "footer"
     pieces = _APART.split(text)
     named = any(ASKED.fullmatch(piece) for piece in pieces) or BEGINS.match(text)
-    titled = is_section(text) and "分" in text
-    if not zone or named or titled or _LISTED.match(text) or says_worth(text) or _BELONGS.match(text):
+    if not zone or named or is_titled(text) or _LISTED.match(text) or says_worth(text) or _BELONGS.match(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
@@ -274,6 +273,11 @@ def is_section(text: str) -> bool:
     if _CHINESE.match(text):
         return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
     return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text))
+
+
+def is_titled(text: str) -> bool:
+    """Checks for a section's title with its points: it may come again at its place."""
+    return is_section(text) and "分" in text
 
 
 def is_part_of_section(text: str) -> bool:

@@ -196,14 +196,27 @@ def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Ca
         for title, end in zip(chosen, ends, strict=False)
     ]
     bare = sum(not numbers for numbers in below)
-    several = [_is_of_several(items[title.place].text) for title in chosen]
-    sections = next((at for at, numbers in enumerate(below) if not (numbers and several[at])), len(chosen))
-    rest = len(chosen) - sections
-    if sections and rest > 1 and not any(several[sections:]) and rest < 2 * sum(not own for own in below[sections:]):
-        first = chosen[sections].place
-        return [*(other for other in others if other.place < first), *chosen[sections:]]
+    if mixed := _behind_sections(items, chosen, below, others):
+        return mixed
     anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
+
+
+def _behind_sections(
+    items: Sequence[Item], titles: Sequence[_Candidate], below: Sequence[Sequence[int]], others: Sequence[_Candidate]
+) -> list[_Candidate]:
+    """Numbers below the first titles, which name types, and the other titles; empty if a title is something else."""
+    several = [_is_of_several(items[title.place].text) for title in titles]
+    starts = [at for at, title in enumerate(titles) if not at or title.number <= titles[at - 1].number]
+    run: list[_Candidate] = []
+    for start, end in pairwise([*starts, len(titles)]):
+        first = next((at for at in range(start, end) if not (below[at] and several[at])), end)
+        bare = sum(not numbers for numbers in below[first:end])
+        if first == start or end - first < 2 or any(several[first:end]) or 2 * bare <= end - first:
+            return []
+        asked = titles[start].place, titles[first].place
+        run += [*(other for other in others if asked[0] < other.place < asked[1]), *titles[first:end]]
+    return run
 
 
 def _is_of_several(title: str) -> bool:

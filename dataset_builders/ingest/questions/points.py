@@ -36,7 +36,7 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(

@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import BEGINS, FORM, is_section
+from livek12.dataset_builders.ingest.questions.headings import BEGINS, FORM, is_section, is_titled
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -203,7 +203,12 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if page.width and _place(line.text, line.box) in ground and not _NAMED.match(line.text):
+            if (
+                page.width
+                and _place(line.text, line.box) in ground
+                and not _NAMED.match(line.text)
+                and not is_titled(line.text)
+            ):
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
