@@ -139,6 +139,8 @@ def _draft(
     )
     draft = _with_figures(draft, [*shared.pictures, *own.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
+    if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
+        draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     if not answer:
         return draft
     draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")

@@ -405,6 +405,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
+_LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
@@ -898,6 +899,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        if not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
+            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question)
         if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):

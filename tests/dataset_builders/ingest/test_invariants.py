@@ -532,6 +532,17 @@ def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
     assert len(drafts[0].options) == 3 and (doubted in doubts if doubted else not doubts)
 
 
+def test_a_list_of_short_lines_may_be_options() -> None:
+    listed = ["1. Longer", "2. Shorter", "3. Slower", "4. Faster"]
+    lines = [
+        "Problem 1. It is ____ then [2 points]",
+        *listed,
+        "Problem 2. Why is it so? [2 points]",
+        "It is as wide as all.…",
+    ]
+    assert any("a list of short lines" in doubt.text for doubt in read(page(*lines)).drafts[0].doubts)
+
+
 def test_a_picture_that_another_question_names_is_doubted_in_both() -> None:
     sheet = page("1. Look at Fig. 1. What is it?", "Fig. 1    Fig. 2", "2. Compare with Fig. 2. Why?", "3. Where?")
     doubts = [[doubt.text for doubt in draft.doubts if doubt.kind == "figure"] for draft in read(sheet).drafts]
