@@ -27,8 +27,8 @@ _LONGEST_TEXT = 60_000
 _FILLED = re.compile(r"_{2,}\s*([A-H])\s*_{2,}")
 """A blank with the letter of an option: the key."""
 _SHOWN = re.compile(
-    r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
-    r"|\bthe (?:diagram|drawing|circuit)\b"
+    r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
+    r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,

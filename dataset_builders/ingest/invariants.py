@@ -74,41 +74,7 @@ _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|�
 _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
 """Letters below a title that are more than instructions."""
-_BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
-"""The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
-
-
-def differences(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each printed count or sum that disagrees with the questions."""
-    lines = [*_of_paper(stream, body, drafts)]
-    by_section = _drafts_by_section(body.segments, drafts)
-    for place, section in enumerate(body.sections):
-        lines += _of_section(section, body.sections[place + 1 :], by_section)
-    return lines
-
-
-def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each question without text of its own."""
-    lines = []
-    for segment, draft in zip(body.segments, drafts, strict=True):
-        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
-        bare = not own and not draft.options and not draft.figures
-        if segment.inline and not draft.options:
-            bare = not _BLANKS.search(segment.section.title) and not _is_gap(segment)
-        if bare:
-            name = f"{draft.elective} {draft.number}".strip()
-            lines.append(f"question {name} has no text of its own: it was not found")
-    return lines
-
-
-def _is_gap(segment: Segment) -> bool:
-    """Checks that a question's number stands between lines, brackets or white space of its passage."""
-    number = segment.number
-    before = r"(?:[_＿]\s*|[(（\[【]\s*|\s{2,}|[~～])"
-    after = r"(?:\s*[_＿]|\s*[)）\]】]|\s{2,}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
-    gap = f"{before}{number}{after}"
-    return any(re.search(gap, item.line.text) for item in segment.items if item.line)
 
 
 # ---- of the paper ----
@@ -338,7 +304,11 @@ def _runs_are_whole(reading: PaperReading) -> bool:
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     """Printed counts and sums, of sections and paper, are those of the questions."""
-    for line in differences(reading.stream, reading.body, reading.drafts):
+    lines = [*_of_paper(reading.stream, reading.body, reading.drafts)]
+    by_section = _drafts_by_section(reading.body.segments, reading.drafts)
+    for place, section in enumerate(reading.body.sections):
+        lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
+    for line in lines:
         yield Breach(line, error=True)
 
 
@@ -355,8 +325,11 @@ def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
 
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
     """Each question has a text of its own."""
-    for line in without_text(reading.body, reading.unkeyed):
-        yield Breach(line, error=True)
+    for segment, draft in zip(reading.body.segments, reading.unkeyed, strict=True):
+        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
+        if not own and not draft.options and not draft.figures and not segment.inline:
+            name = f"{draft.elective} {draft.number}".strip()
+            yield Breach(f"question {name} has no text of its own: it was not found", error=True)
 
 
 # ---- text ----
@@ -391,7 +364,7 @@ _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|�
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
