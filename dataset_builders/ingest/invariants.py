@@ -683,11 +683,11 @@ def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
     """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
     solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
     without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
-    told = next((line for line in _front(reading.stream, reading.body) if _SAYS_SOLVED.fullmatch(line)), "")
+    title = next((line for line in _front(reading.stream, reading.body) if _SAYS_SOLVED.fullmatch(line)), "")
     if sum(solved) >= max(_SHARES, len(solved) / 2):
         yield Breach("the others have solutions below them, and it has none: one may stand in it", without, "text", 0.3)
-    elif told and not reading.body.answers:
-        text = f"the paper is one with answers ({one_line(told, 40)!r}), and it has none: one may stand in it"
+    elif title and not reading.body.answers:
+        text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
         yield Breach(text, without, "text", 0.3)
 
 
@@ -719,7 +719,7 @@ def _questions_ask(reading: PaperReading) -> Iterator[Breach]:
 
 def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
     """Short lines of one indent behind most questions may be options without letters."""
-    places, asked = [], 0
+    places, stems = [], 0
     for place, segment, draft in reading.pairs:
         lines = segment.items[1:]
         run = list(takewhile(partial(_is_level, lines[-1]), reversed(lines))) if lines and not draft.options else []
@@ -727,8 +727,8 @@ def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
         whole = not any(_SAYS.search(item.text) or wraps(item, reading.stream.columns) for item in run)
         if len(run) >= _SHARES and whole:
             places.append(place)
-            asked += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
-    if asked >= max(_SHARES, len(reading.drafts) / 2):
+            stems += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
+    if stems >= max(_SHARES, len(reading.drafts) / 2):
         text = "short lines stand behind it, of one indent: they may be options without letters"
         yield Breach(text, tuple(places), "options", 0.3)
 
