@@ -14,7 +14,7 @@ from typing import Any
 
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.reading.exams import exam_files
+from livek12.dataset_builders.reading.built import exam_files
 from livek12.dataset_builders.reading.fields import with_scheme
 from livek12.dataset_builders.reading.images import ImageLoader, find_pages, unused_pictures
 from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote

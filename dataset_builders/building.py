@@ -17,14 +17,14 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
 from livek12.dataset_builders.base import Log, PageKey, Records, one_line
 from livek12.dataset_builders.builder import Layout, SourcePlace
-from livek12.dataset_builders.reading.exams import write_exams
+from livek12.dataset_builders.reading.built import write_exams
 from livek12.dataset_builders.reading.naming import NOTHING, Given, lost_keys, refuse_losses
 from livek12.dataset_builders.reading.publishers import Origin, stated_licence
 from livek12.dataset_builders.reading.rows import hub_snapshot
 from livek12.dataset_builders.registry import builder_of, builders, merged, merged_tables, tables
 from livek12.dataset_builders.writing.data_set import BuildReport, Carried, write
 from livek12.dataset_builders.writing.listings import MemberRow
-from livek12.dataset_builders.writing.packing import Packed, Packer
+from livek12.dataset_builders.writing.parquet import Packed, Packer
 from livek12.dataset_builders.writing.releases import Base, read_withdrawals
 
 ALL, SAMPLE = "all", "sample"

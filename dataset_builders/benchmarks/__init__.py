@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from livek12.dataset_builders.reading.fields import Data, joined_of
-from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.text import count_blanks, split_blanks, split_parts, unlabelled
+from livek12.dataset_builders.reading.text import count_blanks, restore, split_blanks, split_parts, unlabelled
 
 COMMON_KEYS = frozenset(
     "id index question answer question_type language subject topic options points part_points part_units passage images"

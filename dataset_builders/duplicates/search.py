@@ -27,8 +27,17 @@ from livek12.core.tables import csv_rows, csv_text
 from livek12.dataset_builders import builder
 from livek12.dataset_builders.base import Log, one_line
 from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, Pairs, find_pairs
-from livek12.dataset_builders.duplicates.hashing import distance
-from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, Stem, hash_of, sketch, stem, stem_of
+from livek12.dataset_builders.duplicates.library import (
+    BATCH,
+    Library,
+    Sketch,
+    Stem,
+    distance,
+    hash_of,
+    sketch,
+    stem,
+    stem_of,
+)
 from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
 from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.registry import builder_of

@@ -22,8 +22,7 @@ from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.publishing.policy import QuestionId, name_of, read_columns
-from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records, table_of
+from livek12.dataset_builders.publishing.remote import LocalFile, Repository, State, holds_records, table_of
 from livek12.dataset_builders.writing.withheld import FIELDS
 
 _COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow", "scheme")

@@ -37,15 +37,17 @@ from livek12.dataset_builders.publishing.policy import (
     read_columns,
     read_rights,
 )
-from livek12.dataset_builders.publishing.remote import Repository, State, with_owner
-from livek12.dataset_builders.publishing.shipping import (
+from livek12.dataset_builders.publishing.remote import (
     Files,
+    Repository,
     Shipment,
     Shipping,
+    State,
     check_free_places,
     content_hash,
     data_set_files,
     local_files,
+    with_owner,
 )
 from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.writing.card import CARD_FILES, METADATA, VARIANTS, describe_again, rewrite_metadata

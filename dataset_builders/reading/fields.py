@@ -28,9 +28,8 @@ from livek12.core.records import (
 )
 from livek12.core.schemes import marks_in_solution, read_scheme
 from livek12.dataset_builders.base import BadRow, Log, one_line
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
-from livek12.dataset_builders.reading.text import parse_list, without_invisible
+from livek12.dataset_builders.reading.text import parse_list, restore, without_invisible
 
 NAMES: dict[str, str] = {
     "id": "qid question_id problem_id problemid item_id uid que_id sample_id",

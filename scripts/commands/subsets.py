@@ -114,13 +114,12 @@ def label(
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> None:
     """Have a model name questions' subject, task and visual form, and draw a sample for people to check."""
-    from livek12.dataset_builders.proposals.subsets.open_labels import FIELDS
-    from livek12.dataset_builders.proposals.subsets.open_labels import label as run
-    from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS
+    from livek12.dataset_builders.proposals.subsets.proposing import LABEL_FIELDS, MAX_TOKENS
+    from livek12.dataset_builders.proposals.subsets.proposing import label as run
     from livek12.dataset_builders.registry import builders
     from livek12.engines.asking import model_spec
 
-    fields = [one_of("--field", name.strip(), FIELDS) for name in (field or ",".join(FIELDS)).split(",")]
+    fields = [one_of("--field", name.strip(), LABEL_FIELDS) for name in (field or ",".join(LABEL_FIELDS)).split(",")]
     benchmark = one_of("--benchmark", benchmark, builders())
     annotator = model_spec(model, "--model", engine, engine_args)
     with ExitStack() as stack:
@@ -151,7 +150,7 @@ def status(
     With the sheets of two reviewers, also how far they agree (Cohen's kappa).
     """
     from livek12.dataset_builders.proposals.subsets import sheet as review
-    from livek12.dataset_builders.proposals.subsets.open_labels import audits
+    from livek12.dataset_builders.proposals.subsets.proposing import audits
     from livek12.dataset_builders.proposals.subsets.sheet import read
 
     rows = read(sheet)

@@ -166,8 +166,7 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 
 
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
-    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder
-    from livek12.dataset_builders.proposals.tagging.measure import measure
+    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, measure
 
     if not labels or how not in (LIGHT, EMBEDDING):
         raise UserError("--measure needs --labels, and --engine light or embedding")
@@ -214,7 +213,7 @@ def propose(
 ) -> None:
     """Propose schemes for questions with a solution and points."""
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.proposals.tagging.schemes import propose_schemes
+    from livek12.dataset_builders.proposals.tagging.proposals import propose_schemes
     from livek12.engines.asking import model_spec
 
     if not (folder / STATE).is_dir():

@@ -16,7 +16,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from livek12.dataset_builders.proposals.variants.varying import VaryReport
+    from livek12.dataset_builders.proposals.variants import VaryReport
     from livek12.engines import Engine
 
 
@@ -33,7 +33,7 @@ def translate(
     as_json: options.Json = False,
 ) -> None:
     """Translate questions, and check numbers, formulas, options and figures."""
-    from livek12.dataset_builders.proposals.translation.translator import read_glossary, translate_data
+    from livek12.dataset_builders.proposals.translation import read_glossary, translate_data
     from livek12.engines.asking import model_spec
 
     glossary = read_glossary(terms) if terms else {}
@@ -81,8 +81,8 @@ def vary(
     as_json: options.Json = False,
 ) -> None:
     """Make variants of questions: other images, other words, another type."""
-    from livek12.dataset_builders.proposals.variants.varying import VaryOptions
-    from livek12.dataset_builders.proposals.variants.varying import vary as make
+    from livek12.dataset_builders.proposals.variants import VaryOptions
+    from livek12.dataset_builders.proposals.variants import vary as make
     from livek12.engines.asking import model_spec
 
     how = VaryOptions(

@@ -31,11 +31,10 @@ from livek12.dataset_builders.reading.fields import (
     whole_of,
 )
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import chosen, label_only, options_of, placed_key, plain_label
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list, split_options
+from livek12.dataset_builders.reading.text import parse_list, restore, split_options
 
 KEYS = COMMON_KEYS | {
     *("category", "hard", "is_korean_specific", "macro_subject", "task", "visual_modality", "visual_subcategory"),

@@ -42,7 +42,6 @@ from livek12.dataset_builders.reading.fields import (
 )
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore, unboxed
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline, without_absent
 from livek12.dataset_builders.reading.options import chosen, options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
@@ -50,9 +49,11 @@ from livek12.dataset_builders.reading.text import (
     has_parts,
     parse_list,
     plain_width,
+    restore,
     split_group,
     split_options,
     trim_part,
+    unboxed,
     unlabelled,
 )
 

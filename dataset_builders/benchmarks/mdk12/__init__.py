@@ -30,11 +30,10 @@ from livek12.dataset_builders.reading.fields import (
     whole_of,
 )
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list, plain_width, split_options
+from livek12.dataset_builders.reading.text import parse_list, plain_width, restore, split_options
 
 LETTERS = "ABCDEFGHIJ"
 STAGES = {"GS": "primary school", "PS": "primary school", "MS": "middle school", "JS": "middle school"}
