@@ -178,7 +178,6 @@ def read(
     builder: Builder,
     source: Path,
     log: Log,
-    hosts: Collection[str] = (),
     given: Given = NOTHING,
     benchmark: str = "",
     origin: Origin = UNKNOWN,
@@ -186,11 +185,11 @@ def read(
 ) -> Iterator[Page | Question | list[P]]:
     """Yields the pages, then the questions of a source, with `pack` packed by the process that made them.
 
-    `hosts` are the only hosts that images may be fetched from, as HOST or HOST:PORT. Rows of another benchmark than
-    `benchmark` are left out; "" accepts all. The default `origin` is what the source's files prove.
+    Rows of another benchmark than `benchmark` are left out; "" accepts all. The default `origin` is what the source's
+    files prove.
     """
     reading = _Reading(builder, origin, Naming(builder.keys, given))
-    make, pages = _made_of(reading, source, log, hosts, benchmark)
+    make, pages = _made_of(reading, source, log, benchmark)
     yield from pages
     used: set[str] = set()
     if pack is None:
@@ -204,13 +203,11 @@ def read(
     _tell_of_rest(builder, source, used, log)
 
 
-def _made_of(
-    reading: _Reading, source: Path, log: Log, hosts: Collection[str], benchmark: str
-) -> tuple[_Maker, Iterator[Page]]:
+def _made_of(reading: _Reading, source: Path, log: Log, benchmark: str) -> tuple[_Maker, Iterator[Page]]:
     builder, naming = reading.builder, reading.naming
     naming.check()
     root = source_root(source)
-    loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
+    loader, pages = ImageLoader(root, naming.given.hosts), find_pages(root) if builder.pages else {}
     if pages and source.is_file():  # the folder beside a file may hold the pages of other exams
         papers = {row.data.get("paper_id") for row in reading.named(read_rows(source, Log()))}
         pages = {page: file for page, file in pages.items() if page[0] in papers}

@@ -52,14 +52,13 @@ def read_source(
     name: str,
     source: SourcePlace,
     log: Log,
-    hosts: Collection[str] = (),
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
     """The records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
-    return builder.read(builder_of(name), source.path, log, hosts, given, name, source.origin, pack)
+    return builder.read(builder_of(name), source.path, log, given, name, source.origin, pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
@@ -122,7 +121,6 @@ def build(
     benchmark: str,
     source: str | Sequence[str],
     out: Path,
-    hosts: Collection[str] = (),
     subsets: Sequence[Path] = (),
     step: Callable[[], None] = lambda: None,
     base: str = "",
@@ -133,10 +131,9 @@ def build(
 ) -> BuildReport:
     """Builds the dataset of one benchmark, or of all of them, into `out`.
 
-    `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. Pictures are fetched only from
-    `hosts`. `subsets` are reviewed sheets of `livek12 subsets`. The release is added to `base` (a folder, or
-    ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`. `withdraw` is a list for
-    `releases.read_withdrawals`.
+    `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. `subsets` are reviewed sheets. The
+    release is added to `base` (a folder, or ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`.
+    `withdraw` is a list for `releases.read_withdrawals`.
     """
     log = Log()
     sources = [source] * bool(source) if isinstance(source, str) else source
@@ -148,7 +145,7 @@ def build(
     members: list[MemberRow] = []
     shown = source if isinstance(source, str) else " ".join(source)
     looks = bool(older or subsets or keep)  # each of which looks at questions
-    records = _read_all(places, log, hosts, given, None if looks else packer)
+    records = _read_all(places, log, given, None if looks else packer)
     if looks:
         wanted = _in_subsets(cast(Records, records), subsets, log, members)
         wanted = filter(keep, wanted) if keep else wanted
@@ -160,11 +157,11 @@ def build(
 
 
 def _read_all(
-    places: Mapping[str, SourcePlace], log: Log, hosts: Collection[str], given: Given, pack: Packer | None
+    places: Mapping[str, SourcePlace], log: Log, given: Given, pack: Packer | None
 ) -> Iterator[Page | Question | list[Packed]]:
     for benchmark, source in places.items():
         own = Log()
-        yield from read_source(benchmark, source, own, hosts, given, pack)
+        yield from read_source(benchmark, source, own, given, pack)
         refuse_losses(source.path, own)
         log.read += own.read
         log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
@@ -206,10 +203,6 @@ class Preview:
     said: list[str]
     looked_at: int
 
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {"questions": self.questions, "lost": self.lost, "said": self.said, "looked_at": self.looked_at}
-
     def lines(self) -> Iterator[str]:
         """Lines for people: a block per question, a line per field."""
         for question in self.questions:
@@ -221,9 +214,7 @@ class Preview:
         yield f"{self.looked_at} questions looked at, nothing written"
 
 
-def preview(
-    benchmark: str, source: str | Sequence[str], hosts: Collection[str] = (), given: Given = NOTHING
-) -> Preview:
+def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING) -> Preview:
     """Reads the first questions of each source as they would be built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
@@ -232,7 +223,7 @@ def preview(
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
-        records = (record for record in read_source(name, place, log, hosts, given) if isinstance(record, Question))
+        records = (record for record in read_source(name, place, log, given) if isinstance(record, Question))
         sample = list(islice(records, LOOKED_AT))
         records.close()
         questions += [_held(question) for question in sample[:SHOWN]]

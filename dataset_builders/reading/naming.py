@@ -43,11 +43,13 @@ class Given:
     Attributes:
         names: source key (members with dots: `question.content`) → our key.
         language: of the rows that state none.
+        hosts: the only ones that images may be fetched from, as HOST or HOST:PORT.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     language: Language | None = None
+    hosts: tuple[str, ...] = ()
 
 
 NOTHING = Given()
@@ -144,7 +146,7 @@ def lost_keys(log: Log) -> dict[str, int]:
     return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
 
 
-def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
+def read_given(file: Path | None, dropped: str, language: str = "", hosts: Iterable[str] = ()) -> Given:
     """Reads the user's statements: a YAML file of source key: our key, and keys to leave out, separated by commas."""
     names: object = {}
     if file:
@@ -162,7 +164,7 @@ def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
     if language and code is None:
         raise UserError(f"--language {one_line(language, 40)} is none of {', '.join(codes())}")
     dropped_keys = frozenset(key.strip() for key in dropped.split(",") if key.strip())
-    return Given(names, dropped_keys, code)
+    return Given(names, dropped_keys, code, tuple(hosts))
 
 
 def refuse_losses(source: Path, log: Log) -> None:

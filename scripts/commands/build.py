@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,9 +59,9 @@ def build(
     from livek12.dataset_builders import build as make
     from livek12.dataset_builders.reading.naming import read_given
 
-    given = read_given(names, drop, language)
+    given = read_given(names, drop, language, allow_host or ())
     if preview:
-        _preview(benchmark, source or [], allow_host or [], given, as_json)
+        _preview(benchmark, source or [], given, as_json)
         return
     if out is None:
         raise UserError("build needs --out: the folder of the data set; --preview shows the first questions instead")
@@ -70,7 +71,6 @@ def build(
             benchmark,
             source or [],
             out,
-            allow_host or [],
             subsets or [],
             progress.step,
             base,
@@ -83,11 +83,11 @@ def build(
         raise typer.Exit(1)
 
 
-def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, as_json: bool) -> None:
+def _preview(benchmark: str, source: list[str], given: Given, as_json: bool) -> None:
     from livek12.dataset_builders.building import preview as look
 
-    preview = look(benchmark, source, hosts, given)
-    answer(as_json, preview.as_json(), *preview.lines(), indent=1)
+    preview = look(benchmark, source, given)
+    answer(as_json, asdict(preview), *preview.lines(), indent=1)
     if preview.lost:
         raise typer.Exit(1)
 
