@@ -38,7 +38,7 @@ from livek12.dataset_builders.duplicates.library import (
     stem,
     stem_of,
 )
-from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.reading.built import open_data_set, questions_of
 from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.registry import builder_of
 
@@ -72,13 +72,13 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
         yield from _drafts(Path(place), log, pictures=pictures)
         return
     path = Path(place)
-    records: Iterator[object]
+    records: Iterator[Any]
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
         records = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
         raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
     else:
-        records = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
+        records = questions_of(open_data_set(place))
     for record in records:
         if isinstance(record, Question) and record.removed_in is None:
             yield record if pictures else record.model_copy(update={"images": []})

@@ -21,12 +21,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.records import Question
 from livek12.core.rights import REVIEWED, licence_refusal, with_made
-from livek12.dataset_builders.base import PAGES, PageKey, one_line
+from livek12.dataset_builders.base import PAGES, PageKey, one_line, read_yaml
 
-MAX_BYTES = 1 << 20
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""
 Texts = Annotated[
@@ -70,18 +69,6 @@ class Permission(BaseModel):
     def licence(self) -> str:
         """The licence of the rows it covers."""
         return one_line(f"by permission of {self.by}: {self.permission}")
-
-
-def read_yaml(file: Path, what: str) -> Any:
-    """Reads a YAML file as plain data; `what` names its kind in errors."""
-    import yaml
-
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {what}")
-        return yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
 
 
 def read_rights(file: Path) -> list[Permission]:

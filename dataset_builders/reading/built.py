@@ -47,6 +47,11 @@ def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
                     yield question, names, split
 
 
+def questions_of(folder: Path) -> Iterator[Question]:
+    """Yields every question of a dataset once."""
+    return (record for record, _, _ in stored(tables_of(folder)[1]) if isinstance(record, Question))
+
+
 def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tuple[str, ...]], Tables]:
     """The tables of each config, and the files of each table by split, as the card names them.
 

@@ -282,7 +282,6 @@ def exam_day(
 
 
 def _prepare(folder: ExamFolder, papers: list[Path], language: str, licence: str) -> None:
-
     if not papers:
         raise UserError(f"{folder.root}: is not frozen yet: give the PDFs of the papers")
     with folder.timed("ingest"):
@@ -325,7 +324,6 @@ def _runs(folder: ExamFolder) -> list[Path]:
 
 
 def _mark(folder: ExamFolder, files: list[str], typed: list[str]) -> None:
-
     arrival = KeyArrival(at=now(), source=", ".join([*files, *(["typed"] if typed else [])]))
     with folder.timed("mark"):
         for text in files:
