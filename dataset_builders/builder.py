@@ -77,11 +77,10 @@ class Builder:
             function, since several processes call it.
         licence: the publisher's, for a revision that states none itself.
         files: the origins of published files, by SHA-256.
-        month: of the article, YYYY-MM; newer benchmarks come first.
+        month: of the article, YYYY-MM.
         beside: reads, once per source, the context of the rows; must be picklable.
-        keys: the keys that `question` reads: other spellings (`reading.names`) are renamed, and a build that would
+        keys: the keys that `question` reads: other spellings (`reading/names.txt`) are renamed, and a build that would
             drop keys with text or pictures fails.
-        rows: splits a row into rows of one question each.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]

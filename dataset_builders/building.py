@@ -36,26 +36,23 @@ def names() -> tuple[str, ...]:
     return (SAMPLE, *builders(), ALL)
 
 
-def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
-    """The layout of a dataset; `all` holds the given benchmarks."""
+def _layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
     if data_set in (ALL, SAMPLE):
         return merged(benchmarks if data_set == ALL else sample.BENCHMARKS)
     return builder_of(data_set).layout
 
 
-def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
-    """A module-level function that gives the tables of a question."""
+def _tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
-def read_source(
+def _read_source(
     name: str,
     source: SourcePlace,
     log: Log,
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
-    """The records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
     return builder.read(builder_of(name), source.path, log, given, name, source.origin, pack)
@@ -140,8 +137,8 @@ def build(
     only_withdraws = withdraw is not None and not sources and benchmark in names()
     places = {} if only_withdraws else find_sources(benchmark, sources, log)
     older = _base(base, benchmark, withdraw, base_answers)
-    layout = layout_of(benchmark, [name for name in builders() if name in places or older])
-    packer = Packer(tables_of(benchmark), set())
+    layout = _layout_of(benchmark, [name for name in builders() if name in places or older])
+    packer = Packer(_tables_of(benchmark), set())
     members: list[MemberRow] = []
     shown = source if isinstance(source, str) else " ".join(source)
     looks = bool(older or subsets or keep)  # each of which looks at questions
@@ -161,7 +158,7 @@ def _read_all(
 ) -> Iterator[Page | Question | list[Packed]]:
     for benchmark, source in places.items():
         own = Log()
-        yield from read_source(benchmark, source, own, given, pack)
+        yield from _read_source(benchmark, source, own, given, pack)
         refuse_losses(source.path, own)
         log.read += own.read
         log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
@@ -223,7 +220,7 @@ def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING)
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
-        records = (record for record in read_source(name, place, log, given) if isinstance(record, Question))
+        records = (record for record in _read_source(name, place, log, given) if isinstance(record, Question))
         sample = list(islice(records, LOOKED_AT))
         records.close()
         questions += [_held(question) for question in sample[:SHOWN]]

@@ -1,11 +1,10 @@
 """Library of compared questions: normalised stems in a temporary file, and the hashes by which similar ones meet.
 
-Contract: equal on every machine, over numpy. A stem has text, options, numbers, key and figures; about 300 bytes of
-memory a question; sketches do not depend on batches. Pieces of a text are separated by `BREAK`; shingles are runs of
-`size` characters within a piece, a shorter piece is one. Hashes of figures are robust to scale, compression, margins
-and slight crops: after cutting margins of one colour, the signs of the lowest frequencies (discrete cosine transform of
-32 x 32 greys, as in Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions", 2010). Empty, tiny
-and damaged pictures have none; `validate` reports damage.
+Contract: equal on every machine; sketches do not depend on batches; about 300 bytes of memory a question. Pieces of a
+text are separated by `BREAK`; shingles are runs of `size` characters within a piece, a shorter piece is one. Hashes of
+figures are robust to scale, compression, margins and slight crops: after cutting margins of one colour, the signs of
+the lowest frequencies (discrete cosine transform of 32 x 32 greys, as in Zauner, "Implementation and Benchmarking of
+Perceptual Image Hash Functions", 2010). Empty, tiny and damaged pictures have none.
 """
 
 from __future__ import annotations
@@ -61,9 +60,7 @@ class Stem:
 
     Attributes:
         text: stem and options, normalised, with a break between.
-        numbers: sorted.
         key: the right options, normalised; empty if unknown or no choice.
-        shown: a line for people.
         figures: perceptual hashes; by default only of short texts.
     """
 
@@ -163,7 +160,6 @@ class Sketch:
         stems: marshalled, concatenated.
         texts: band keys of the text's MinHash signature: shape (BANDS, stems).
         asks: MinHash values of ending and options: shape (BANDS, stems).
-        numbers: hashes.
         filled: stems with a text.
         figures: with their stem's index.
     """
@@ -193,12 +189,12 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
         own = [place for place, stem in enumerate(stems) if stem.language == language.code]
         if not own:
             continue
-        rows = signatures(shingles([stems[place].masked for place in own], language.word), BANDS * ROWS)
+        rows = _signatures(shingles([stems[place].masked for place in own], language.word), BANDS * ROWS)
         keys: NDArray[np.uint64] = np.full((BANDS, len(own)), sum(language.code.encode()), dtype=np.uint64)
         for row in range(ROWS):
-            keys = mixed(keys + rows[row::ROWS])
+            keys = _mixed(keys + rows[row::ROWS])
         texts[:, own] = keys
-        asks[:, own] = signatures(shingles([BREAK.join(ask_of(stems[place])) for place in own], language.word), BANDS)
+        asks[:, own] = _signatures(shingles([BREAK.join(ask_of(stems[place])) for place in own], language.word), BANDS)
     packed = [marshal.dumps(_FIELDS(stem)) for stem in stems]
     return Sketch(
         stems=b"".join(packed),
@@ -222,8 +218,8 @@ def levels(
     texts: NDArray[np.uint64], numbers: NDArray[np.uint64], asks: NDArray[np.uint32]
 ) -> list[NDArray[np.uint64]]:
     """Join keys of stems: text; text and numbers; these and the ending."""
-    numbered = mixed(texts + numbers)
-    return [texts, numbered, mixed(numbered + asks.astype(texts.dtype))]
+    numbered = _mixed(texts + numbers)
+    return [texts, numbered, _mixed(numbered + asks.astype(texts.dtype))]
 
 
 @contextmanager
@@ -353,10 +349,10 @@ def shingles(texts: Sequence[str], size: int) -> Ragged:
     keep = (codes[:starts] != 0) & (whole | first)  # a run that crosses a break counts only at the start of a piece
     before = np.concatenate([[0], np.cumsum(keep)])
     kept_before = before[np.concatenate([[0], ends])]
-    return Ragged(mixed(hashes[keep]), np.diff(kept_before))
+    return Ragged(_mixed(hashes[keep]), np.diff(kept_before))
 
 
-def signatures(runs: Ragged, size: int) -> NDArray[np.uint32]:
+def _signatures(runs: Ragged, size: int) -> NDArray[np.uint32]:
     """MinHash signatures: shape (size, texts); zeros for a text without shingles."""
     import numpy as np
 
@@ -414,7 +410,7 @@ def spread(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
     return np.arange(total, dtype=np.int64) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
 
 
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Bijection of 64-bit numbers with full avalanche (the finaliser of splitmix64)."""
     import numpy as np
 
@@ -428,7 +424,7 @@ def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _permutations(size: int) -> tuple[Any, Any]:
     import numpy as np
 
-    numbers = (mixed(np.arange(1, 2 * size + 1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)
+    numbers = (_mixed(np.arange(1, 2 * size + 1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)
     return numbers[:size] | np.uint32(1), numbers[size:]
 
 
@@ -528,7 +524,7 @@ def figure_keys(figures: Sequence[Figure]) -> NDArray[np.uint64]:
     bits = np.unpackbits(np.frombuffer(raw, dtype=np.uint8)).reshape(len(figures), -1)[:, :BITS].astype(np.uint64)
     keys: NDArray[np.uint64] = np.empty((TABLES, len(LEVELS), len(figures)), dtype=np.uint64)
     for table in range(TABLES):
-        drawn = np.argsort(mixed(np.arange(BITS, dtype=np.uint64) + np.uint64(BITS * table)))
+        drawn = np.argsort(_mixed(np.arange(BITS, dtype=np.uint64) + np.uint64(BITS * table)))
         for level, size in enumerate(LEVELS):
             keys[table, level] = bits[:, drawn[:size]] @ (np.uint64(1) << np.arange(size, dtype=np.uint64))
     return keys

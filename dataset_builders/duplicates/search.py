@@ -1,10 +1,9 @@
 """The duplicate search: reads sources, finds pairs, writes them to a file for human decisions, marks drafts.
 
-Contract: sources are an ingested folder, a built data set or rows, read as by `build` and `ingest`; only stems stay in
-memory. They are compared with each other and with earlier releases, those not among themselves. The pair file is JSONL
-or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact texts: a
-change reopens the pair with a warning. Decided pairs that no longer match go last. Drafts get a "duplicate" doubt for
-each pair that is open or decided the same; older such doubts are removed.
+Contract: only stems stay in memory. Sources are compared with each other and with earlier releases, those not among
+themselves. The pair file is JSONL or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A
+decision belongs to two exact texts: a change reopens the pair with a warning. Decided pairs that no longer match go
+last. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
@@ -315,7 +314,7 @@ def search(
 ) -> Found:
     """Finds the pairs of some sources, and of sources with earlier releases (`against`).
 
-    Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
+    Sources: see `read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
     """
     single = len(sources) == 1 and _is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))

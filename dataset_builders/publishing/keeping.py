@@ -1,8 +1,8 @@
 """Answers and losses of a publish: withheld answers, and content that a head on the Hub has and the dataset lacks.
 
-Contract: in the public rows of the newest release every field that tells the answer is empty, and fields derived from
-the key have the value they have without it: two builds that differ only in keys give the same public rows. Translations
-are withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
+Contract: two builds that differ only in keys give the same public rows: in those of the newest release every field that
+tells the answer is empty, and fields derived from the key have the value they have without it. Translations are
+withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
 release and of those it kept before. Both heads together are compared with all that is published. A question is kept if
 each of its columns has as many entries as before; if text and key both differ it is another question; the same text
 with another key has lost its key.

@@ -1,10 +1,9 @@
 """Publishing policy: which rows have a sufficient licence or a permission, and are reviewed.
 
-Contract: refusals are listed with the reason, together with the pages that show them. To show a question, as on a site,
+Contract: refusals are listed with the reason, and with the pages that show them. To show a question, as on a site,
 licences are judged alike, and reviews are ignored. A rights file is YAML, a list of permissions for rows whose source
-states no licence. Each says who gave it (`by`), in what words (`permission`), and for which `rows`: any of `id`,
-`paper`, `release`, `benchmark`, `source` (the beginning of the source's address), each a text or a list of texts. A row
-is covered when it fits every key that is named. Anything else in the file is an error:
+states no licence: who gave it (`by`), in what words (`permission`), and for which `rows` (`source` is the beginning of
+its address; each key a text or a list of texts). A row is covered when it fits every key that is named:
 
     - permission: Reproduced for research with leave, letter of 3 October 2026
       by: Example Education Authority
@@ -109,7 +108,7 @@ class PolicyRuling:
         withheld: the reason, by question; in the order of the data.
         permitted: the permission of each question whose licence is missing or insufficient.
         unused: permissions that cover no row that needs one.
-        made: translations and variants, by their original.
+        made: translations and variants.
     """
 
     withheld: dict[QuestionId, str] = field(default_factory=dict)

@@ -3,9 +3,8 @@
 Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
 before the public one changes: at every moment one of the two heads has them. The same rows give the same bytes. A page
 that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a question without
-its answer, and the values drawn for them, are never published. Flat configs, `eval.yaml` and `published.json` are made
-from the published rows, after withholding. Files of other people on the Hub are not overwritten, nor is the
-maintainer's `eval.yaml`.
+its answer are never published, nor the values drawn for them. Flat configs, `eval.yaml` and `published.json` are made
+after withholding. Files of other people on the Hub are not overwritten.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Contract: every failure of the Hub or the network becomes a UserError of one line, without the token. Reads are retried
 while the Hub is busy; `commit` may be repeated after a lost answer, since it names its parent. Files listed in the
-repository's `published.json` are ours; without it, tables and metadata are, by their names. Contents are compared
-by the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files. A restart skips what was sent; one
-commit changes all files together. Then the Hub must list every file with its local hash, and `datasets` streams each
-config by commit into a temporary cache: each split must have the same ids in the same order and an equal first record.
+repository's `published.json` are ours; without it, tables and metadata are, by their names. Contents are compared by
+the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files. One commit changes all files together.
+Then the Hub must list every local hash, and `datasets` streams each config: the same ids in the same order, and an
+equal first record.
 """
 
 from __future__ import annotations
@@ -85,9 +85,8 @@ class State:
 
     Attributes:
         name: the Hub's name, which differs after renaming.
-        files: our files, after `owning.with_owner`.
+        files: our files, after `with_owner`.
         tips: the commits of all branches, tags, Hub conversions and pull requests.
-        theirs: the files of others.
     """
 
     name: str
@@ -285,8 +284,7 @@ class Repository:
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
-def local_operation(path: str, file: Path) -> CommitOperationAdd:
-    """The operation that adds a file to a commit."""
+def _local_operation(path: str, file: Path) -> CommitOperationAdd:
     from huggingface_hub import CommitOperationAdd
 
     return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)
@@ -540,8 +538,7 @@ class Shipment:
 
     Attributes:
         created: it did not exist (or this token cannot see it).
-        tag: the name of this state; `tagged`: the tag is new.
-        commit: the tagged one, None until it exists.
+        tagged: the tag is new.
     """
 
     repo: str
@@ -617,7 +614,7 @@ class Shipping:
         todo = changes(self._files, state.files)
         paths = [change.path for change in todo if change.kind in ("added", "changed")]
         removed = [change.path for change in todo if change.kind == "removed"]
-        operations = {path: local_operation(path, self._files[path].file) for path in paths}
+        operations = {path: _local_operation(path, self._files[path].file) for path in paths}
         with Progress("uploading", len(paths)) as bar:
             for batch in _batches(paths, self._files):
                 self._repository.upload([operations[path] for path in batch])

@@ -174,7 +174,7 @@ def whole_of(data: Data, *keys: str) -> int | None:
 
 def points_of(data: Data, *keys: str) -> float | None:
     """A number of points, also with its unit ("5分", "3점", "6 points")."""
-    value = stated_number(data, *keys)
+    value = _stated_number(data, *keys)
     if value is None:
         return None
     if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
@@ -184,7 +184,7 @@ def points_of(data: Data, *keys: str) -> float | None:
     return float(value)
 
 
-def stated_number(data: Data, *keys: str) -> Any:
+def _stated_number(data: Data, *keys: str) -> Any:
     """As `stated`, but nan counts as stated, so that it can be refused."""
     return next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
 
@@ -255,7 +255,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
         scheme = next(filter(None, printed), None)
         return question.model_copy(update={"scheme": scheme}) if scheme else question
     try:
-        scheme = scheme_of(marking if own is None else own, question)
+        scheme = _scheme_of(marking if own is None else own, question)
         return question.model_copy(update={"scheme": scheme})
     except ValueError as error:
         if own is not None:
@@ -265,7 +265,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
     return question.model_copy(update={"solution": text or None})
 
 
-def scheme_of(value: Any, question: Question) -> Scheme:
+def _scheme_of(value: Any, question: Question) -> Scheme:
     """A scheme that fits the question's points; ValueError says what does not."""
     given = parse_list(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value
     scheme = [[_restored(criterion) for criterion in criteria] for criteria in read_scheme(given, question.points)]

@@ -76,8 +76,7 @@ def _lines_of(marks: Sequence[PointsFor]) -> str:
     return "\n".join(f"{mark.points:g}: {' '.join(mark.text.split())}" for mark in marks)
 
 
-def scheme_of(form: SchemeForm) -> Scheme:
-    """The scheme of a form; ValueError says what cannot be read."""
+def _scheme_of(form: SchemeForm) -> Scheme:
     tables = [
         [
             {
@@ -109,7 +108,7 @@ def _marks(id: str, typed: str) -> list[dict[str, str]]:
     return [{"points": match[1], "text": match[2]} for match in marks if not isinstance(match, str)]
 
 
-def joined(first: Scheme, second: Scheme) -> Scheme:
+def _joined(first: Scheme, second: Scheme) -> Scheme:
     """One scheme for two questions in one: each way of the first with each of the second."""
     if not (first and second):
         return first or second
@@ -235,7 +234,7 @@ def problems_of(copy: Copy) -> dict[str, str]:
         if take_inline(text, [])[1]:
             problems[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
     try:
-        if scheme := scheme_of(form.scheme):
+        if scheme := _scheme_of(form.scheme):
             check_scheme(scheme, _number(form.points), [])
     except ValueError as error:
         problems["scheme"] = str(error).removeprefix("scheme: ")
@@ -258,7 +257,7 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
     is_valid_type = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
     try:
-        scheme = scheme_of(form.scheme)
+        scheme = _scheme_of(form.scheme)
     except ValueError as error:
         raise UserError(f"{base.id}: {error}") from None
     return base.model_copy(
@@ -383,7 +382,7 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
             "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
             "points": sum(points) if points else None,
             "part_points": [],
-            "scheme": joined(first.scheme, second.scheme),
+            "scheme": _joined(first.scheme, second.scheme),
             "knowledge_points": list(dict.fromkeys([*first.knowledge_points, *second.knowledge_points])),
             "markdown": "\n".join(text for text in (first.markdown, second.markdown) if text),
             "doubts": [*first.doubts, *second.doubts],

@@ -205,9 +205,9 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         withdrawn=read_withdrawn(folder),
         errata=read_keys(folder).errata(),
         held=read_withheld(folder),
-        question_columns=describe(Question, everything["by"]["benchmark"]),
-        page_columns=describe(Page),
-        flat_columns=describe(FlatRow),
+        question_columns=_describe(Question, everything["by"]["benchmark"]),
+        page_columns=_describe(Page),
+        flat_columns=_describe(FlatRow),
         citations=cited(everything["by"]),
         mended=read_mended(folder),
         exams=[list(exam_lines(exam)) for exam in read_built(folder / EXAMS)],
@@ -249,8 +249,7 @@ def cited(by: Mapping[str, Mapping[str, int]]) -> list[str]:
     return [*others, *citations(by["benchmark"])]
 
 
-def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
-    """Name, type and meaning of every column of a record class in a dataset of these benchmarks."""
+def _describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
     explained = meanings(record, benchmarks)
     return [
         {"name": name, "type": _type(feature), "meaning": explained[name]} for name, feature in columns(record).items()

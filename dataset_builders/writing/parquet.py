@@ -1,11 +1,11 @@
 """Tables as sharded Parquet, written in bounded memory from rows, or from questions packed where they were made.
 
-Contract: `TABLE/SPLIT-00000-of-0000N.parquet`. Row groups are bounded in rows and bytes, shards and the sum of all
-buffers in bytes. The same rows in the same order give the same bytes. A file gets its final name once it is complete.
-Encoded pictures are not compressed; those of files are passed by name and read when written. With content-defined
-chunking the Hub stores only changes between builds. One thread lays out a row group while another writes the previous
-one; their errors are raised by a later `write`, or at the end. Batches are those of `RecordBatch.from_pylist`, without
-its copies of picture columns; `pyarrow.array` would import pandas, a second of CPU time per build.
+Contract: `TABLE/SPLIT-00000-of-0000N.parquet`; a file gets its final name once it is complete. Row groups are bounded
+in rows and bytes, shards and the sum of all buffers in bytes. The same rows in the same order give the same bytes.
+Pictures are not compressed; those of files are read when written. With content-defined chunking the Hub stores only
+changes between builds. One thread lays out a row group while another writes the previous one; their errors are raised
+by a later `write`, or at the end. Batches are those of `RecordBatch.from_pylist`, without its copies of picture
+columns; `pyarrow.array` would import pandas, a second of CPU time per build.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TableWriters:
     def write(self, table: str, split: str, record: Record) -> None:
         """Adds one row to a split of a table."""
         writer, row = self._of(table, split, type(record)), to_row(record)
-        (size,) = sizes_of(columns_of([row], row))
+        (size,) = _sizes_of(columns_of([row], row))
         writer.add(row, size)
         self._added(writer, size)
 
@@ -169,7 +169,7 @@ class _ShardWriter:
         """Rows as Arrow; UserError if the file of a picture changed."""
         runs = [run for run in rows if isinstance(run, PackedRun)]
         if runs:
-            return unpacked(runs, self._schema)
+            return _unpacked(runs, self._schema)
         plain = cast(Sequence[Mapping[str, Any]], rows)
         return batch_of(columns_of(plain, self._schema.names), self._schema)
 
@@ -325,11 +325,11 @@ def batch_of(values: Mapping[str, list[Any]], columns: pa.Schema) -> pa.RecordBa
     """Columns as a record batch, with nested records as rows."""
     import pyarrow as pa
 
-    arrays = [column_of(values[field.name], field.type) for field in columns]
+    arrays = [_column_of(values[field.name], field.type) for field in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
-def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Values of one of the types of `core.features` as an Arrow array; None is null."""
     import pyarrow as pa
 
@@ -346,12 +346,12 @@ def column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
             nothing = dict.fromkeys(field.name for field in kind)
             values = [nothing if value is None else value for value in values]
         members = columns_of(values, [field.name for field in kind])
-        children = [column_of(members[field.name], field.type) for field in kind]
+        children = [_column_of(members[field.name], field.type) for field in kind]
     elif pa.types.is_list(kind):
         lists = [value or () for value in values] if validity else values
         buffers.append(_offsets(lists))
         items = list(chain.from_iterable(lists))
-        children = [column_of(items, kind.value_type) if items else pa.nulls(0, kind.value_type)]
+        children = [_column_of(items, kind.value_type) if items else pa.nulls(0, kind.value_type)]
     elif pa.types.is_boolean(kind):
         buffers.append(_bits(values))
     elif pa.types.is_string(kind):
@@ -395,8 +395,7 @@ def _bits(values: Sequence[Any]) -> pa.Buffer:
     return pa.py_buffer(int(digits or "0", 2).to_bytes(-(-len(values) // 8), "little"))
 
 
-def sizes_of(values: Mapping[str, list[Any]]) -> list[int]:
-    """The approximate bytes of each row in its columns, without small structs."""
+def _sizes_of(values: Mapping[str, list[Any]]) -> list[int]:
     sizes = [8 * len(values)] * len(next(iter(values.values())))
     for column in values.values():
         kind = next((type(value) for value in column if value), None)  # most are empty
@@ -538,7 +537,7 @@ def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
     return [(split, id, why) for _, split, id, why in sorted(entries)]
 
 
-def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
+def _unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
     """The rows of some runs as the batch that `batch_of` makes of them."""
     import pyarrow as pa
 
@@ -556,7 +555,7 @@ def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
         ]
 
     arrays = [
-        column_of(values(field), field.type) if field.name in (ID, *PICTURES) else joined.column(field.name)
+        _column_of(values(field), field.type) if field.name in (ID, *PICTURES) else joined.column(field.name)
         for field in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
@@ -564,7 +563,7 @@ def unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
 
 def _rows(questions: Sequence[Question]) -> PackedRows:
     values = columns_of(list(map(vars, questions)), Question.model_fields)
-    sizes = sizes_of(values)
+    sizes = _sizes_of(values)
     pictures = {
         name: [[(image.path, picture_of(image)) for image in images] for images in values[name]] for name in PICTURES
     }

@@ -1,11 +1,10 @@
 """livek12 reader: local files in both key languages of upstream, reviewed papers, and collected exam papers.
 
-Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
-skipped with a log line. A reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
-`question_type` and `question_number`; the paper is the id without its number. In a collected row ({keywords, example:
-[...]}) a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
-splits unambiguously. A text key and its `score` are of the whole question. These papers are Chinese, whatever a text's
-language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
+Contract: pages are `pages/PAPER_N.png` next to the rows. Of a reviewed row (`question.content`, `answer.standard`, …)
+the paper is the id without its number. In a collected row ({keywords, example: [...]}) a list key has one entry a
+sub-question, with `score` points each; `questions` separates them if their passage splits unambiguously. A text key and
+its `score` are of the whole question. These papers are Chinese, whatever a text's language; the year is the release.
+Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations

@@ -51,13 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CriteriaContext:
-    """Comparison data of the rules; evidence is a verdict with its reason.
-
-    Attributes:
-        standing: of the other questions' features.
-        long_answers: of runs' token counts, by question.
-        lucky: of process audits, by question.
-    """
+    """Comparison data of the rules: ranks of features, and evidence by question, each a verdict with its reason."""
 
     standing: Standing
     long_answers: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
@@ -84,8 +78,6 @@ class Subset:
     Attributes:
         benchmark: default; None: any.
         by: decided by `features` (and an annotator), `runs`, or a `sample`.
-        says: definition for reviewer and annotator.
-        admits: eligibility of a question.
         least: criteria that a proposal must meet.
         floor: score that features alone must reach; an annotator's yes needs none.
         per_subject: quota for each subject of each language; None: none.

@@ -1,10 +1,9 @@
 """Proposals of a subset by rules, runs, a draw or an annotating model, and open labels by a model, for the sheet.
 
 Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up. For a
-model the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the sheet,
-so a killed run resumes. Pictures are named by content hash; names of the data set never become paths. Each label is
-asked for on its own, from no fixed list; its rows are named `label:FIELD`, and those to audit are stratified by label.
-Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
+model the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the sheet.
+Pictures are named by content hash; names of the data set never become paths. Rows of labels are named `label:FIELD`,
+and those to audit are stratified by label. Sources: LiveK12Bench section 2.1, KMMMU appendix B.2.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
 def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKENS) -> Request:
     """Builds the annotation request; raises UserError if a picture is missing."""
     key = Key(task=f"subsets/{subset.name}", question_id=question.id)
-    return question_request(key, template(), _described(subset), question, max_tokens)
+    return question_request(key, _template(), _described(subset), question, max_tokens)
 
 
 def question_request(
@@ -134,11 +133,10 @@ def question_request(
 
 def prompt_sha256(subset: Subset) -> str:
     """Hash of the prompt without the question."""
-    return hashlib.sha256("\0".join([template().text, *_described(subset).values()]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([_template().text, *_described(subset).values()]).encode()).hexdigest()
 
 
-def template() -> PromptFile:
-    """The prompt file, with {subset}, {criteria}, {form}, {fence} and {question}."""
+def _template() -> PromptFile:
     return load_prompt("livek12.dataset_builders.proposals.subsets", "annotate.txt")
 
 
@@ -186,9 +184,7 @@ class Wanted:
         benchmark: required only if the subset has none.
         runs: run folders: baselines, a cascade in order, or runs with images.
         without_images: runs of the same questions without images.
-        engine: factory; the caller closes the engine.
-        confidence: share of trials that must be right.
-        everything: include questions that are not proposed.
+        engine: starts it; the caller closes it.
     """
 
     name: str
@@ -227,7 +223,7 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
         raise UserError(f"{file.parent}: cannot be made ({error.strerror}); choose another --out") from None
     report = _proposals(subset, wanted, file, old, begin)
     if wanted.pictures:
-        questions = whole_set(wanted.data, _benchmark(subset, wanted))
+        questions = _whole_set(wanted.data, _benchmark(subset, wanted))
         files = _write_pictures(questions, {row.id for row in report.rows}, file)
         report.rows = [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in report.rows]
     report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
@@ -237,7 +233,7 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
     return report
 
 
-def whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
+def _whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
     """Yields every question of a benchmark in a built data set; raises UserError without any."""
     configs = read_card(data)
     has_config = False
@@ -277,7 +273,7 @@ def _proposals(
     benchmark = _benchmark(subset, wanted)
     if subset.by == "sample":
         return _sampled(subset, wanted, benchmark)
-    items = [candidate(question) for question in whole_set(wanted.data, benchmark)]
+    items = [candidate(question) for question in _whole_set(wanted.data, benchmark)]
     answers = decided.read_runs(wanted.runs)
     if subset.by == "runs":
         return _decided(subset, wanted, items, answers)
@@ -285,9 +281,9 @@ def _proposals(
     made_by = ""
     if wanted.engine:
         admitted = {item.id for item in items if subset.admits(item)}
-        questions = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
+        questions = (question for question in _whole_set(wanted.data, benchmark) if question.id in admitted)
         engine = wanted.engine()
-        made_by = f"{engine.model}, prompt {template().version} {prompt_sha256(subset)[:12]}"
+        made_by = f"{engine.model}, prompt {_template().version} {prompt_sha256(subset)[:12]}"
         opinions = annotate(engine, subset, file, questions, begin(len(admitted)), wanted.max_tokens)
     context = CriteriaContext(Standing.of(items), decided.long_answers(items, answers), decided.lucky(items, answers))
     rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
@@ -409,13 +405,13 @@ def _decided(
 def _sampled(subset: Subset, wanted: Wanted, benchmark: BenchmarkName) -> ProposalReport:
     items = [
         decided.Item(question.id, question.difficulty, frozenset(question.knowledge_points))
-        for question in whole_set(wanted.data, benchmark)
+        for question in _whole_set(wanted.data, benchmark)
     ]
     drawn = decided.sample(items, wanted.share, wanted.seed)
     made_by = f"rules {RULES_VERSION}, share {wanted.share:g}, seed {wanted.seed}"
     rows = [
         _row(subset, candidate(question), "proposed", None, evidence=drawn.picked[question.id], made_by=made_by)
-        for question in whole_set(wanted.data, benchmark)
+        for question in _whole_set(wanted.data, benchmark)
         if question.id in drawn.picked
     ]
     return ProposalReport(rows, len(items), drawn.notes)
@@ -465,13 +461,13 @@ def label(
 ) -> LabelReport:
     """Writes a label of each field and question to the sheet, keeping its reviews."""
     old = sheet.read(file) if file.exists() else []
-    items = {question.id: candidate(question) for question in whole_set(data, benchmark)}
+    items = {question.id: candidate(question) for question in _whole_set(data, benchmark)}
     engine = start()
     report, step = LabelReport([], []), begin(len(items) * len(fields))
 
     def requests() -> Iterator[Request]:
         for name in fields:
-            for question in whole_set(data, benchmark):
+            for question in _whole_set(data, benchmark):
                 try:
                     yield _label_request(name, question, max_tokens)
                 except UserError as error:

@@ -71,7 +71,7 @@ class Ngrams:
 
         rows: NDArray[np.float32] = np.zeros((len(texts), BUCKETS), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
-            counts = _grams(plain(text))
+            counts = _grams(_plain(text))
             hashes = np.fromiter((zlib.crc32(gram.encode()) for gram in counts), dtype=np.uint64, count=len(counts))
             weights = 1 + np.log(np.fromiter(counts.values(), dtype=np.float32, count=len(counts)))
             signs = np.where(hashes >> np.uint64(31), 1, -1)
@@ -113,8 +113,7 @@ def encoder(name: str) -> Encoder:
     return Embeddings() if name == EMBEDDING else Ngrams()
 
 
-def plain(text: str) -> str:
-    """Normalises a text: plain width, lower case, numbers as one digit, noise as a space."""
+def _plain(text: str) -> str:
     return _NOISE.sub(" ", _DIGITS.sub("0", unicodedata.normalize("NFKC", text).lower()))
 
 
@@ -277,7 +276,6 @@ class Proposed(Record):
 
     Attributes:
         name: in the question's language.
-        route: with the nodes above it.
         score: classifier score, without a scale.
         confidence: measured on held-out questions, 0 to 1, or None.
     """
@@ -302,8 +300,6 @@ class Classifier:
 
     Attributes:
         encoder: None for names alone.
-        ridge: learned weights, or None.
-        calibration: of the scores, or None.
         nodes: embeddings of the points' names, if available.
     """
 

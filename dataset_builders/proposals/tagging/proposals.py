@@ -2,9 +2,9 @@
 
 Contract: proposals fill empty fields only, with a "tags" doubt naming source and confidence. Repetition replaces
 proposals, never stated or reviewed values. Variables by rule are part of the key: keys in words give no numeric or
-formula variable; choices give none. A model's list counts only if bounded and if every value and step answer occurs in
-key or solution; a scheme, of a draft with solution and points, only if it adds up to the points. `build` leaves schemes
-out until a reviewer accepts them, unless they were asked for `UNREVIEWED`. (CFE-Bench, sections 3.3 and 5.1.)
+formula variable; choices give none. A model's list counts only if every value and step answer occurs in key or
+solution; a scheme only if it adds up to the points. `build` leaves schemes out until a reviewer accepts them, unless
+they were asked for `UNREVIEWED`. (CFE-Bench, sections 3.3 and 5.1.)
 """
 
 from __future__ import annotations
@@ -110,17 +110,16 @@ def _is_of_key(value: str, entry: str) -> bool:
 
 def occurs(value: str, *texts: str) -> bool:
     """True if a text contains the value, ignoring spaces, dollars and braces; numbers match whole."""
-    bare = plain(value)
+    bare = _plain(value)
     if not bare:
         return False
     before = r"(?<![\d.])" if bare[0].isdigit() else ""
     after = r"(?!\.?\d)" if bare[-1].isdigit() else ""
     pattern = re.compile(before + re.escape(bare) + after)
-    return any(pattern.search(plain(text)) for text in texts)
+    return any(pattern.search(_plain(text)) for text in texts)
 
 
-def plain(text: str) -> str:
-    """Normalises spelling for comparison."""
+def _plain(text: str) -> str:
     flat = unicodedata.normalize("NFKC", text).replace("−", "-")
     flat = re.sub(
         r"\\(?:left|right|displaystyle|mathrm|text|rm|,|;|!)(?![A-Za-z])|\\d(?=frac)|\\t(?=frac)", _kept, flat
@@ -243,14 +242,14 @@ def tag_folder(
             tagged = []
             proposed = make([_draft_item(paper, draft) for draft in paper.drafts])
             for draft, tags in zip(paper.drafts, proposed, strict=True):
-                new = _with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
+                new = _with_tags(_cleared(draft, TAGS), paper, tags, by, threshold)
                 tagged.append(new)
                 done.append((new, tags))
             folder.save(paper.model_copy(update={"drafts": tagged}), {})
     return done
 
 
-def cleared(draft: Draft, fields: Sequence[str]) -> Draft:
+def _cleared(draft: Draft, fields: Sequence[str]) -> Draft:
     """Removes earlier proposals for these fields unless edited since."""
     empty: dict[str, Any] = {}
     doubts = []
@@ -339,7 +338,7 @@ def propose_structure(
         asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
         for paper in folder.papers():
             fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
-            drafts = [cleared(draft, fields) for draft in paper.drafts]
+            drafts = [_cleared(draft, fields) for draft in paper.drafts]
             replies = _ask(drafts, asker, report) if asker else {}
             done = []
             for draft in drafts:
@@ -371,11 +370,10 @@ def build_request(draft: Draft) -> Request:
         f"Key:\n{' | '.join(draft.answer)}",
         f"Solution:\n{draft.solution}",
     )
-    return proposal_request(Key(task=TASK, question_id=draft.id), "structure.txt", pieces, 800, _SCHEMA)
+    return _proposal_request(Key(task=TASK, question_id=draft.id), "structure.txt", pieces, 800, _SCHEMA)
 
 
-def proposal_request(key: Key, file: str, pieces: Sequence[str], tokens: int, schema: dict[str, Any]) -> Request:
-    """Request by a prompt file and the pieces of a draft; `tokens` besides those for its text."""
+def _proposal_request(key: Key, file: str, pieces: Sequence[str], tokens: int, schema: dict[str, Any]) -> Request:
     _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
     prompt = load_prompt("livek12.dataset_builders.proposals.tagging", file)
     return Request(
@@ -525,7 +523,7 @@ def propose_schemes(
     who = f"{engine.model}, {UNREVIEWED}" if unreviewed else engine.model
     with folder.alone():
         for paper in folder.papers():
-            drafts = {draft.id: cleared(draft, ["scheme"]) for draft in paper.drafts}
+            drafts = {draft.id: _cleared(draft, ["scheme"]) for draft in paper.drafts}
             with closing(Asker(engine, Store(REPLIES, root / STATE))) as asker:
                 _propose(drafts, asker, who, report, step)
             folder.save(paper.model_copy(update={"drafts": list(drafts.values())}), {})
@@ -558,7 +556,7 @@ def scheme_request(draft: Draft) -> Request:
         f"Key:\n{' | '.join(draft.answer)}",
         f"Solution:\n{draft.solution}",
     )
-    return proposal_request(Key(task=SCHEME_TASK, question_id=draft.id), "scheme.txt", pieces, 1200, _SCHEME_SCHEMA)
+    return _proposal_request(Key(task=SCHEME_TASK, question_id=draft.id), "scheme.txt", pieces, 1200, _SCHEME_SCHEMA)
 
 
 def read_scheme_reply(text: str, draft: Draft) -> Scheme:

@@ -99,16 +99,14 @@ def _needs_translation(text: str) -> bool:
     return bool(_FOREIGN.search(text))
 
 
-def texts_of(draft: Draft) -> Texts:
-    """Texts of a question for one request, by name."""
+def _texts_of(draft: Draft) -> Texts:
     named = {"question": draft.question}
     named |= {f"option_{option.label}": option.text for option in draft.options}
     named |= {f"answer_{number}": text for number, text in enumerate(draft.answer, 1)}
     return {name: numbered(text) for name, text in named.items() if _needs_translation(text)}
 
 
-def solution_of(draft: Draft) -> Texts:
-    """The solution, if it needs translation."""
+def _solution_of(draft: Draft) -> Texts:
     return {SOLUTION: numbered(draft.solution)} if draft.solution and _needs_translation(draft.solution) else {}
 
 
@@ -158,7 +156,7 @@ def _translate_pieces(
             break
 
 
-def read_reply(text: str, texts: Texts) -> tuple[Texts | None, list[str]]:
+def _read_reply(text: str, texts: Texts) -> tuple[Texts | None, list[str]]:
     """Translations of a reply (None with any fault), and faults."""
     try:
         reply = parse_object(text)
@@ -204,7 +202,7 @@ def _take(piece: Piece, outcome: Outcome) -> None:
         piece.failed = True
         return
     piece._reply = outcome.text
-    piece.translation, piece.faults = read_reply(outcome.text, piece.texts)
+    piece.translation, piece.faults = _read_reply(outcome.text, piece.texts)
     if piece.translation is None and outcome.finish_reason == "length":
         piece.faults.insert(0, "the reply was cut at its token limit")
 
@@ -229,7 +227,6 @@ class TranslationReport:
     Attributes:
         untranslated, solutions: reasons by question id.
         carried: questions without text to translate.
-        failed: requests without a reply; repeatable.
         retried: pieces that succeeded after a retry.
     """
 
@@ -299,8 +296,8 @@ def _translate_paper(
     report: TranslationReport,
 ) -> None:
     drafts = [draft for draft in source.paper.drafts if draft.language != to]
-    pieces = {draft.id: Piece(draft.id, texts_of(draft)) for draft in drafts}
-    pieces |= {draft.id + _APART: Piece(draft.id + _APART, solution_of(draft)) for draft in drafts}
+    pieces = {draft.id: Piece(draft.id, _texts_of(draft)) for draft in drafts}
+    pieces |= {draft.id + _APART: Piece(draft.id + _APART, _solution_of(draft)) for draft in drafts}
     requests = [piece for piece in pieces.values() if piece.texts]
     _translate_pieces(requests, asker, glossary, retries)
     report.failed += sum(piece.failed for piece in requests)

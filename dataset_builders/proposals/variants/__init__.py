@@ -1,12 +1,10 @@
 """Variants of questions, by rule or by a model (MDK12-Bench, "Dynamic evaluation" and "Question type conversion").
 
 Contract: padding keeps all pixels; inversion is 255 minus each channel except under noise. Pictures are as engines show
-them: upright, RGB, on white. A type is converted by rule only if the stem does not ask for the best option or refer to
-options, and no options name each other, are alike or empty; new keys are never old letters. A model's reply must be
-exactly the requested object, and keep numbers, formulas, figures, blanks and parts; otherwise Unreadable is raised. A
-judge compares the meaning: a variant needs the same one, and a valid key. Draws depend on seed and id only; equal draws
-give equal bytes. Replies are cached before parsing. `variants.jsonl` records changes, or the reason for none. A variant
-with a failed request is missing until the command is repeated.
+them: upright, RGB, on white. A rule converts a type only if the stem does not ask for the best option or refer to
+options, and no options name each other, are alike or empty; new keys are never old letters. A model's reply must keep
+numbers, formulas, figures, blanks and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies
+are cached before parsing. A variant with a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
@@ -234,8 +232,7 @@ def _in_type(source: Question, question_type: str, /, **changes: Any) -> Questio
     return source.model_copy(update={**gone, **points, "question_type": question_type, **changes})
 
 
-def plain(text: str) -> str:
-    """Normalises an option for comparison."""
+def _plain(text: str) -> str:
     return re.sub(r"[\s$]+", "", unicodedata.normalize("NFKC", text)).rstrip(".。;；,，").casefold()
 
 
@@ -253,9 +250,9 @@ def _is_plain_choice(question: Question) -> bool:
         and set(key) <= set(labels)
         and not {"T", "F"} & set(labels)  # read as true and false
         and (len(key) >= 1 if several else len(key) == 1)
-        and all(0 < len(text) <= _LONGEST and plain(text) for text in texts)
-        and not any(re.fullmatch(r"[a-j]", plain(text)) or _OTHERS.search(text) for text in texts)
-        and len(set(map(plain, texts))) == len(texts)
+        and all(0 < len(text) <= _LONGEST and _plain(text) for text in texts)
+        and not any(re.fullmatch(r"[a-j]", _plain(text)) or _OTHERS.search(text) for text in texts)
+        and len(set(map(_plain, texts))) == len(texts)
         and not _BY_RANK.search(question.question)
         and not _ABOUT_OPTIONS.search(question.question)
         and len(_BLANK.findall(question.question)) <= 1
@@ -308,16 +305,14 @@ def _shown(question: Question, option: Option) -> list[Any]:
     return shown
 
 
-def can_be_asked(question: Question, transform: str) -> bool:
-    """True if a model can make this transform."""
+def _can_be_asked(question: Question, transform: str) -> bool:
     texts = _texts(question)
     if sum(map(len, texts.values())) > MAX_TEXT or not _SAYS_SOMETHING.search(question.question):
         return False
     return transform in _REPHRASED or bool(_target(question))
 
 
-def writing_request(question: Question, transform: str) -> Request:
-    """Builds the model's request."""
+def _writing_request(question: Question, transform: str) -> Request:
     file, body, schema = _wanted(question, transform)
     shown = json.dumps(body, ensure_ascii=False, indent=1)
     return Request(
@@ -331,8 +326,7 @@ def writing_request(question: Question, transform: str) -> Request:
     )
 
 
-def transformed(question: Question, transform: str, reply: str, random: Random) -> Question:
-    """Applies a reply; raises Unreadable with the fault."""
+def _transformed(question: Question, transform: str, reply: str, random: Random) -> Question:
     fields = parse_object(reply)
     if transform in _REPHRASED:
         return _rephrased(question, fields)
@@ -374,10 +368,10 @@ def _rephrased(question: Question, reply: Json) -> Question:
     for name, text in texts.items():
         if faults := problems_in_words(text, fields[name]) if fields[name] != text else []:
             raise Unreadable(f"changes more than words in {name}: {'; '.join(faults[:3])}")
-    if all(plain(fields[name]) == plain(text) for name, text in texts.items()):
+    if all(_plain(fields[name]) == _plain(text) for name, text in texts.items()):
         raise Unreadable("changes nothing")
     options = [Option(label=option.label, text=marked(fields[f"option_{option.label}"])) for option in question.options]
-    if len({plain(option.text) for option in options}) < len({plain(option.text) for option in question.options}):
+    if len({_plain(option.text) for option in options}) < len({_plain(option.text) for option in question.options}):
         raise Unreadable("makes two options alike")
     return question.model_copy(update={"question": marked(fields["question"]), "options": options})
 
@@ -403,7 +397,7 @@ def _with_options(question: Question, reply: Json, random: Random) -> Question:
         for wrong_text in a_list(fields_of(reply, "wrong")["wrong"], "wrong")
     ]
     texts = [key, *wrong]
-    if len(wrong) != 3 or len({plain(text) for text in texts}) != 4 or not all(map(plain, texts)):
+    if len(wrong) != 3 or len({_plain(text) for text in texts}) != 4 or not all(map(_plain, texts)):
         raise Unreadable("gives no three wrong options that differ from the key and each other")
     if any(len(text) > _LONGEST_ANSWER or IMAGE_MARK in text for text in wrong):
         raise Unreadable("gives a wrong option that is too long or has a figure")
@@ -427,8 +421,7 @@ class Sameness:
         return self.same_meaning and self.key_holds
 
 
-def judging_request(source: Question, variant: Question, transforms: Sequence[str], key: str) -> Request:
-    """Builds the judge's request; `key` names it."""
+def _judging_request(source: Question, variant: Question, transforms: Sequence[str], key: str) -> Request:
     values = {
         "transforms": ", ".join(transforms),
         "question": _described(source, "question"),
@@ -447,8 +440,7 @@ def judging_request(source: Question, variant: Question, transforms: Sequence[st
     )
 
 
-def read_judgement(reply: str) -> Sameness:
-    """Parses a reply; raises Unreadable."""
+def _read_judgement(reply: str) -> Sameness:
     fields = fields_of(parse_object(reply), "same_meaning", "key_holds", "why")
     why = one_line(a_text(fields["why"], "why"), 300)
     return Sameness(a_bool(fields["same_meaning"], "same_meaning"), a_bool(fields["key_holds"], "key_holds"), why)
@@ -482,8 +474,7 @@ class Changes:
     """Transforms of a question.
 
     Attributes:
-        picture: of all its pictures; "" for none.
-        text: of its text; "" for none.
+        picture, text: of all its pictures, and of its text; "" for none.
         rule: new type by a sound rule, if `text` is `type`.
     """
 
@@ -516,7 +507,7 @@ def plan(question: Question, seed: int, offered: Collection[str], model: bool) -
     texts = [
         name
         for name in OF_TEXT
-        if name in offered and ((name == TYPE and rules) or (model and can_be_asked(question, name)))
+        if name in offered and ((name == TYPE and rules) or (model and _can_be_asked(question, name)))
     ]
     picture = _random_of(seed, question.id, "picture").choice(pictures) if pictures else ""
     text = _random_of(seed, question.id, "text").choice(texts) if texts else ""
@@ -587,7 +578,7 @@ class Maker:
             item.text = self._by_rule(item)
             step()
         if waiting and writer:
-            requests = (writing_request(item.question, item.plan.text) for item in waiting.values())
+            requests = (_writing_request(item.question, item.plan.text) for item in waiting.values())
             for reply in writer.replies(requests, lambda key, text: self._read(waiting, key, text)):
                 _take_text(waiting[reply.key.question_id], reply)
                 step()
@@ -622,9 +613,9 @@ class Maker:
                     step()
                     continue
                 waiting[item.id] = item
-                yield judging_request(item.question, variant, item.plan.transforms, item.id)
+                yield _judging_request(item.question, variant, item.plan.transforms, item.id)
 
-        for reply in judge.replies(requests(), lambda _, text: read_judgement(text)):
+        for reply in judge.replies(requests(), lambda _, text: _read_judgement(text)):
             _take_judgement(waiting.pop(reply.key.question_id), reply)
             step()
 
@@ -659,7 +650,7 @@ class Maker:
     def _read(self, waiting: Mapping[str, Made], key: Key, text: str) -> Question:
         item = waiting[key.question_id]
         random = _random_of(self._seed, item.question.id, "option")
-        return transformed(item.question, item.plan.text, text, random)
+        return _transformed(item.question, item.plan.text, text, random)
 
     def _picture(self, item: Made, number: int, image: Image) -> Image:
         transform = item.plan.picture
@@ -721,7 +712,7 @@ class VaryReport:
     Attributes:
         made: variants by transform; two transforms count twice.
         dropped: drawn questions without a variant, by transform and reason, counted likewise.
-        left_out: the same, each once, by reason.
+        left_out: the same by reason, counted once.
         failed: variants that a repetition may add.
     """
 
