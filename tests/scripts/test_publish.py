@@ -17,7 +17,7 @@ from tests.dataset_builders.publishing_sets import make_set, page, question
 from tests.hub import READER, STRANGER, WRITER, Hub
 from tests.hub_client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.quick
 
 COMMITS = "POST .*/commit/"
 PUTS = "PUT /_lfs/"
