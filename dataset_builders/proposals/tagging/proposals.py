@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.prompts import fenced, load_prompt, text_message
@@ -29,6 +29,7 @@ from livek12.dataset_builders.ingest.drafts import Doubt, Draft, IngestedPaper
 from livek12.dataset_builders.ingest.folder import PROPOSED, STATE, UNREVIEWED, Folder
 from livek12.dataset_builders.proposals.tagging.classifier import (
     KEPT,
+    Classifier,
     Difficulty,
     Level,
     Names,
@@ -40,9 +41,13 @@ from livek12.dataset_builders.proposals.tagging.labelled import Item, text_with
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
 
+if TYPE_CHECKING:
+    from livek12.dataset_builders.proposals.tagging.trained import TrainedTagger
+
 MOST = 20
 LONGEST = 300
 Type = Literal["numeric", "formula", "other"]
+Proposer: TypeAlias = "Classifier | TrainedTagger"
 _WRAPPED = re.compile(r"\$\$?(?P<a>[^$]+)\$\$?|\\\((?P<b>.+)\\\)|\\\[(?P<c>.+)\\\]", re.DOTALL)
 _LABEL = re.compile(r"^\s*(?:[（(]\s*(?P<a>\d{1,2}|[ivx]{1,4})\s*[)）]|(?P<b>[①②③④⑤⑥⑦⑧⑨]))\s*", re.IGNORECASE)
 _NAME = r"(?:\\[A-Za-z]+|[A-Za-zα-ωΑ-Ω])(?:_(?:\{[^{}]{1,20}\}|\\?\w+))?'*(?:\s*\([A-Za-z]\))?"
@@ -158,19 +163,6 @@ def _kept(match: re.Match[str]) -> str:
     return "\\" if match[0] in ("\\d", "\\t") else ""
 
 
-class Proposer(Protocol):
-    """Proposer of knowledge points: `Classifier`, or a trained model."""
-
-    @property
-    def made_by(self) -> str:
-        """Description."""
-        ...
-
-    def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
-        """Best points of each question, best first."""
-        ...
-
-
 @dataclass(frozen=True)
 class Tags:
     """Proposed tags of a question: points, best first; subject, "" if unclear."""
@@ -191,7 +183,11 @@ class Tags:
 
 
 def tags_of(
-    items: Sequence[Item], proposer: Proposer, names: Names, difficulty: Difficulty | None, step: Step = lambda: None
+    items: Sequence[Item],
+    proposer: Proposer,
+    names: Names,
+    difficulty: Difficulty | None,
+    step: Step = lambda: None,
 ) -> list[Tags]:
     """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
