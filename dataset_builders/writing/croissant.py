@@ -25,17 +25,20 @@ from livek12.dataset_builders.writing.statistics import NOT_STATED
 def _words() -> dict[str, dict[str, str]]:
     import yaml
 
-    text = resources.files("livek12.hub_cards").joinpath("columns.yaml").read_text(encoding="utf-8")
-    fixed = {"{languages}": listed(codes()), "{types}": listed(type_names())}
-    return {
-        record: {column: fixed.get(meaning, meaning) for column, meaning in columns.items()}
-        for record, columns in yaml.safe_load(text).items()
-    }
+    text = resources.files("livek12.hub_cards").joinpath("words.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
+    return loaded
+
+
+def words_of(kind: str) -> dict[str, str]:
+    """Words of cards by name: the columns of a record, or the `numbers` or `axes` of the statistics."""
+    names = {"{languages}": listed(codes()), "{types}": listed(type_names())}
+    return {name: names.get(words, words) for name, words in _words()[kind].items()}
 
 
 def meanings(record: type[Record], benchmarks: Iterable[str] = ()) -> dict[str, str]:
     """The meaning of each column in a dataset of these benchmarks."""
-    texts, names = _words()[record.__name__], sorted(benchmarks)
+    texts, names = words_of(record.__name__), sorted(benchmarks)
     named = re.findall(r"\w+", texts.get("benchmark", ""))
     return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}
 
