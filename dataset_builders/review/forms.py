@@ -134,6 +134,8 @@ LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
 SAME_CROP = 0.8
 """Overlap (IoU) from which two crops are one figure."""
+_TEXTS = ("number", "question", "section", "subject")
+"""Fields that a draft and its form have alike."""
 _LEADING_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
@@ -180,15 +182,9 @@ def copy_of(draft: Draft) -> Copy:
     """Returns a fresh copy of a draft."""
     return Copy(
         form=QuestionForm(
-            number=draft.number,
-            question_type=draft.question_type,
+            **{name: getattr(draft, name) for name in (*_TEXTS, "question_type", "options", "answer")},
             points="" if draft.points is None else f"{draft.points:g}",
-            question=draft.question,
-            options=draft.options,
-            answer=draft.answer,
             solution=draft.solution or "",
-            section=draft.section,
-            subject=draft.subject,
             knowledge_points="; ".join(draft.knowledge_points),
             difficulty=draft.difficulty or "",
             scheme=_form_of(draft.scheme),
@@ -262,17 +258,14 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
         raise UserError(f"{base.id}: {error}") from None
     return base.model_copy(
         update={
-            "number": form.number.strip(),
+            **{name: getattr(form, name).strip() for name in _TEXTS},
             "question_type": form.question_type if is_valid_type else base.question_type,
             "points": points,
             "part_points": parts,
             "scheme": scheme,
-            "question": form.question.strip(),
             "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
             "answer": [entry.strip() for entry in form.answer if entry.strip()],
             "solution": form.solution.strip() or None,
-            "section": form.section.strip(),
-            "subject": form.subject.strip(),
             "knowledge_points": [
                 name for part in re.split(r"[;；,，\n]", form.knowledge_points) if (name := part.strip())
             ],

@@ -79,6 +79,10 @@ class ExamState(Record):
     key: KeyArrival | None = None
     clock: list[ClockRow] = []
 
+    def seconds(self) -> dict[str, float]:
+        """Work of machine and person."""
+        return {by: sum(row.seconds or 0 for row in self.clock if row.by == by) for by in ("machine", "person")}
+
 
 def now() -> str:
     """UTC, to the second."""
@@ -238,8 +242,7 @@ def write_page(folder: ExamFolder) -> None:
     from livek12.report.site.pages import words_in
 
     book, state = read_keys(folder.data), folder.state
-    sums = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
-    shown = {"state": state, "versions": book.versions, "sums": sums, "words": words_in(state.language)}
+    shown = {"state": state, "versions": book.versions, "sums": state.seconds(), "words": words_in(state.language)}
     page = environment().get_template("exam_day.html.j2").render(shown)
     make_subfolder(folder.root, folder.site.name)
     write_atomically(folder.site / PAGE, page)
@@ -360,7 +363,7 @@ def _tell(folder: ExamFolder, as_json: bool) -> None:
     for name, fact in (("frozen", state.frozen), ("sealed", state.sealed)):
         if fact is not None:
             tell(f"{name} {fact.at}: sha256 {fact.sha256}")
-    seconds = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
+    seconds = state.seconds()
     tell(f"clock: machine {seconds['machine'] / 60:.1f} minutes, person {seconds['person'] / 60:.1f} minutes")
     tell(f"site: {folder.site / 'index.html'}; publish {folder.root / 'commitment.json'} where it gets a date")
     if state.key is None:
