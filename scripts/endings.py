@@ -83,7 +83,7 @@ def end(folder: RunFolder, failed: int, written: bool = True) -> None:
         raise typer.Exit(1)
 
 
-class Work(ExitStack):
+class CommandWork(ExitStack):
     """The model and the progress bar of a command, opened when they are needed and closed at its end."""
 
     def starting(self, spec: ModelSpec) -> Callable[[], Engine]:

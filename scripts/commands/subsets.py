@@ -13,7 +13,7 @@ import typer
 from livek12.core.arguments import one_of
 from livek12.core.progress import tell
 from livek12.scripts import options
-from livek12.scripts.endings import Work, answer, end_requests
+from livek12.scripts.endings import CommandWork, answer, end_requests
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.subsets.criteria import Subset
@@ -71,7 +71,7 @@ def propose(
     from livek12.engines.asking import model_spec
 
     annotator = model_spec(model, "--model", engine, engine_args) if model else None
-    with Work() as work:
+    with CommandWork() as work:
         wanted = Wanted(
             name=name,
             data=data,
@@ -114,7 +114,7 @@ def label(
     fields = [one_of("--field", name.strip(), LABEL_FIELDS) for name in (field or ",".join(LABEL_FIELDS)).split(",")]
     benchmark = one_of("--benchmark", benchmark, builders())
     annotator = model_spec(model, "--model", engine, engine_args)
-    with Work() as work:
+    with CommandWork() as work:
         start, begin = work.starting(annotator), work.counting("labelling")
         report = run(data, benchmark, fields, start, out, audit, max_tokens or MAX_TOKENS, seed, begin)
     for line in report.problems[:3]:

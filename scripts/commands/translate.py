@@ -10,7 +10,7 @@ import typer
 
 from livek12.core.progress import tell
 from livek12.scripts import options
-from livek12.scripts.endings import Work, answer, end_requests
+from livek12.scripts.endings import CommandWork, answer, end_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def translate(
 
     glossary = read_glossary(terms) if terms else {}
     spec = model_spec(model, "--model", engine, engine_args)
-    with Work() as work:
+    with CommandWork() as work:
         start, begin = work.starting(spec), work.counting("translating")
         report = translate_data(data, out, start, to, glossary, retries, begin)
     answer(
@@ -82,7 +82,7 @@ def vary(
         model_spec(judge, "--judge") if judge else None,
         model_spec(style_model, "--style-model") if style_model else None,
     )
-    with Work() as work:
+    with CommandWork() as work:
 
         def begin(what: str, total: int) -> Callable[[], None]:
             work.close()  # ends the one before
