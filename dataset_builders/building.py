@@ -46,13 +46,14 @@ def _tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Itera
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
-def _read_source(
+def read_source(
     name: str,
     source: SourcePlace,
     log: Log,
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
+    """The records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
     return builder.read(builder_of(name), source.path, log, given, name, source.origin, pack)
@@ -158,7 +159,7 @@ def _read_all(
 ) -> Iterator[Page | Question | list[Packed]]:
     for benchmark, source in places.items():
         own = Log()
-        yield from _read_source(benchmark, source, own, given, pack)
+        yield from read_source(benchmark, source, own, given, pack)
         refuse_losses(source.path, own)
         log.read += own.read
         log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
@@ -220,7 +221,7 @@ def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING)
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
-        records = (record for record in _read_source(name, place, log, given) if isinstance(record, Question))
+        records = (record for record in read_source(name, place, log, given) if isinstance(record, Question))
         sample = list(islice(records, LOOKED_AT))
         records.close()
         questions += [_held(question) for question in sample[:SHOWN]]
