@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from livek12.core.errors import UserError, why
-from livek12.core.plain_yaml import read_yaml
+from livek12.core.files import read_yaml
 from livek12.core.records import MOST_POINTS, Record
 from livek12.core.text import one_line
 

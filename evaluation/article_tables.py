@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
-from livek12.core.scoring.deltas import delta
+from livek12.core.scoring.comparison import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
 from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.metrics import task_terms

@@ -30,8 +30,7 @@ from livek12.core.records import EarlierReply, Failure, Key, Question, Request, 
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.journal import JournalWriter
-from livek12.core.run.keys import AnsweredKeys
+from livek12.core.run.journal import AnsweredKeys, JournalWriter
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import MOST_NAME, RunSpec, differences

@@ -36,8 +36,7 @@ from livek12.core.ranks import wait_until
 from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
 from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of, with_pictures
-from livek12.core.run.journal import Tail, has_lines, line_at
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet, Tail, has_lines, line_at
 from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.core.run.sessions import RULES, tell_memory
 from livek12.core.run.spec import MARKS, RunSpec

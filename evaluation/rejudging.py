@@ -22,7 +22,7 @@ from livek12.core.question_types import kind_of
 from livek12.core.records import Failure, Key, Question, Response, Sampling
 from livek12.core.run.access import check_out, make_folder
 from livek12.core.run.folder import HARNESS_MARKS, RunFolder
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet
 from livek12.core.run.spec import RunSpec, TaskSpec, check_size
 from livek12.core.run.sums import write_summed
 from livek12.core.text import clean

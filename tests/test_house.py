@@ -209,7 +209,7 @@ WRITERS = {
     "core/run/remote.py": "the cache of the user",
     "core/run_answers.py": "the same",
     "core/store.py": "the same",
-    "core/run/leases.py": "links names that nobody has",
+    "core/run/locks.py": "links names that nobody has",
     "core/run/access.py": "a file without a name of its own",
     "engines/small_model.py": "the cache of the user",
     "evaluation/marking.py": "a folder of its own, made for it",

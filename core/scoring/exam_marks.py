@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple, TypedDict
 
 from livek12.core.exams import Exam, ExamScale, ExamSection, ItemResults
-from livek12.core.scoring.deltas import once_each
+from livek12.core.scoring.comparison import once_each
 from livek12.core.scoring.outcomes import Numbers, Outcomes, Table, tabulate
 from livek12.core.scoring.schema import STATES, Parameters
 from livek12.core.statistics import Floats, mean_interval, ratio_spread, t_quantile, t_tail

@@ -15,8 +15,7 @@ from dataclasses import asdict
 from functools import partial
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.comparison import modality_difference
-from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
+from livek12.core.scoring.comparison import Counterpart, language_deltas, modality_difference, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
 from livek12.core.scoring.metrics import task_terms

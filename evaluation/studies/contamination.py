@@ -26,7 +26,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
 from livek12.core.tables import csv_rows
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.study import Study, chance, points
+from livek12.evaluation.studies import Study, chance, points
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Floats, Indices

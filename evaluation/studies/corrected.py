@@ -23,9 +23,19 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import Estimate, parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
-from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
-from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import Study, span
+from livek12.evaluation.studies import Study, span
+from livek12.evaluation.studies.labels import (
+    MODELS,
+    NOTHING,
+    RULES,
+    UNDECIDED,
+    Judged,
+    Key,
+    Label,
+    Stranger,
+    judged,
+    rules_record,
+)
 from livek12.report.marks import rounded
 
 FEWEST = 2

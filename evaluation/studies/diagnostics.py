@@ -18,7 +18,7 @@ from livek12.core.progress import warn
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.evaluation.studies.study import (
+from livek12.evaluation.studies import (
     Found,
     Share,
     Study,

@@ -19,7 +19,6 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -28,11 +27,23 @@ from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import least_squares, unit_variance
+from livek12.core.statistics import cohen_kappa, least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
-from livek12.evaluation.studies.consulting import AskedOf, JsonForm, Opinions, authors_of, consult
+from livek12.evaluation.studies import (
+    AskedOf,
+    JsonForm,
+    Opinions,
+    Study,
+    all_numbers,
+    authors_of,
+    consult,
+    listed,
+    number,
+    percent,
+    share_cell,
+    share_of,
+)
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, all_numbers, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values

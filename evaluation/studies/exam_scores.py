@@ -20,7 +20,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.text import one_line
 from livek12.evaluation.pairs import JudgedPair, rule_verdict
-from livek12.evaluation.studies.study import Share, Study, mean_share
+from livek12.evaluation.studies import Share, Study, mean_share
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig
 from livek12.judges.recorded import RECORDED

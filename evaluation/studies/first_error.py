@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
-from livek12.evaluation.studies.study import Study, interval
+from livek12.core.statistics import binary_agreement
+from livek12.evaluation.studies import Study, interval
 from livek12.judges.llm.audit import Auditor, is_quoted
 from livek12.judges.llm.prompts import Case
 

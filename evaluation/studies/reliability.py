@@ -16,22 +16,22 @@ from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcomes, Slim
-from livek12.evaluation.studies.consistency import (
+from livek12.evaluation.studies import Study, all_numbers, number, percent
+from livek12.evaluation.studies.agreement import (
     KINDS,
     OVERALL,
     PANEL,
     between_critics,
+    bounded_agreement,
     critics_said,
     decisions,
     over_repeats,
     refuse_remembered,
     with_any,
 )
-from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import compared, stability
 from livek12.evaluation.studies.stability import sentences as ranking_sentences
-from livek12.evaluation.studies.study import Study, all_numbers, number, percent
 from livek12.report.tables import TableShown
 
 ANSWER = "answer"

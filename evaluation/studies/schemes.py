@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kappa
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Verdict
 from livek12.core.schemes import criteria_of, is_by_scheme
 from livek12.core.scoring import Row
+from livek12.core.statistics import binary_agreement, cohen_kappa, quadratic_kappa
 from livek12.core.text import one_line
+from livek12.evaluation.studies import Study, number, percent
 from livek12.evaluation.studies.labels import UNNAMED, Label, Stranger
-from livek12.evaluation.studies.study import Study, number, percent
 from livek12.judges.base import Decision
 from livek12.judges.grade import GradingConfig, total
 from livek12.judges.recorded import outcome_of

@@ -37,7 +37,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import GIB
 from livek12.engines.devices import measure
-from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
+from livek12.evaluation.sweep import PlannedRun, remote, smaller
 
 COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
 IDLE_RESTARTS = 3

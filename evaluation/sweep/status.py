@@ -30,7 +30,7 @@ from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.schema import TaskComparison
-from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
+from livek12.evaluation.sweep import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
 from livek12.evaluation.sweep.processes import WorkPlace, here
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"

@@ -207,7 +207,7 @@ def _responses_hash(run: Path) -> str:
 
 def plan_sweep(folder: ExamFolder, models: Path) -> None:
     """Writes the sweep on the frozen exam."""
-    from livek12.evaluation.sweep.plan import sweep_values
+    from livek12.evaluation.sweep import sweep_values
 
     places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
     content = json.dumps({**sweep_values(models), **places}, ensure_ascii=False, indent=1)
@@ -295,7 +295,7 @@ def _prepare(folder: ExamFolder, papers: list[Path], language: str, licence: str
 
 
 def _ask(folder: ExamFolder, models: Path | None) -> None:
-    from livek12.evaluation.sweep.plan import read_plan
+    from livek12.evaluation.sweep import read_plan
     from livek12.evaluation.sweep.status import look
     from livek12.scripts.commands import sweep
 
@@ -337,7 +337,7 @@ def _mark(folder: ExamFolder, files: list[str], typed: list[str]) -> None:
 
 def _site(folder: ExamFolder, rights: Path | None) -> None:
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site import SiteWishes, make_site
 
     write_page(folder)
     permissions = read_rights(rights) if rights else []

@@ -68,7 +68,7 @@ def change(
     """Makes the next key version and marks the runs by it; may be repeated."""
     from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
-    from livek12.evaluation.remarking import check_runs, mark_again
+    from livek12.evaluation.comparing import check_runs, mark_again
     from livek12.scripts.commands.review import user_name
 
     if file is None and not typed:
