@@ -33,7 +33,7 @@ from livek12.core.key_versions import KEYS_FILE, KeyBook
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import Progress, say, show_log, warn
 from livek12.core.ranks import wait_until
-from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.core.records import Call, Image, Key, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
 from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of, with_pictures
 from livek12.core.run.journal import KeySet, Tail, has_lines, line_at
@@ -42,12 +42,12 @@ from livek12.core.run.sessions import RULES, tell_memory
 from livek12.core.run.spec import MARKS, RunSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
-from livek12.judges.grade import judge_version, total
+from livek12.judges.grade import judge_version
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task, is_logged
-from livek12.tasks.scorer import Scorer, stamped
+from livek12.tasks.scorer import Scorer, stamped, undecided
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Row
@@ -164,10 +164,9 @@ class JudgeUsage:
 
     def merge(self, other: JudgeUsage) -> None:
         """Adds what was spent elsewhere."""
-        for name in ("requests", "remembered", "failed", "prompt_tokens", "completion_tokens", "uncounted"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        if other.cost is not None:
-            self.cost = (self.cost or 0.0) + other.cost
+        for name, value in vars(other).items():
+            if value is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
 
     def __str__(self) -> str:
         text = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
@@ -252,10 +251,8 @@ class RunScorer:
 
     def unmarked(self, response: Response, why: str) -> Verdict:
         """Verdict on a response over which the rules broke off."""
-        question, scorer = self._question(response), self.scorers[response.key.task]
-        gold = "; ".join(question.answer)
-        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
-        return self._named(stamped(total(question, response.key, [part], scorer.config), response))
+        config = self.scorers[response.key.task].config
+        return self._named(stamped(undecided(self._question(response), response.key, config, why), response))
 
     def mark(self, response: Response, repeat: int = 0) -> Verdict:
         """Verdict of the rules and, on open parts, of models, asked `repeat` times before."""
@@ -334,6 +331,14 @@ class Marked:
     lost: int = 0
     spent: JudgeUsage = field(default_factory=JudgeUsage)
 
+    def count(self, verdict: Verdict, kind: str) -> None:
+        """Counts a verdict; warns of an unanswered one."""
+        self.spent.add(verdict.calls)
+        self.lost += verdict.waits
+        if unanswered(verdict):
+            reason = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+            warn(f"{verdict.key}: {reason}", kind=kind)
+
 
 def mark(
     run: RunFolder,
@@ -383,11 +388,10 @@ class _Share:
                 stack.enter_context(progress)
             session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
             session.loaded()  # judge models have sessions of their own
-            lines = _claimed_lines(run, claims, progress)
-            size = processes(self.workers, waiting.total()) if by_rules and waiting else 0
-            if by_rules and waiting and self.ray:
-                batches = self._on_ray(lines, waiting.total())
-            elif size:
+            lines, most = _claimed_lines(run, claims, progress), waiting.total() if by_rules and waiting else 0
+            if most and self.ray:
+                batches = self._on_ray(lines, most)
+            elif size := processes(self.workers, most):
                 marking = self.marking
                 pool = mark_pool(run, marking.scorer, self.judges.options, marking.number, size)
                 batches = stack.enter_context(pool).batches(lines)
@@ -425,11 +429,7 @@ class _Share:
         run = self.marking.run
         stream = partial(_arriving, run, self.over) if self.over else run.responses
         for verdict in in_rounds(stream, self.judges, flow, claims, progress):
-            self.marked.spent.add(verdict.calls)
-            self.marked.lost += verdict.waits
-            if unanswered(verdict):
-                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-                warn(f"{verdict.key}: {why}", kind="not judged")
+            self.marked.count(verdict, "not judged")
             yield [_line_of(verdict, self.marking.number)]
 
 
@@ -608,9 +608,7 @@ def judge(
 
     marked = mark(run, options, pictured, again=again, unmarked=unmarked, workers=workers, ray=ray)
     if options.repeats > 1:
-        lost, spent = ask_again(run, options, pictured)
-        marked.lost += lost
-        marked.spent.merge(spent)
+        ask_again(run, options, pictured, marked)
     if options.panel is not None:
         if before is not None:
             marked.spent.merge(before.spent)
@@ -636,12 +634,11 @@ def _key(key: Key, repeat: int) -> Key:
     return Key(task=key.task, question_id=f"{key.question_id}/{key.trial}", trial=repeat)
 
 
-def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
+def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData], made: Marked) -> None:
     """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
 
-    Returns the number of verdicts that wait for a judge, and the cost.
+    `made` counts the verdicts that wait for a judge, and the cost.
     """
-    lost, spent = 0, JudgeUsage()
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
         scorer = RunScorer.open(run, judges, exam)
@@ -670,7 +667,7 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
         first = ((_key(response.key, 0), verdict) for response, verdict in run.judged(is_first))
         requests = _tell(run, first, options.repeats, claims.done)
         if not requests:
-            return lost, spent
+            return
         judges.try_out(local=False)
         progress = stack.enter_context(Progress("judging again", requests, 0))
 
@@ -681,12 +678,8 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
         named = in_rounds(waiting, judges, flow, claims, progress, lambda verdict: _key(verdict.key, verdict.repeat))
         for verdict in named:
             writer.append(verdict.model_copy(update={"marking": marking}))
-            spent.add(verdict.calls)
-            lost += verdict.waits
+            made.count(verdict, "not judged again")
             progress.step()
-            if unanswered(verdict):
-                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged again")
-    return lost, spent
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,6 +23,7 @@ from livek12.core.arguments import SPREADING
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.files import read_yaml
+from livek12.evaluation.options import STAGES, JudgingOptions
 
 Backend = Literal["local", "ray", "slurm", "hf-jobs"]
 _MOST_BYTES = 1 << 20
@@ -347,13 +348,13 @@ def read_plan(file: Path) -> SweepPlan:
     out = Path(sweep.out)
     labels = _labels(sweep, file)
     _check_gpus(sweep, file)
-    mark = _judging(sweep, file)
+    judging = _judging(sweep, file)
     runs = []
     for number, (entry, label) in enumerate(zip(sweep.models, labels, strict=True)):
         where = f"{file}: models[{number}]"
         _refuse_secrets(entry.env, f"{where}.env")
         tasks = _tasks(entry.tasks or sweep.tasks, sweep.budgets, f"{where}.tasks" if entry.tasks else f"{file}: tasks")
-        _check_judges(sweep, entry.name, tasks, where)
+        _check_judges(judging, entry.name, tasks, where)
         runs.append(
             PlannedRun(
                 label=label,
@@ -366,7 +367,7 @@ def read_plan(file: Path) -> SweepPlan:
                 trials=entry.trials or sweep.trials or _trials(tasks),
                 limit=entry.limit or sweep.limit,
                 sampling=sweep.sampling.model_dump(exclude_none=True) | entry.sampling.model_dump(exclude_none=True),
-                mark=mark,
+                mark=_judge_flags(judging),
                 finish=[f"--profile={sweep.profile}"],
                 price=sweep.price_per_gpu_hour if entry.price_per_gpu_hour is None else entry.price_per_gpu_hour,
             )
@@ -509,42 +510,34 @@ def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _judging(sweep: Sweep, file: Path) -> list[str]:
+def _judging(sweep: Sweep, file: Path) -> JudgingOptions:
     from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
-    from livek12.evaluation.options import STAGES
 
     with placed(f"{file}: profile"):
         profile_named(sweep.profile)
     with placed(f"{file}: stages"):
         one_of("--stages", sweep.stages, STAGES)
-    flags = {
-        "judge": sweep.judge,
-        "judge-engine": sweep.judge_engine,
-        "judge-engine-args": as_engine_args(sweep.judge_engine_args, f"{file}: judge_engine_args") or None,
-        "judge-method": sweep.judge_method,
-        "judge-prompt": sweep.judge_prompt,
-        "judge-scope": sweep.judge_scope,
-        "judge-repeats": sweep.judge_repeats if sweep.judge_repeats > 1 else None,
-        "stages": sweep.stages,
-    }
-    return [*_flags(flags), *([] if sweep.cache else ["--no-cache"]), *([] if sweep.audit else ["--no-audit"])]
+    given = {each.name: getattr(sweep, each.name, None) for each in fields(JudgingOptions)}
+    given["judge_engine_args"] = as_engine_args(sweep.judge_engine_args, f"{file}: judge_engine_args")
+    return JudgingOptions(**{name: value for name, value in given.items() if value is not None})
 
 
-def _check_judges(sweep: Sweep, model: str, tasks: list[str], where: str) -> None:
+def _judge_flags(options: JudgingOptions) -> list[str]:
+    values = {name.replace("_", "-"): value for name, value in vars(options).items() if value and value != 1}
+    return [*_flags(values), *([] if options.cache else ["--no-cache"]), *([] if options.audit else ["--no-audit"])]
+
+
+def _check_judges(options: JudgingOptions, model: str, tasks: list[str], where: str) -> None:
     """Refuses impossible judges, and those that may not judge this model."""
     from livek12.evaluation.marking import check_judges
-    from livek12.evaluation.options import JudgingOptions
     from livek12.judges.llm.spec import names_file
 
-    if sweep.judge == "rules":
+    if options.judge == "rules":
         return
-    args = as_engine_args(sweep.judge_engine_args, f"{where}: judge_engine_args")
     with placed(f"{where}: judge"):
-        named = sweep.judge_method or "", sweep.judge_prompt or "", sweep.judge_scope or ""
-        options = JudgingOptions(sweep.judge, sweep.judge_engine or "", args, *named, judge_repeats=sweep.judge_repeats)
         judging = options.judges()
-        if judging.panel is not None and not names_file(sweep.judge):
+        if judging.panel is not None and not names_file(options.judge):
             for judge in judging.panel.judges:
                 _refuse_secrets(judge.engine_args, judge.model)
         check_judges(judging, model, ",".join(tasks))
