@@ -102,48 +102,12 @@ _SIGNS = late(rf"\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
 _COMMAS = late(r",(?:\s*,)+\s?")
 _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
 
-
-def written_plainly(run: str) -> str:
-    """A list with commas, without brackets, where labels are unreadable as written."""
-    run = _LIST_SIGN.sub(", ", run)
-    if read_labels(run) is not None:
-        return run
-    plain = _COMMAS.sub(", ", _SIGNS.sub(", ", _DROPPED.sub("", run))).strip(" ,")
-    return plain if read_labels(plain) is not None else run
-
-
 _LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
-
-
-def as_list(text: str) -> str:
-    """A plain list of labels; any other text unchanged."""
-    return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
-
-
-def goes_on(text: str, start: int, end: int) -> bool:
-    """Checks for unread labels around the list."""
-    before = text[max(0, start - _BEFORE_CHARS) : start]
-    patterns = (_MORE_BEHIND, _ADDED)
-    return any(pattern.match(text, end) for pattern in patterns) or _MORE_BEFORE.search(before) is not None
-
-
 _ADDED = late(
     rf"{_CLOSE}\s?[,，、;；]?\s?(?:(?i:and|but)\s)?[,，]?\s?(?:此外|另外|同时|而且|并且|还有|还|又|(?i:also|further(?:more)?|in\saddition|lastly|finally|moreover)|또한?|게다가)"
     rf"[^。.!！?？\n;；]{{0,12}}?(?<![A-Za-z])(?:{_ANY_LABEL}){_UNDENIED}"
 )
 """Words that add another option to what was read."""
-
-
-def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks for words that add options, or call another right."""
-    if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
-        return True
-    another = None if wrong else _ANOTHER.match(text, end)
-    if another is None or (wrong is None and another["right"]):
-        return False
-    return not (read_labels(another["other"]) or frozenset()) <= labels
-
-
 # Labels in running text, and behind them perhaps "or B".
 _RUN = (
     rf"(?P<run>{LIST})"
@@ -151,7 +115,6 @@ _RUN = (
     r"\s*(?:选项|option\s*)?\s*[(（]?\s*[A-J①-⑩])?"
 )
 _DIGIT = rf"(?P<run>{DIGITS})(?P<or>\s*(?:或者?|还是|or\b|또는)\s*[1-9①-⑩])?"
-
 _SELECT_ZH = (
     r"(?<![不别勿误未错若单多排])(?<!不能)(?<!不可)(?<!不应)(?<!如果)(?<!假如)(?<!假设)(?<!要是)(?<!无法)(?<!难以)[选選]"
     r"(?:择|擇|出|取)?\s*(?:的是|项为|项是|项应为)?"
@@ -198,7 +161,6 @@ _TURNED = (
     r"(?:actually\s)?(?:(?:option|choice)\s)?"
 )
 _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|because|since|왜냐)"
-
 # Strength of a form: a weaker one replaces a stronger one only as a correction.
 CORRECTED, MARKED, EXPLICIT, LOOSE = 7, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
@@ -216,6 +178,69 @@ FILLED = (
     ),
 )
 """A stem repeated with its bracket filled in ("错误的是（ D ）"), and one option alone before its explanation."""
+_WRONG_ONE = (
+    r"(?:(?:错误|不正确|有误|不符合题意|不成立|不恰当|不合理|不可能|不属于)的?(?:一项|选项|说法|叙述|结论)?\s*(?:应该?)?(?:是|为)"
+    r"|\b(?i:statement|option|one|choice)\s(?:that|which)\sis\s(?:not\s(?:right|correct|true)|wrong|false|incorrect)\sis"
+    r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
+)
+"""The wrong option as the answer, if the question asks for it."""
+_ANNOUNCED = rf"(?:{_ANSWER_ZH}{_OPTION_ZH}|(?i:{_ANSWER_EN}|{_SOLUTION_EN})|{_KO}|#{{4}}\s?(?=[^\n]{{1,12}}(?:\n|\Z)))"
+_CHOSEN = rf"(?:(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH}){_OPTION_ZH}|(?i:{_CHOICE_EN})|{_PICK_EN})"
+_CALLED_RIGHT = rf"(?:{_RIGHT_KO}|{_RIGHT_EN}|{_RIGHT_ZH_BEHIND})"
+_ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?)"
+_HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
+_SO_ZH = rf"{SO_ZH}[^。；;\n]{{0,40}}?"
+_SUM_UP_ZH = rf"(?!故){SO_ZH}[^。；;\n故]{{0,40}}?"
+_SO_EN = rf"(?i:{SO_EN})"
+_RIGHT_BEHIND = (
+    r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
+    r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"
+    r"|\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true))"
+)
+WEAK = [
+    late(pattern)
+    for pattern in (
+        rf"(?:{_SUM_UP_ZH}(?:选项)?|(?:^|[,，。;；\n故])(?=\s*[A-J①-⑩]{{1,8}}\s?(?:选?项\s?是|最?符合题意))|选项"
+        rf"|\b(?i:options?|choices?|statements?)|(?:^|[.!?\n]|\b(?:{_SO_EN},?|(?i:both|only|in\sconclusion,?|(?:think|believe)(?:\sthat)?)))(?=\s*[(\[]?[A-J]\b))\s*{_RUN}{_RIGHT_BEHIND}",
+        rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
+        rf"(?:对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)|倾向于?(?:选择?)?(?:选项)?"
+        rf"|\b(?:(?:which|that|this)\s+is|match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice))\s*{_RUN}",
+        rf"(?:\b(?:{_SO_EN}|(?i:it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with))[,:]?\s+(?i:option|choice)?"
+        rf"|따라서[^.\n]{{0,20}}?)\s*{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*(?:[.!]\s|[.!]?$)",
+        rf"(?i:in\sconclusion|{_SO_EN}|answer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
+    )
+]
+
+
+def written_plainly(run: str) -> str:
+    """A list with commas, without brackets, where labels are unreadable as written."""
+    run = _LIST_SIGN.sub(", ", run)
+    if read_labels(run) is not None:
+        return run
+    plain = _COMMAS.sub(", ", _SIGNS.sub(", ", _DROPPED.sub("", run))).strip(" ,")
+    return plain if read_labels(plain) is not None else run
+
+
+def as_list(text: str) -> str:
+    """A plain list of labels; any other text unchanged."""
+    return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
+
+
+def goes_on(text: str, start: int, end: int) -> bool:
+    """Checks for unread labels around the list."""
+    before = text[max(0, start - _BEFORE_CHARS) : start]
+    patterns = (_MORE_BEHIND, _ADDED)
+    return any(pattern.match(text, end) for pattern in patterns) or _MORE_BEFORE.search(before) is not None
+
+
+def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
+    """Checks for words that add options, or call another right."""
+    if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
+        return True
+    another = None if wrong else _ANOTHER.match(text, end)
+    if another is None or (wrong is None and another["right"]):
+        return False
+    return not (read_labels(another["other"]) or frozenset()) <= labels
 
 
 @dataclass(frozen=True)
@@ -254,19 +279,6 @@ def _beginning(*words: str) -> re.Pattern[str]:
     """First letters of these words in any case: no word hides another, and literal letters are fast."""
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in sorted(words)]
     return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
-
-
-_WRONG_ONE = (
-    r"(?:(?:错误|不正确|有误|不符合题意|不成立|不恰当|不合理|不可能|不属于)的?(?:一项|选项|说法|叙述|结论)?\s*(?:应该?)?(?:是|为)"
-    r"|\b(?i:statement|option|one|choice)\s(?:that|which)\sis\s(?:not\s(?:right|correct|true)|wrong|false|incorrect)\sis"
-    r"|(?:틀린|않은|잘못된)\s*것은)\s*[:：]?\s*(?:选项)?\s*"
-)
-"""The wrong option as the answer, if the question asks for it."""
-_ANNOUNCED = rf"(?:{_ANSWER_ZH}{_OPTION_ZH}|(?i:{_ANSWER_EN}|{_SOLUTION_EN})|{_KO}|#{{4}}\s?(?=[^\n]{{1,12}}(?:\n|\Z)))"
-_CHOSEN = rf"(?:(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH}){_OPTION_ZH}|(?i:{_CHOICE_EN})|{_PICK_EN})"
-_CALLED_RIGHT = rf"(?:{_RIGHT_KO}|{_RIGHT_EN}|{_RIGHT_ZH_BEHIND})"
-_ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?)"
-_HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
 
 
 def _words(table: str) -> frozenset[str]:
@@ -310,24 +322,3 @@ DIGIT_FORMS = [
     ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), _words("것")),
 ]
 WORDS = frozenset().union(*(form.words for form in (*FORMS, *DIGIT_FORMS)))
-_SO_ZH = rf"{SO_ZH}[^。；;\n]{{0,40}}?"
-_SUM_UP_ZH = rf"(?!故){SO_ZH}[^。；;\n故]{{0,40}}?"
-_SO_EN = rf"(?i:{SO_EN})"
-_RIGHT_BEHIND = (
-    r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
-    r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"
-    r"|\s+(?:is|are)\s+(?:the\s+)?(?:correct|right|true))"
-)
-WEAK = [
-    late(pattern)
-    for pattern in (
-        rf"(?:{_SUM_UP_ZH}(?:选项)?|(?:^|[,，。;；\n故])(?=\s*[A-J①-⑩]{{1,8}}\s?(?:选?项\s?是|最?符合题意))|选项"
-        rf"|\b(?i:options?|choices?|statements?)|(?:^|[.!?\n]|\b(?:{_SO_EN},?|(?i:both|only|in\sconclusion,?|(?:think|believe)(?:\sthat)?)))(?=\s*[(\[]?[A-J]\b))\s*{_RUN}{_RIGHT_BEHIND}",
-        rf"{_SO_ZH}[是为]\s*(?:选项)?\s*[:：]?\s*{_RUN}\s*(?:选项|项)?\s*(?:$|[。.．:：,，(（])",
-        rf"(?:对应(?:的)?(?:是|着|于)?\s*(?:选项|答案)|倾向于?(?:选择?)?(?:选项)?"
-        rf"|\b(?:(?:which|that|this)\s+is|match(?:es)?|corresponds? to)\s+(?:the\s+)?(?i:option|choice))\s*{_RUN}",
-        rf"(?:\b(?:{_SO_EN}|(?i:it'?s|it\s+is|it\s+must\s+be|go(?:ing)?\s+with))[,:]?\s+(?i:option|choice)?"
-        rf"|따라서[^.\n]{{0,20}}?)\s*{_RUN}\s*(?:번)?\s*(?:이다|입니다|이므로)?\s*(?:[.!]\s|[.!]?$)",
-        rf"(?i:in\sconclusion|{_SO_EN}|answer\s?:)(?=[,\s])[^\n(\[]{{4,240}}?\s(?=[(\[]){_RUN}(?:\s[^\n()\[\]]{{1,80}})?[.]?\s*$",
-    )
-]

@@ -25,6 +25,28 @@ from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.stated import NOTHING, Found
 from livek12.tasks.extraction.values import find_values
 
+_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+_SURELY_ANSWER = late(r"(?i)题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제")
+_OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
+_OPEN_CHARS = 80
+_ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
+_LAST_LINES = 3
+_BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
+"""Separators of a label and its option's text."""
+_BEHIND_TEXT = " .。)）"
+_NUMBERED = late(
+    r"(?<![\d.])(?P<first>\d{1,3})\s?"
+    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
+    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
+    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
+)
+_SECTION = late(
+    r"(?m)【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
+    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])"
+)
+_SHORT = 80
+"""In a longer text on one sub-question only explicit commitments count."""
+
 
 def _all_claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
     """All claims in order of their ends; weak kinds only without others."""
@@ -74,9 +96,6 @@ def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     return None
 
 
-_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
-
-
 def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others."""
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
@@ -102,11 +121,6 @@ def _written(labels: Labels) -> re.Pattern[str]:
     return re.compile("|".join(ways) or "(?!)")
 
 
-_SURELY_ANSWER = late(
-    r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
-)
-
-
 def _denies(
     cleaned: str, verdict: claims.LabelVerdict, verdicts: list[claims.LabelVerdict], claim: Claim, offer: Asked
 ) -> bool:
@@ -122,11 +136,6 @@ def _denies(
         others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
         return turn or not (others_right or remarks.CONCLUDES.search(sentence))
     return not offer.wrong
-
-
-_OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
-_OPEN_CHARS = 80
-_ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
 
 
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
@@ -171,12 +180,6 @@ def _with_other_text(text: str, label: str, question: Question) -> str | None:
     return None
 
 
-_LAST_LINES = 3
-_BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
-"""Separators of a label and its option's text."""
-_BEHIND_TEXT = " .。)）"
-
-
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
     """One choice a sub-question, by numbers, labels or count of commitments; else the whole text."""
     if numbered := _numbered(claims.cleaned_text(text, False), count):
@@ -196,14 +199,6 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         if not sums or sums[-1] == chosen:
             return chosen, "phrase"
     return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
-
-
-_NUMBERED = late(
-    r"(?<![\d.])(?P<first>\d{1,3})\s?"
-    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
-    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
-    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
-)
 
 
 def _numbered(cleaned: str, count: int) -> list[str]:
@@ -228,15 +223,6 @@ def _sections(text: str, count: int) -> list[str]:
         return []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-
-
-_SECTION = late(
-    r"【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
-    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])",
-    re.MULTILINE,
-)
-_SHORT = 80
-"""In a longer text on one sub-question only explicit commitments count."""
 
 
 def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:

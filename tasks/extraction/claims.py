@@ -44,6 +44,115 @@ _BULLET = late(r"(?:\n[^\S\n]{0,8}[-•+]\s|(?:\n|\A)[^\S\n]{0,8}[➡👉✅✔�
 _QUOTED_OPTION = late(r"['‘’]([A-J①-⑩](?:번)?|[1-9]번?)['‘’]")
 _NARROW = str.maketrans({chr(ord("Ａ") + index): chr(ord("A") + index) for index in range(26)})
 
+Labels = frozenset[str]
+_RUN = (
+    r"(?P<run>[A-J](?:(?:(?>[^\S\n]?(?:[、/和与及]|and\b)?[^\S\n]?)[A-J](?![a-z])){0,9}"
+    r"|(?:(?>[^\S\n]?[,，][^\S\n]?(?:and\s)?)[A-J](?![a-z])){1,9})(?![A-Za-z0-9'′])"
+    r"|[①-⑩](?:(?>[^\S\n]?[,，、와과]?[^\S\n]?)[①-⑩]){0,9}|[1-9](?=\s?번))"
+)
+_NAMED = rf"(?<![A-Za-z0-9\\、]){_RUN}"
+_OTHER_LABEL = r"[A-J①-⑩]\s?(?:[.．、:：)）]|is\b|are\b|选项|项|不|错|是)"
+_QUOTED = rf"(?:\s?[)）】\]〙〗]{{1,2}})?(?:\s?[.．、:：)）]\s?(?:(?!{_OTHER_LABEL})[^\n。;；]){{1,160}}?)?"
+"""The printed text of an option, up to the words on it, without another label."""
+_OPTION_ZH = (
+    r"\s?(?:[)）】\]〙〗.．、:：]\s?){0,2}(?:这[个一])?(?:选项|答案|项)?的?(?:说法|叙述|描述|表述|结论|判断)?\s?"
+    r"(?>[,，]\s?(?=显然|明显|其实|实际|是))?"
+    r"(?>是|为|均|都|全|也|却|并|显然|明显|其实|实际上?|实则|可能|似乎|就|才|仍|还|应该?|肯定|完全|同样|根本|看来|本身|[^\S\n]){0,5}"
+)
+_IS_EN = (
+    r"[)\]]?\s(?i:(?:option|choice|answer|statement)s?\s)?"
+    r"(?:is|are|was|were|seems?(?:\sto\sbe)?|looks?|must\sbe|has\sto\sbe|turns?\sout\sto\sbe|would\sbe|should\sbe)\s"
+    r"(?>(?:actually|clearly|also|therefore|indeed|obviously|definitely|certainly|in\sfact|then|just|simply|really|still"
+    r"|thus|probably|completely|both|all|,)\s){0,3}"
+)
+_PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
+_CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
+_MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
+_NO_NOUN = r"(?!\s(?:answer|choice|option))"
+_REFUSED_ZH = (
+    rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+)
+_REFUSED_EN = (
+    rf"{UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
+)
+_FAILS = (
+    rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
+    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
+)
+_FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
+_REFUSED_KO = (
+    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
+    r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
+)
+_LEFT_OUT = (
+    r"(?:排除(?:了|掉)?|不(?:能|可以?|应该?|该|再|要)?选(?:择)?|(?:答案|选项?)(?:绝|肯定|应该?)?不(?:应该?|可能|会|能)?(?:是|为|选)"
+    r"|不是|并非|否定了?|\b(?i:not|never|can(?:not|['’]t)\sbe|isn['’]t|rul(?:e|es|ed|ing)\sout|eliminat(?:e|es|ed|ing)"
+    r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
+)
+_RIGHT_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
+_VERDICTS = late(
+    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
+    rf"|(?P<wrong_zh>(?:{FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_RIGHT_ZH}))"
+    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
+    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
+    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
+    rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
+    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
+)
+_EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
+NO_LABELS: Labels = frozenset()
+_BEFORE_TEXT = late(r"[\s.．、:：)）〗〙]*")
+_WRONG_WORDS = (
+    r"错误|不正确|不符|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|不需要|不会|有误|不当|incorrect"
+    r"|\bnot\b|n['’]t\b|false|except|wrong|least|untrue|않|틀린|없는|아닌|잘못"
+)
+_MAY_ASK_WRONG = late(_WRONG_WORDS, re.IGNORECASE)
+_ASKS_WRONG = late(
+    r"(?i)(?:错误|不正确|不符合?|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|有误|不当)"
+    r"[^。？?，,；;\n]{0,16}(?:的(?:一项|一组|选项|说法|叙述)?\s?(?:是|有|为)|[(（]\s*[)）])"
+    r"|\b(?:which|what)\b[^.?\n]{0,120}\b(?:not|false|incorrect|wrong|except|least|untrue)\b|\b(?-i:EXCEPT|NOT|INCORRECT|FALSE)\b"
+    r"|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것"
+)
+QUOTED_BEHIND = 20
+_LABEL_BEFORE = late(
+    r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
+)
+_WRONG_ONE = late(
+    r"(?i)\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
+    r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$"
+)
+_AMONG = late(
+    r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
+)
+_ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+_OR_ANOTHER = late(
+    r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
+    r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
+    r"|\s?(?:[(]for|when|unless|if|only\sif|with\sprobability|in\sthe\s(?:first|second|other|latter|former))\s"
+)
+"""Another option offered right behind one, or a condition on it."""
+_ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
+_OF_TRUTH = late(r"(?i)正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞")
+_COMMITS = late(r"(?i)答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답")
+_REFUSAL_CHARS = 28
+_OPTIONS = late(
+    r"(?i)[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
+    r"(?:and\s|(?:option|choice)\s)?[(（]?B[)）.．:：、]\s?\S"
+    r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]"
+)
+"""The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
+OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
+_MAX_OPTIONS = 11
+_NOT_THOUGHT = late(
+    r"(?i)(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z"
+)
+_JUDGED_CHARS = 4_000
+_TEN = frozenset("ABCDEFGHIJ")
+_CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
+_QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
+_NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
+
 
 def cleaned_text(text: str, several: bool) -> str:
     """The end of the text without mark-up, boxes and answer tags marked."""
@@ -91,9 +200,6 @@ def _listed(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
     return run if len(run) > 1 and len(set(singles)) == len(run) else []
 
 
-Labels = frozenset[str]
-
-
 @dataclass(frozen=True)
 class LabelVerdict:
     """A judgement of options: right or wrong; `as_answer`: not only as a statement."""
@@ -103,65 +209,6 @@ class LabelVerdict:
     labels: Labels
     right: bool
     as_answer: bool
-
-
-_RUN = (
-    r"(?P<run>[A-J](?:(?:(?>[^\S\n]?(?:[、/和与及]|and\b)?[^\S\n]?)[A-J](?![a-z])){0,9}"
-    r"|(?:(?>[^\S\n]?[,，][^\S\n]?(?:and\s)?)[A-J](?![a-z])){1,9})(?![A-Za-z0-9'′])"
-    r"|[①-⑩](?:(?>[^\S\n]?[,，、와과]?[^\S\n]?)[①-⑩]){0,9}|[1-9](?=\s?번))"
-)
-_NAMED = rf"(?<![A-Za-z0-9\\、]){_RUN}"
-_OTHER_LABEL = r"[A-J①-⑩]\s?(?:[.．、:：)）]|is\b|are\b|选项|项|不|错|是)"
-_QUOTED = rf"(?:\s?[)）】\]〙〗]{{1,2}})?(?:\s?[.．、:：)）]\s?(?:(?!{_OTHER_LABEL})[^\n。;；]){{1,160}}?)?"
-"""The printed text of an option, up to the words on it, without another label."""
-_OPTION_ZH = (
-    r"\s?(?:[)）】\]〙〗.．、:：]\s?){0,2}(?:这[个一])?(?:选项|答案|项)?的?(?:说法|叙述|描述|表述|结论|判断)?\s?"
-    r"(?>[,，]\s?(?=显然|明显|其实|实际|是))?"
-    r"(?>是|为|均|都|全|也|却|并|显然|明显|其实|实际上?|实则|可能|似乎|就|才|仍|还|应该?|肯定|完全|同样|根本|看来|本身|[^\S\n]){0,5}"
-)
-_IS_EN = (
-    r"[)\]]?\s(?i:(?:option|choice|answer|statement)s?\s)?"
-    r"(?:is|are|was|were|seems?(?:\sto\sbe)?|looks?|must\sbe|has\sto\sbe|turns?\sout\sto\sbe|would\sbe|should\sbe)\s"
-    r"(?>(?:actually|clearly|also|therefore|indeed|obviously|definitely|certainly|in\sfact|then|just|simply|really|still"
-    r"|thus|probably|completely|both|all|,)\s){0,3}"
-)
-_PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
-_CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
-
-_MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
-_NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_REFUSED_ZH = (
-    rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
-)
-_REFUSED_EN = (
-    rf"{UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
-    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
-)
-_FAILS = (
-    rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
-    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
-)
-_FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
-_REFUSED_KO = (
-    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
-    r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
-)
-_LEFT_OUT = (
-    r"(?:排除(?:了|掉)?|不(?:能|可以?|应该?|该|再|要)?选(?:择)?|(?:答案|选项?)(?:绝|肯定|应该?)?不(?:应该?|可能|会|能)?(?:是|为|选)"
-    r"|不是|并非|否定了?|\b(?i:not|never|can(?:not|['’]t)\sbe|isn['’]t|rul(?:e|es|ed|ing)\sout|eliminat(?:e|es|ed|ing)"
-    r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
-)
-_RIGHT_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
-_VERDICTS = late(
-    rf"{_NAMED}(?:{_OPTION_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
-    rf"|(?P<wrong_zh>(?:{FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_RIGHT_ZH}))"
-    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
-    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
-    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
-    rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
-    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
-)
-_EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
 
 
 def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
@@ -174,9 +221,6 @@ def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
                 right, as_answer = kind.startswith("right"), "option" in kind
                 verdicts.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
     return sorted(verdicts, key=lambda verdict: verdict.start)
-
-
-NO_LABELS: Labels = frozenset()
 
 
 @dataclass(frozen=True)
@@ -216,9 +260,6 @@ class Asked:
         return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
 
 
-_BEFORE_TEXT = late(r"[\s.．、:：)）〗〙]*")
-
-
 @dataclass(frozen=True)
 class Claim:
     """A commitment to labels, its strength and words; no labels for no option."""
@@ -231,27 +272,10 @@ class Claim:
     labels: Labels
 
 
-_WRONG_WORDS = (
-    r"错误|不正确|不符|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|不需要|不会|有误|不当|incorrect"
-    r"|\bnot\b|n['’]t\b|false|except|wrong|least|untrue|않|틀린|없는|아닌|잘못"
-)
-_MAY_ASK_WRONG = late(_WRONG_WORDS, re.IGNORECASE)
-_ASKS_WRONG = late(
-    r"(?:错误|不正确|不符合?|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|有误|不当)"
-    r"[^。？?，,；;\n]{0,16}(?:的(?:一项|一组|选项|说法|叙述)?\s?(?:是|有|为)|[(（]\s*[)）])"
-    r"|\b(?:which|what)\b[^.?\n]{0,120}\b(?:not|false|incorrect|wrong|except|least|untrue)\b|\b(?-i:EXCEPT|NOT|INCORRECT|FALSE)\b"
-    r"|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것",
-    re.IGNORECASE,
-)
-
-
 def _asks_for_wrong(question: str) -> bool | None:
     if _ASKS_WRONG.search(question):
         return True
     return None if not question.strip() or _MAY_ASK_WRONG.search(question) else False
-
-
-# --- listing --------------------------------------------------------------------------------------------------------
 
 
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
@@ -292,31 +316,6 @@ def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     return Claim(match.start(), match.end(), strength, wording.strip(), method, labels)
 
 
-QUOTED_BEHIND = 20
-_LABEL_BEFORE = late(
-    r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
-)
-_WRONG_ONE = late(
-    r"\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
-    r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$",
-    re.IGNORECASE,
-)
-_AMONG = late(
-    r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
-)
-_ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
-_OR_ANOTHER = late(
-    r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
-    r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
-    r"|\s?(?:[(]for|when|unless|if|only\sif|with\sprobability|in\sthe\s(?:first|second|other|latter|former))\s"
-)
-"""Another option offered right behind one, or a condition on it."""
-_ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
-_OF_TRUTH = late(r"正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞", re.IGNORECASE)
-_COMMITS = late(r"答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답", re.IGNORECASE)
-_REFUSAL_CHARS = 28
-
-
 def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
@@ -350,21 +349,9 @@ def _of_truth(cleaned: str, match: re.Match[str]) -> bool:
     return _OF_TRUTH.search(words) is not None
 
 
-_OPTIONS = late(
-    r"[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
-    r"(?:and\s|(?:option|choice)\s)?[(（]?B[)）.．:：、]\s?\S"
-    r"|[(（]?A[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?B[)）.．:：、]\s?[^\n]{1,300}\n(?:option\s|choice\s|选项\s?)?[(（]?C[)）.．:：、]",
-    re.IGNORECASE,
-)
-"""The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
-
-
 def _offers_several(wording: str) -> bool:
     pieces = re.split(r"或者?|\bor\b|또는", wording)
     return len(pieces) > 1 and all(read_labels(piece) for piece in pieces)
-
-
-OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
 
 
 def _with_following_lines(cleaned: str, position: int, wording: str) -> str:
@@ -379,9 +366,6 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
             break
         yield line
         position = line.end()
-
-
-_MAX_OPTIONS = 11
 
 
 def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
@@ -426,13 +410,6 @@ def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim
     return Claim(at + match.start(), at + match.end(), choice_forms.CONCLUDED, wording, "conclusion", labels)
 
 
-_NOT_THOUGHT = late(
-    r"(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z",
-    re.IGNORECASE,
-)
-_JUDGED_CHARS = 4_000
-
-
 def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     verdicts = label_verdicts(cleaned[-_JUDGED_CHARS:])
     judged: dict[str, set[bool]] = {}
@@ -452,9 +429,6 @@ def _judged(cleaned: str, offer: Asked) -> list[Claim]:
     return [Claim(0, end, strength, wording, "conclusion", chosen)]
 
 
-_TEN = frozenset("ABCDEFGHIJ")
-
-
 def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
     right = frozenset(label for label, values in judged.items() if values == {True})
     wrong = frozenset(judged) - right
@@ -464,11 +438,6 @@ def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
         return right if len(right) == 1 else wrong if len(wrong) == 1 else NO_LABELS
     chosen = wrong if offer.wrong else right
     return chosen if len(chosen) == 1 else NO_LABELS
-
-
-_CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
-_QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
-_NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
 
 
 def _is_label(line: str, offer: Asked) -> bool:

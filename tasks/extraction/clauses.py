@@ -68,9 +68,8 @@ HEDGED = (
 )
 """Words by which a value is a bound, supposed or one of several."""
 TURN = late(
-    r"但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
-    r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b",
-    re.IGNORECASE,
+    r"(?i)但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
+    r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b"
 )
 _ENDS = r"(?<=[。！？?\n；;])|(?<=!)(?!=)|(?<=\.)(?<!\.[eg]\.)(?=\s)|(?<=．)(?!\d)"
 _SENTENCE_END = late(rf"[。！!？?\n；;.．](?:{_ENDS})")

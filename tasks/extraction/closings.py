@@ -16,6 +16,24 @@ from livek12.core.records import Question
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 
+ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
+MOST, SENTENCE, COURTESY = 400, 300, 80
+_END = late(r"[。！？!?\n]+|\.(?=\s|\Z)")
+_JAPANESE_END = (
+    r"(?:です|である|だ|とな(?:る|ります)|にな(?:る|ります)|を選(?:ぶ|びます)|が正解(?:です|である|だ)?|が正しい)?"
+)
+_LETTERS = r"(?<![A-Za-zÀ-ỹ0-9])[A-J](?![A-Za-zÀ-ỹ0-9'’=])"
+_LAST_LETTERS = late(
+    rf"(?P<letters>[(（]?{_LETTERS}[)）]?(?:\s?(?:[,、，;]|[eyиとe]|et|und|và)\s?[(（]?{_LETTERS}[)）]?)*)\s?{_JAPANESE_END}\Z"
+)
+_LAST_VALUE = late(
+    r"(?P<value>\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)|(?:(?<![A-Za-z])[A-Za-z]\s?=\s?)?(?<![A-Za-z\d.,=+*/^-])[-−]?\d[\d.,]*(?:/\d+)?)"
+    rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
+)
+_CANDIDATE = late(rf"\d|[$]|\\\(|{_LETTERS}")
+_AMBIGUOUS = late(r",|\.\d{3}\Z")
+_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
+
 
 @dataclass(frozen=True)
 class Closing:
@@ -86,23 +104,6 @@ CLOSINGS = (
         articles="AEO",
     ),
 )
-ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
-MOST, SENTENCE, COURTESY = 400, 300, 80
-_END = late(r"[。！？!?\n]+|\.(?=\s|\Z)")
-_JAPANESE_END = (
-    r"(?:です|である|だ|とな(?:る|ります)|にな(?:る|ります)|を選(?:ぶ|びます)|が正解(?:です|である|だ)?|が正しい)?"
-)
-_LETTERS = r"(?<![A-Za-zÀ-ỹ0-9])[A-J](?![A-Za-zÀ-ỹ0-9'’=])"
-_LAST_LETTERS = late(
-    rf"(?P<letters>[(（]?{_LETTERS}[)）]?(?:\s?(?:[,、，;]|[eyиとe]|et|und|và)\s?[(（]?{_LETTERS}[)）]?)*)\s?{_JAPANESE_END}\Z"
-)
-_LAST_VALUE = late(
-    r"(?P<value>\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)|(?:(?<![A-Za-z])[A-Za-z]\s?=\s?)?(?<![A-Za-z\d.,=+*/^-])[-−]?\d[\d.,]*(?:/\d+)?)"
-    rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
-)
-_CANDIDATE = late(rf"\d|[$]|\\\(|{_LETTERS}")
-_AMBIGUOUS = late(r",|\.\d{3}\Z")
-_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
 
 
 @cache

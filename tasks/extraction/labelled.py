@@ -17,11 +17,11 @@ _LABELS = (
     late(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
     late(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
     late(r"空\s*(\d{1,2})\s*(?=[:：])"),
-    late(r"\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)", re.IGNORECASE),
-    late(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
+    late(r"(?i)\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)"),
+    late(r"(?i)\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])"),
     late(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
-    late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
+    late(r"(?m)^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]"),
+    late(r"(?m)(?:^|[;；,，]\s?)(\d)\s?[)）]"),
     late(r"[(（]\s*([a-j가나다라마바])\s*[)）]"),
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
@@ -35,6 +35,19 @@ _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
 """The number of a label and its position."""
+
+_HEAD_CHARS = 20
+_HEAD = late(
+    r"(?i)(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z"
+)
+_JSON_ENTRY = late(
+    r"[{,]\s{0,20}\"([^\"\n]{1,60})\"\s?:\s?(?:\"([^\"\n]{1,200})\"|([^\s,{}\[\]\"][^,{}\n]{0,80}))\s{0,20}}?"
+)
+_LEAD = late(rf"(?i)\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*")
+_SIGN = late(r"[=≈:：]|\\approx")
+_ROW = late(r"(?m)^ ?\|([^\n]*)\|[^\S\n]*$")
+_RULE = late(r"[\s|:-]*")
+_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
@@ -72,13 +85,6 @@ def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
     return marks if all(_HEAD.search(head) for head in heads) else []
 
 
-_HEAD_CHARS = 20
-_HEAD = late(
-    r"(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z",
-    re.IGNORECASE,
-)
-
-
 def named_values(text: str, names: Sequence[str]) -> list[str]:
     """The last "name = value" line of each name, or "".
 
@@ -105,11 +111,6 @@ def _entries(text: str) -> str:
     return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
 
 
-_JSON_ENTRY = late(
-    r"[{,]\s{0,20}\"([^\"\n]{1,60})\"\s?:\s?(?:\"([^\"\n]{1,200})\"|([^\s,{}\[\]\"][^,{}\n]{0,80}))\s{0,20}}?"
-)
-
-
 def _parted(line: str, names: Sequence[str]) -> list[str]:
     line = _LEAD.sub("", line)
     for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
@@ -117,10 +118,6 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
         if len(pieces) == count == len({place_of(piece, names) for piece in pieces} - {None}):
             return pieces
     return [line]
-
-
-_LEAD = late(rf"\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*", re.IGNORECASE)
-_SIGN = late(r"[=≈:：]|\\approx")
 
 
 def _runs(text: str) -> Iterator[list[str]]:
@@ -137,11 +134,6 @@ def _runs(text: str) -> Iterator[list[str]]:
 def _named_line(line: str) -> str:
     plain = without_stars(_LIST_MARK.sub("", line)).strip()
     return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
-
-
-_ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
-_RULE = late(r"[\s|:-]*")
-_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

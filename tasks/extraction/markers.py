@@ -27,28 +27,47 @@ _IS = (
     r"|\s?(?:应该?)?[是为](?!正确|错误|对|错)\s?[:：]?|[은는]\s)"
 )
 _GLOSSED = late(
-    rf"(?P<noun>{_NOUN})(?P<bold>\*{{0,2}})(?:\s?[(（\[](?P<gloss>[^()（）\[\]\n]{{1,40}})[)）\]](?=\*{{0,2}}(?:{_IS}|\s*\n))"
-    r"|\s(?:to|of)\s(?:the|this|your)\s(?:\w{2,12}\s){0,2}(?:question|problem|exercise|riddle)(?=\s(?:is|would\sbe)\s))",
-    re.IGNORECASE,
+    rf"(?i)(?P<noun>{_NOUN})(?P<bold>\*{{0,2}})(?:\s?[(（\[](?P<gloss>[^()（）\[\]\n]{{1,40}})[)）\]](?=\*{{0,2}}(?:{_IS}|\s*\n))"
+    r"|\s(?:to|of)\s(?:the|this|your)\s(?:\w{2,12}\s){0,2}(?:question|problem|exercise|riddle)(?=\s(?:is|would\sbe)\s))"
 )
-_IS_GLOSS = late(r"[^\W\d_]{2}|[A-J]\s?(?:[-–~/]|to|or)\s?[A-J]", re.IGNORECASE)
+_IS_GLOSS = late(r"(?i)[^\W\d_]{2}|[A-J]\s?(?:[-–~/]|to|or)\s?[A-J]")
 _NO_FRAME = r"(?!\s?(?:[和与至或、]|之间|处|[里中]|and\b|or\b))"
 """Behind brackets that only name a frame ("write it between [答案] and …")."""
 _BRACKETED = late(
-    rf"(?<![\\\w\]])[\[「『〈《〔]\s?(?P<noun>{_NOUN})\s?[\]」』〉》〕]{_NO_FRAME}\*{{0,2}}\s?[:：]?\s?(?=\S)",
-    re.IGNORECASE,
+    rf"(?i)(?<![\\\w\]])[\[「『〈《〔]\s?(?P<noun>{_NOUN})\s?[\]」』〉》〕]{_NO_FRAME}\*{{0,2}}\s?[:：]?\s?(?=\S)"
 )
 _LABEL = late(rf"(?<![A-Za-z0-9_)}}\]\\])[\[【]([^\W\d_]{{2}}[^\[\]【】\n]{{0,10}})[\]】][^\S\n]?[:：]?{_NO_FRAME}")
 _ASKED = late(r"(?:\A|\n)(?:Q|Question|问|问题|题目|질문|문제)\s?[:：][^\n]{1,400}\n+(?:A|答|답)\s?[:：]\s?(?=\S)")
 _ASKED_HEADS = ("Q", "问", "题", "문")
 _LAST = late(
-    rf"[\s*#>•-]*(?:{SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
-    rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?",
-    re.IGNORECASE,
+    rf"(?i)[\s*#>•-]*(?:{SO}[,，]?\s*)?(?:{_QUALIFIER}(?:(?:{_WEAK}){_IS}|{_NOUN}\s?(?:[→⇒]|[=-]>|[—–]\s))|ans\.|####|(?:i|we)\s(?:choose|select|pick)\s|我选择?)"
+    rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?"
 )
 _MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")
 _CJK = late(f"[{IDEOGRAPHS}]")
 _HANGUL = late(f"[{HANGUL}]")
+
+_STRAY = late(r"\A\s*[\]】)）]\s?(?=[A-J①-⑩])")
+"""The close of a bracket that the prompt opened."""
+_QUOTED = late(
+    r"\s{0,4}[(（]?(?P<label>[A-J①-⑩]|[1-9](?=\s?번|\s?[:：]))(?:\s?번)?[)）]?\s?(?:[.．:：、]|[-–]\s)\s?"
+    r"(?P<text>(?=[^\n]*[^\W\d_])(?![A-J①-⑩](?![A-Za-z]))(?:(?!\s[(（]?[A-J①-⑩][)）]?[.．、:：)）]\s)[^\n]){2,400})(?:\n|\Z)"
+)
+_EXPLAINED = late(
+    r"(?i)\s*(?:\n|[【\[#*]*(?:解析|解释|解答|分析|理由|说明|根据|问题|explanation|reason|question|해설|풀이|설명))"
+)
+_COMMENTED = late(
+    r"(?i)\b(?:is|are)\s(?:false|true|right)\b|答案|故选|错误|正确|因为|因此|所以|answer|correct|wrong|because|therefore|정답|따라서|때문"
+)
+_ALONE = late(
+    r"(?i)\s{0,4}(?P<labels>[(（]?[A-J][^\n]{0,30}?)[.。]?\n"
+    r"(?=\s{0,8}[【\[#*]{0,3}(?:解析|解释|解答|分析|理由|说明|explanation|해설|풀이))"
+)
+_MOST = 4
+_LETTERED = late(
+    r"(?i)[(（]?(?<![A-Za-z])[A-J](?:[)）.．:：]{1,2}|\s(?=[(（]))\s?[(（]?(yes|no|true|false)\b[)）]?|(?<![A-Za-z])[A-J]\s?[(（](对|错|正确|错误)[)）]"
+)
+"""A truth value that is an option, with its letter."""
 
 
 def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> str:
@@ -116,33 +135,6 @@ def _first_lines(text: str, question: Question) -> str:
 
 def _letters(text: str) -> str:
     return "".join(char for char in normal_form(text) if char.isalnum())
-
-
-_STRAY = late(r"\A\s*[\]】)）]\s?(?=[A-J①-⑩])")
-"""The close of a bracket that the prompt opened."""
-_QUOTED = late(
-    r"\s{0,4}[(（]?(?P<label>[A-J①-⑩]|[1-9](?=\s?번|\s?[:：]))(?:\s?번)?[)）]?\s?(?:[.．:：、]|[-–]\s)\s?"
-    r"(?P<text>(?=[^\n]*[^\W\d_])(?![A-J①-⑩](?![A-Za-z]))(?:(?!\s[(（]?[A-J①-⑩][)）]?[.．、:：)）]\s)[^\n]){2,400})(?:\n|\Z)"
-)
-_EXPLAINED = late(
-    r"\s*(?:\n|[【\[#*]*(?:解析|解释|解答|分析|理由|说明|根据|问题|explanation|reason|question|해설|풀이|설명))",
-    re.IGNORECASE,
-)
-_COMMENTED = late(
-    r"\b(?:is|are)\s(?:false|true|right)\b|答案|故选|错误|正确|因为|因此|所以|answer|correct|wrong|because|therefore|정답|따라서|때문",
-    re.IGNORECASE,
-)
-_ALONE = late(
-    r"\s{0,4}(?P<labels>[(（]?[A-J][^\n]{0,30}?)[.。]?\n"
-    r"(?=\s{0,8}[【\[#*]{0,3}(?:解析|解释|解答|分析|理由|说明|explanation|해설|풀이))",
-    re.IGNORECASE,
-)
-_MOST = 4
-_LETTERED = late(
-    r"[(（]?(?<![A-Za-z])[A-J](?:[)）.．:：]{1,2}|\s(?=[(（]))\s?[(（]?(yes|no|true|false)\b[)）]?|(?<![A-Za-z])[A-J]\s?[(（](对|错|正确|错误)[)）]",
-    re.IGNORECASE,
-)
-"""A truth value that is an option, with its letter."""
 
 
 def _last_line(text: str, is_plain: Callable[[str], object], words: bool) -> str:

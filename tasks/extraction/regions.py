@@ -31,11 +31,108 @@ _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
 _ODD_SPACE = late(r"[^\S\n ]")
 _BLANK_LINES = late(r"\n(?: ?\n)+ ?")
 _BOX = late(
-    r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
-    re.DOTALL,
+    r"(?s)\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]"
 )
 _BOX_NAMES = late(r"\\(?:boxed|fbox|answer)")
-_TAG = late(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
+_TAG = late(r"(?i)<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>")
+
+_THINKING = Thinking()
+_FENCE = late(r"(?s)```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)")
+_IS_CODE = late(
+    r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+"
+)
+"""A program: what it assigns is no commitment, and nothing here runs it."""
+_TOKEN_BOX = late(r"(?s)<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)")
+"""A box made of tokens, as GLM writes it."""
+_COMMENT = late(r"(?m)(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}")
+"""A comment of LaTeX that is a box; a percentage is none."""
+_STRUCK = late(r"~~[^~\n]{1,200}~~")
+_HIDDEN = late(
+    r"(?i)<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>"
+)
+_SURE = late(
+    r"(?i)(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
+    r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z"
+)
+_LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
+_BREAK = late(r"(?i)<br\s?/?>")
+_END_MARK_CHARS = 64
+_ENDING_MARKS = 4_000
+_END_MARK = late(
+    r"(?i)(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
+    r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z"
+)
+"""A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
+_POWER = late(
+    r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
+)
+_AROUND_CHARS = 40
+_GOES_ON = late(
+    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$|\$?\s?[?？]"
+    r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
+    r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
+)
+_BEGAN_BEFORE = late(
+    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
+)
+_QUOTED_KEY = late(r"[\"']\s{0,20}:")
+"""A cheap test for JSON keys."""
+_JSON_KEY = late(
+    rf"(?i)(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
+    r"(?=[\"'\[{\d.tf-])"
+)
+_JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
+_LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
+_LAST_KEYS = 20
+_MAX_OBJECT = 2_000
+_ENDING_CHARS = 80
+_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
+"""The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
+_OPEN_END = late(
+    r"(?i)[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
+    r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
+    r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$"
+)
+_NAMED_BEFORE = late(
+    r"(?i)\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$"
+)
+"""An ending that says what was named before it ("7 is the answer")."""
+_NEXT = late(
+    r"\n[^\S\n]{0,8}[*#]{0,4}[^\S\n]?(?:"
+    r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
+    r"|(?:Human|User|Instruction|用户|사용자))"
+    r"\*{0,2}\s?[:：]\*{0,2}"
+)
+"""A line that puts a question or names another speaker; a question with a number is one of several asked."""
+_ANSWERED = late(
+    r"(?i)\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
+    r"|答案|答[:：]|[故应]选|정답|답[:：은]"
+)
+_ONE_LINE = 200
+_NO_WORDS = late(r"[\W_]+")
+_COPIED_LINE = 12
+_LOOKS = 20
+_READ = 30_000
+_LOOPS = 8
+_LOOP_LINES = 12
+_SENTENCE = late(r"[^。．！？；;\n]+")
+_OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
+_PICTURE = late(
+    r"(?i)<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)"
+)
+_HEADING = late(
+    r"(?i)[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*"
+)
+_ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
+_SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
+_RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
+_COPIED_CHARS = 8
+_LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
+_JUDGED = late(
+    r"(?i)答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
+    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)"
+)
+"""A word on the options, or on one at the end of its text."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +157,6 @@ def final_text(response: str, question: Question) -> str:
     if turns[1:]:
         own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
     return _without_meta(_without_end_marks(_BREAK.sub("\n", own) if "<" in own else own))
-
-
-_THINKING = Thinking()
-_FENCE = late(r"```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)", re.DOTALL)
-_IS_CODE = late(
-    r"^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+",
-    re.MULTILINE,
-)
-"""A program: what it assigns is no commitment, and nothing here runs it."""
-_TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)", re.DOTALL)
-"""A box made of tokens, as GLM writes it."""
 
 
 def _as_box(match: re.Match[str]) -> str:
@@ -101,15 +187,6 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-_COMMENT = late(r"(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}", re.MULTILINE)
-"""A comment of LaTeX that is a box; a percentage is none."""
-_STRUCK = late(r"~~[^~\n]{1,200}~~")
-_HIDDEN = late(
-    r"<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>",
-    re.IGNORECASE,
-)
-
-
 def _without_end_marks(text: str) -> str:
     text = text.rstrip()
     head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
@@ -129,23 +206,6 @@ def _without_meta(text: str) -> str:
     )
 
 
-_SURE = late(
-    r"(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
-    r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z",
-    re.IGNORECASE,
-)
-_LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
-_BREAK = late(r"<br\s?/?>", re.IGNORECASE)
-_END_MARK_CHARS = 64
-_ENDING_MARKS = 4_000
-_END_MARK = late(
-    r"(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
-    r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z",
-    re.IGNORECASE,
-)
-"""A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
-
-
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, white space shortened, for answers in words."""
     return _tail(text[-limit:])
@@ -161,11 +221,6 @@ def _tail(text: str) -> str:
 def without_stars(text: str) -> str:
     """Removes bold marks; a power in code ("x**2") gets a caret."""
     return _POWER.sub("^", text).replace("**", "") if "**" in text else text
-
-
-_POWER = late(
-    r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
-)
 
 
 def boxes(text: str) -> list[TextRegion]:
@@ -196,17 +251,6 @@ def part_of_formula(text: str, box: TextRegion) -> bool:
     r"""Checks for a box within a formula ("\boxed{9}\cdot 2"), or called a part."""
     before = text[max(0, box.start - _AROUND_CHARS) : box.start]
     return bool(_GOES_ON.match(text, box.end, box.end + _AROUND_CHARS) or _BEGAN_BEFORE.search(before))
-
-
-_AROUND_CHARS = 40
-_GOES_ON = late(
-    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$|\$?\s?[?？]"
-    r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
-    r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
-)
-_BEGAN_BEFORE = late(
-    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
-)
 
 
 def closed(text: str) -> str:
@@ -278,19 +322,6 @@ def _unescaped(text: str) -> str:
         return text.strip()
 
 
-_QUOTED_KEY = late(r"[\"']\s{0,20}:")
-"""A cheap test for JSON keys."""
-_JSON_KEY = late(
-    rf"(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
-    r"(?=[\"'\[{\d.tf-])",
-    re.IGNORECASE,
-)
-_JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
-_LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
-_LAST_KEYS = 20
-_MAX_OBJECT = 2_000
-
-
 def cut_off(text: str) -> bool:
     """Checks for an unclosed box or clause at the end."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
@@ -315,23 +346,6 @@ def box_cut_off(text: str) -> bool:
     return bool(begun)
 
 
-_ENDING_CHARS = 80
-_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
-"""The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
-_OPEN_END = late(
-    r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
-    r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
-    r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",
-    re.IGNORECASE,
-)
-
-
-_NAMED_BEFORE = late(
-    r"\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$", re.IGNORECASE
-)
-"""An ending that says what was named before it ("7 is the answer")."""
-
-
 def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
     """Regions outside all holders; both sorted."""
     kept: list[TextRegion] = []
@@ -342,24 +356,6 @@ def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> 
         if index == len(holders) or region.start < holders[index].start:
             kept.append(region)
     return kept
-
-
-_NEXT = late(
-    r"\n[^\S\n]{0,8}[*#]{0,4}[^\S\n]?(?:"
-    r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
-    r"|(?:Human|User|Instruction|用户|사용자))"
-    r"\*{0,2}\s?[:：]\*{0,2}"
-)
-"""A line that puts a question or names another speaker; a question with a number is one of several asked."""
-_ANSWERED = late(
-    r"\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
-    r"|答案|答[:：]|[故应]选|정답|답[:：은]",
-    re.IGNORECASE,
-)
-_ONE_LINE = 200
-_NO_WORDS = late(r"[\W_]+")
-_COPIED_LINE = 12
-_LOOKS = 20
 
 
 def own_turn(text: str, question: str) -> str:
@@ -379,25 +375,6 @@ def own_turn(text: str, question: str) -> str:
 def _is_answered(before: str) -> bool:
     apart = before.endswith("\n") and "\n" not in before.strip()
     return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
-
-
-_READ = 30_000
-_LOOPS = 8
-_LOOP_LINES = 12
-_SENTENCE = late(r"[^。．！？；;\n]+")
-_OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
-_PICTURE = late(
-    r"<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)",
-    re.IGNORECASE,
-)
-_HEADING = late(
-    r"[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*",
-    re.IGNORECASE,
-)
-_ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
-_SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
-_RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
-_COPIED_CHARS = 8
 
 
 def spoken(response: str, question: Question) -> str:
@@ -421,15 +398,6 @@ def says_nothing(text: str, question: Question) -> bool:
         return False
     between = blanks[opened[0] :].count(0)
     return 3 * between <= len(opened)
-
-
-_LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
-_JUDGED = late(
-    r"答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
-    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)",
-    re.IGNORECASE,
-)
-"""A word on the options, or on one at the end of its text."""
 
 
 def lists_options(line: str) -> bool:

@@ -30,8 +30,7 @@ from livek12.tasks.extraction.clauses import (
 )
 
 _HYPOTHETICAL = late(
-    r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
-    re.IGNORECASE,
+    r"(?i)若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b"
 )
 _OTHERS = (
     r"易错|易误|常见错|常错|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
@@ -54,8 +53,8 @@ _QUOTED_KEY = (
     r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
-_ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-CONCLUDES = late(rf"(?<![A-Za-z]){SO}(?![A-Za-z])", re.IGNORECASE)
+_ATTRIBUTED = late(f"(?i){_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}")
+CONCLUDES = late(rf"(?i)(?<![A-Za-z]){SO}(?![A-Za-z])")
 
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
@@ -65,11 +64,168 @@ _NOT_BUT = (
     (("不是", "并非", "不应", "不为"), late(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
     (("아니", "아닌"), late(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
     (("아니",), late(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
-    (("but",), late(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
+    (("but",), late(r"(?i)(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?"), r"\1"),
     (("不是", "而非", "而不为"), late(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
     (("not", "rather", "instead"), late(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
 """Words (in small letters) without one of which a text has no such turn, the turn, and what is kept of it."""
+
+_DENIED = late(
+    rf"(?i){NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b"
+)
+_WRONG_BEHIND = late(
+    r"(?i)\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
+    r"|\s*(?:[)）$*]\s*)*is\s(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|trap|distractor)\b"
+    r"|\s*(?:[)）$*]\s*)*is\swhat\s(?:you|one|we|most|many|people|students)\b|\s*번?\s*(?:으?로|이?라고)\s?(?:보이|생각|착각|오해)[^.\n]{0,10}(?:지만|으나)|\s*번?\s*이?었(?:으나|지만|는데)|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외"
+    r"|\s*번?\s*(?:이?라는\s\S{1,4}\s(?:거짓|틀)|이?라고\s?(?:생각|보)하?기\s쉽)"
+)
+_LEAD_CHARS = 100
+"""More than any lead in words needs; each place of it is tried."""
+_ANSWER_IS = (
+    r"(?:answer|value|result|choice|option|solution|response|conclusion)s?(?:\s(?:here|given|above))?\s?"
+    r"(?:is|are|was|(?:would|might|could)\sbe|[:=])"
+)
+_ANSWER_IS_ZH = r"的?\s?(?:答案|结果|选项|结论|解答)\s?(?:应该?|就)?(?:是|为|[:：])"
+_FALSE_LEAD = late(
+    r"(?:(?:(?:\b(?:wrong|incorrect|naive|false|mistaken|erroneous|invalid|flawed|faulty|tempting|common|typical|popular|intuitive"
+    r"|first|initial|previous|earlier|original|old|fake|supposed|alleged|rejected|partial|intermediate)"
+    r"|(?<!let)(?<!here)(?<!what)(?<!that)['’]s)\s|\b(?:half|twice|double|triple|third|square|reciprocal|negative|opposite)\s(?:of\s)?(?:the|this|my|our)\s)"
+    + _ANSWER_IS
+    + r"|(?:\b(?:not|never|cannot|anything\sbut)|n['’]t)\s(?:be\s|(?:simply\s|just\s)?"
+    r"(?:write|put|answer|say|enter|choose|box|give|pick|take"
+    r"|accept|submit|report|conclude|equal)\s(?:down\s|that\s|as\s|with\s)?)?"
+    r"|\b(?:mistake|wrong|incorrect|error|tempt(?:ed|ing)|foolish|easy)\sto\s"
+    r"(?:write|put|answer|say|enter|choose|think|conclude|get)\s"
+    r"|(?:错误|不正确|有误|不对|常见|典型|误导"
+    r"|学生|同学|他人|别人|某人|小[明红华刚丽强]|起初|最初|原来|之前)"
+    + _ANSWER_IS_ZH
+    + r"|(?:不要|不能|不应该?|不可以?|请勿|切勿|勿|(?<!特)(?<!分)(?<!区)别|不是|并非|绝不)"
+    r"(?:写成?|填写?|答|选|得出?|认为|算成|写为|为)?"
+    r"|(?:误|错)(?:写成?|填写?|答|选|得|认为|以为|算成|写为)"
+    r"|(?:오답|(?:틀린|잘못된|틀리기\s쉬운|학생의|흔한)\s?(?:정?답|값|결과|선택))(?:은|는|이|:)?)\s?[:：]?[\s$〘〖(*]*\\?\(?\Z",
+    re.IGNORECASE,
+)
+_CONTRARY = late(
+    r"(?i)(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
+    r"|\b(?:if|had)\b[^.;\n]{0,40}\b(?:forg[eo]t\w*|neglect\w*|ignor\w*|omit\w*|overlook\w*|mis(?:read|takes?|took))\b[^.;\n]{0,60},\s(?:then\s)?(?:the\s)?\Z"
+    r"|(?:않|없|무시|잊)[^.\n]{0,10}(?:면|다면),?\s?\Z"
+)
+_EXAMPLE = late(r"(?i)\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)")
+_SUPPOSED_AT_ONCE = late(
+    r"(?i)(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
+    r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
+    r"|\bone (?:would|could|might) (?:write|answer|put)(?: down)?"
+    r"|(?:\bin the form(?:at)?(?: of)?|(?:示例|样例|例子|格式|形式|模板)[^。\n，,]{0,6}?(?:是|为|写作|[:：]))"
+    r"(?=\s?[\"“「『'‘])"
+    r"|若|如果|假如|假设|倘若|만약|만일)\s?[\"“「『'‘$〘〖]*(?:(?:the|my) (?:final )?)?\Z"
+)
+"""Right before the words that state an answer, or before a box."""
+_SUPPOSING = "if suppos assum were such form for e.g one 例 形 格式 模板 若 如果 假 만 예".split()
+"""Stems, in small letters, without which nothing is supposed."""
+_SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
+_BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
+"""Beginnings of a new thought."""
+_SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
+_BUT = (
+    r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
+    r"|하지만|그러나|그런데|아)[,，]?\s?)?"
+)
+_NOUN_EN = r"(?:answer|value|choice|option|result|number|conclusion|calculation|solution|reasoning|derivation)"
+_SELF = (
+    r"(?:(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
+    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){WRONG_ZH}"
+    r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)|答案(?:是错|错了|作废|有|不(?:对|正确|成立))"
+    rf"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?{_NOUN_EN}(?:\s(?:above|given))?"
+    rf"(?:{WRONG_EN}|\s(?:has|contains)\san?\s(?:\w{{2,12}}\s)?(?:error|mistake))"
+    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
+)
+"""The answer itself, called wrong."""
+_IT = (
+    rf"(?:(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:选项|结论|项|值|说法|解|数)?{WRONG_ZH}"
+    rf"|(?:this|that|it|which)(?:\s(?:one|{_NOUN_EN}))?{WRONG_EN}"
+    rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
+)
+_NEXT = late(
+    rf"(?i){_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
+    rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?(?:{WRONG_ZH}|误|舍)|틀|오답|×"
+    rf"|(?:this|that|it|which)?(?:{WRONG_EN}|{FALSE_EN}|not\b))"
+    r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)|(?:应改|改)(?:为|成|选)"
+    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b"
+    r"|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
+    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만))"
+)
+"""Words that call what was just said wrong or replace it, whatever signs stand between."""
+_INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
+"""The same at once; later, they may speak of anything."""
+_RETRACTION = (
+    r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
+    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
+    r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
+    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl|forgot|overlooked|missed)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
+    r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"
+    r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
+    r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
+    r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|不好意思|想了想|重新(?:计算|考虑|审视|思考|算|检查)"
+    r"|[哦啊]不(?=[,，。!！])|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
+    r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
+    r"|(?:请\s?)?(?:忽略|无视|划掉|作废)\s?(?:上面|以上|上述|前面|之前|刚才|那个?|这个?)"
+    r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
+    r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
+)
+CORRECTION = late(
+    rf"(?i){RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
+    r"|\b(?:ignore|disregard)\b"
+    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)|等等|等一下|重新|收回|[看弄算搞写]错|还是选|再(?:检查|算|想|看)|检查(?:后|发现|一)"
+    r"|사실|틀렸|잠깐|다시|재검토"
+)
+_NONE_RIGHT = (
+    r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
+    r"(?:以上|上述|四个|所有|全部|各个?)(?:的)?(?:选项|答案|选择)(?:都|均|全|皆)(?:不|错)"
+    r"|没有(?:一个|任何)?(?:选项|答案)?(?:是)?(?:正确|符合题意|合适)的?(?:选项|答案)?|无正确(?:选项|答案)"
+    r"|\bnone\sof\s(?:the|these|them)\s?(?:given\s|above\s|listed\s)?(?:options|choices|answers|above)?\s?(?:is|are|match|fit|work|seems?)"
+    r"|\b(?:there\sis\s)?no\s(?:correct|right|valid|matching)\s(?:option|answer|choice)"
+    r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)"
+)
+_DOUBT = late(
+    r"(?i)也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
+    r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
+    r"|\bi(?:\swould|['’]d)\sbe\s(?:wrong|mistaken|incorrect)|라고\s?\S{1,6}면\s?안"
+    r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
+    r"|확실하지\s*않|일\s*수도"
+)
+_DOUBT_CHARS = 60
+_FAILED_CHECK = (
+    r"(?:\b(?:check(?:ing)?|verif(?:y|ying|ication)|substituting|testing)\b|检验|验证|验算|代入|검산|대입)[^。\n]{0,60}?"
+    r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
+    r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)"
+)
+_ANYWHERE = late(f"(?i){_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}")
+_SHORT_CHARS = 40
+_AFFIRMED = late(r"(?i)正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답")
+_NEGATED = late(rf"(?i){NEGATION}|问题")
+_REJECTION = late(
+    rf"(?i){_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
+    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
+    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
+    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
+    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
+    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없"
+)
+_CALLED_WRONG = late(
+    rf"(?i)错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않"
+)
+_DISCARDED = late(
+    rf"(?i){UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없"
+)
+_THE_REST = late(
+    r"(?i)其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则"
+)
+_VALUE_CHARS = 60
+_ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
+_ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
+_QUOTED_CHARS = 300
 
 
 def settled(text: str) -> str:
@@ -97,20 +253,6 @@ def _supposes(sentence: str) -> bool:
     return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
 
 
-_DENIED = late(
-    rf"{NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
-    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b",
-    re.IGNORECASE,
-)
-_WRONG_BEHIND = late(
-    r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
-    r"|\s*(?:[)）$*]\s*)*is\s(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|trap|distractor)\b"
-    r"|\s*(?:[)）$*]\s*)*is\swhat\s(?:you|one|we|most|many|people|students)\b|\s*번?\s*(?:으?로|이?라고)\s?(?:보이|생각|착각|오해)[^.\n]{0,10}(?:지만|으나)|\s*번?\s*이?었(?:으나|지만|는데)|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외"
-    r"|\s*번?\s*(?:이?라는\s\S{1,4}\s(?:거짓|틀)|이?라고\s?(?:생각|보)하?기\s쉽)",
-    re.IGNORECASE,
-)
-
-
 def denied(text: str, start: int, end: int) -> bool:
     """Checks whether surrounding words deny or report the answer."""
     return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
@@ -127,48 +269,10 @@ def false_lead(text: str, start: int) -> bool:
     return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
 
 
-_LEAD_CHARS = 100
-"""More than any lead in words needs; each place of it is tried."""
-
-
-_ANSWER_IS = (
-    r"(?:answer|value|result|choice|option|solution|response|conclusion)s?(?:\s(?:here|given|above))?\s?"
-    r"(?:is|are|was|(?:would|might|could)\sbe|[:=])"
-)
-_ANSWER_IS_ZH = r"的?\s?(?:答案|结果|选项|结论|解答)\s?(?:应该?|就)?(?:是|为|[:：])"
-_FALSE_LEAD = late(
-    r"(?:(?:(?:\b(?:wrong|incorrect|naive|false|mistaken|erroneous|invalid|flawed|faulty|tempting|common|typical|popular|intuitive"
-    r"|first|initial|previous|earlier|original|old|fake|supposed|alleged|rejected|partial|intermediate)"
-    r"|(?<!let)(?<!here)(?<!what)(?<!that)['’]s)\s|\b(?:half|twice|double|triple|third|square|reciprocal|negative|opposite)\s(?:of\s)?(?:the|this|my|our)\s)"
-    + _ANSWER_IS
-    + r"|(?:\b(?:not|never|cannot|anything\sbut)|n['’]t)\s(?:be\s|(?:simply\s|just\s)?"
-    r"(?:write|put|answer|say|enter|choose|box|give|pick|take"
-    r"|accept|submit|report|conclude|equal)\s(?:down\s|that\s|as\s|with\s)?)?"
-    r"|\b(?:mistake|wrong|incorrect|error|tempt(?:ed|ing)|foolish|easy)\sto\s"
-    r"(?:write|put|answer|say|enter|choose|think|conclude|get)\s"
-    r"|(?:错误|不正确|有误|不对|常见|典型|误导"
-    r"|学生|同学|他人|别人|某人|小[明红华刚丽强]|起初|最初|原来|之前)"
-    + _ANSWER_IS_ZH
-    + r"|(?:不要|不能|不应该?|不可以?|请勿|切勿|勿|(?<!特)(?<!分)(?<!区)别|不是|并非|绝不)"
-    r"(?:写成?|填写?|答|选|得出?|认为|算成|写为|为)?"
-    r"|(?:误|错)(?:写成?|填写?|答|选|得|认为|以为|算成|写为)"
-    r"|(?:오답|(?:틀린|잘못된|틀리기\s쉬운|학생의|흔한)\s?(?:정?답|값|결과|선택))(?:은|는|이|:)?)\s?[:：]?[\s$〘〖(*]*\\?\(?\Z",
-    re.IGNORECASE,
-)
-
-
 def counterfactual(text: str, start: int) -> bool:
     """Checks for an answer under a contrary condition."""
     sentence = sentence_before(text, start)
     return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
-
-
-_CONTRARY = late(
-    r"(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
-    r"|\b(?:if|had)\b[^.;\n]{0,40}\b(?:forg[eo]t\w*|neglect\w*|ignor\w*|omit\w*|overlook\w*|mis(?:read|takes?|took))\b[^.;\n]{0,60},\s(?:then\s)?(?:the\s)?\Z"
-    r"|(?:않|없|무시|잊)[^.\n]{0,10}(?:면|다면),?\s?\Z",
-    re.IGNORECASE,
-)
 
 
 def called_wrong(text: str, end: int) -> bool:
@@ -183,104 +287,6 @@ def supposed(text: str, start: int, end: int) -> bool:
     if supposes or _EXAMPLE.match(sentence_before(text, start)):
         return True
     return _SHOWN_FORM.match(text, end) is not None
-
-
-_EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
-_SUPPOSED_AT_ONCE = late(
-    r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
-    r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
-    r"|\bone (?:would|could|might) (?:write|answer|put)(?: down)?"
-    r"|(?:\bin the form(?:at)?(?: of)?|(?:示例|样例|例子|格式|形式|模板)[^。\n，,]{0,6}?(?:是|为|写作|[:：]))"
-    r"(?=\s?[\"“「『'‘])"
-    r"|若|如果|假如|假设|倘若|만약|만일)\s?[\"“「『'‘$〘〖]*(?:(?:the|my) (?:final )?)?\Z",
-    re.IGNORECASE,
-)
-"""Right before the words that state an answer, or before a box."""
-_SUPPOSING = "if suppos assum were such form for e.g one 例 形 格式 模板 若 如果 假 만 예".split()
-"""Stems, in small letters, without which nothing is supposed."""
-_SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
-
-
-_BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
-"""Beginnings of a new thought."""
-_SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
-_BUT = (
-    r"(?:(?:但是?|不过|然而|可是|其实|可惜|but|however|though|although|yet|well|okay|oh"
-    r"|하지만|그러나|그런데|아)[,，]?\s?)?"
-)
-_NOUN_EN = r"(?:answer|value|choice|option|result|number|conclusion|calculation|solution|reasoning|derivation)"
-_SELF = (
-    r"(?:(?:这个?|该|此|上述|以上|上面的?|前面的?|前述|我的?|刚才的?|之前的?|原来的?|先前的?)(?:的)?"
-    rf"(?:答案|选择|结果|推导|计算|推理|判断|解答|分析|过程){WRONG_ZH}"
-    r"|(?:检查|验算|复查|核对|检验)(?:之?后|一下|时)?[,，]?\s?(?:发现)?(?:有误|错了|不对|有错)|答案(?:是错|错了|作废|有|不(?:对|正确|成立))"
-    rf"|\b(?:my|the|this|that)\s(?:(?:above|previous|first|initial|earlier|final|given|stated|original)\s)?{_NOUN_EN}(?:\s(?:above|given))?"
-    rf"(?:{WRONG_EN}|\s(?:has|contains)\san?\s(?:\w{{2,12}}\s)?(?:error|mistake))"
-    rf"|(?:이|위의?|그|내|앞의|제)\s?(?:답|정답|결과|결론|계산|풀이|선택|답안)(?:은|는|이|가|도|에)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
-)
-"""The answer itself, called wrong."""
-_IT = (
-    rf"(?:(?:这|那|它|此|该)(?:个|一|样|种|道)?(?:选项|结论|项|值|说法|解|数)?{WRONG_ZH}"
-    rf"|(?:this|that|it|which)(?:\s(?:one|{_NOUN_EN}))?{WRONG_EN}"
-    rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
-)
-_NEXT = late(
-    rf"{_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
-    rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?(?:{WRONG_ZH}|误|舍)|틀|오답|×"
-    rf"|(?:this|that|it|which)?(?:{WRONG_EN}|{FALSE_EN}|not\b))"
-    r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)|(?:应改|改)(?:为|成|选)"
-    r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b"
-    r"|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
-    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만))",
-    re.IGNORECASE,
-)
-"""Words that call what was just said wrong or replace it, whatever signs stand between."""
-_INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
-"""The same at once; later, they may speak of anything."""
-_RETRACTION = (
-    r"(?:(?:(?:oh|hmm+|oops|no|but|ah|okay?|so|however)[,.]?\s|[哦啊呃额嗯唉哎][,，]?\s?)){0,2}"
-    r"(?:wait\b(?!\s(?:for|until|time))|hold\son\b|on\s(?:second\sthoughts?|reflection)|correction\b|scratch\sthat|oops\b|(?:just\s)?kidding\b|never\s?mind\b|my\s(?:mistake|bad|apologies)"
-    r"|(?:i['’]m\s)?sorry[,.]\s(?:i|it|the|that|wrong|correct|my)|apologies\b|i(?:\s(?:was|am|have\sbeen|may\sbe|might\sbe|could\sbe)|['’]m)\s(?:\w{2,12}\s)?(?:wrong|mistaken)"
-    r"|i\s(?:have\s)?(?:made|miscalculat|misread|mistook|misappl|forgot|overlooked|missed)|let\sme\s(?:correct|fix|redo|reconsider|re-?(?:calculate|compute|think|evaluate|examine))"
-    r"|that['’]s\s(?:not\sright|wrong|incorrect)|make\sthat\b|i\s(?:now\s)?(?:take\s(?:that|this|it)\sback|retract|withdraw)|(?:please\s)?(?:ignore|disregard|forget|discard|cross\sout)\s(?:that|this|it\b|(?:the|my|what)\s(?:\w{1,12}\s){0,3}?(?:above|previous|earlier|before|first|box|answer|wrote|said)\b)|i\smeant?\b|strike\sthat"
-    r"|actually[,]?\s(?:no\b|i\b|it(?:['’]s|\sis|\sshould|\smust)|that(?:['’]s|\sis)|the\s(?:correct\s|right\s|final\s)?(?:answer|value|result)|(?:option\s)?\S{1,12}[.。]?\s?(?:\n|\Z))"
-    r"|(?:it|this|that|the\s(?:answer|value|result))\sshould\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b"
-    r"|(?:等等|等一下|等下|慢着|且慢|稍等)\s?[,，。.!！…:：]|更正|订正|纠正|修正一?下|抱歉|对不起|不好意思|想了想|重新(?:计算|考虑|审视|思考|算|检查)"
-    r"|[哦啊]不(?=[,，。!！])|其实(?:应|答案|正确|是错|选|不)|实际上(?:应该?(?:是|为|选)|答案|正确答案)|改(?:选|为|成)"
-    r"|(?:我|前面|上面|刚才|刚刚)(?:前面|上面|刚才)?(?:[算看写说想弄搞选答记]错|犯了?错|搞混|出错)|[算看写说弄搞]错了?[,，。.!！]"
-    r"|(?:请\s?)?(?:忽略|无视|划掉|作废)\s?(?:上面|以上|上述|前面|之前|刚才|那个?|这个?)"
-    r"|(?:위의?|앞의?|이전의?)\s?\S{1,6}[은는을를]\s?(?:무시|취소|삭제)"
-    r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
-)
-CORRECTION = late(
-    rf"{RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
-    r"|\b(?:ignore|disregard)\b"
-    r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)|等等|等一下|重新|收回|[看弄算搞写]错|还是选|再(?:检查|算|想|看)|检查(?:后|发现|一)"
-    r"|사실|틀렸|잠깐|다시|재검토",
-    re.IGNORECASE,
-)
-_NONE_RIGHT = (
-    r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
-    r"(?:以上|上述|四个|所有|全部|各个?)(?:的)?(?:选项|答案|选择)(?:都|均|全|皆)(?:不|错)"
-    r"|没有(?:一个|任何)?(?:选项|答案)?(?:是)?(?:正确|符合题意|合适)的?(?:选项|答案)?|无正确(?:选项|答案)"
-    r"|\bnone\sof\s(?:the|these|them)\s?(?:given\s|above\s|listed\s)?(?:options|choices|answers|above)?\s?(?:is|are|match|fit|work|seems?)"
-    r"|\b(?:there\sis\s)?no\s(?:correct|right|valid|matching)\s(?:option|answer|choice)"
-    r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)"
-)
-_DOUBT = late(
-    r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
-    r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
-    r"|\bi(?:\swould|['’]d)\sbe\s(?:wrong|mistaken|incorrect)|라고\s?\S{1,6}면\s?안"
-    r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
-    r"|확실하지\s*않|일\s*수도",
-    re.IGNORECASE,
-)
-_DOUBT_CHARS = 60
-_FAILED_CHECK = (
-    r"(?:\b(?:check(?:ing)?|verif(?:y|ying|ication)|substituting|testing)\b|检验|验证|验算|代入|검산|대입)[^。\n]{0,60}?"
-    r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
-    r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)"
-)
-_ANYWHERE = late(f"{_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -359,38 +365,6 @@ def _says_other(words: str, others: re.Pattern[str]) -> bool:
     return ends and not _NEGATED.search(words)
 
 
-_SHORT_CHARS = 40
-_AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
-_NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
-_REJECTION = late(
-    rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
-    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
-    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
-    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
-    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
-    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
-    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없",
-    re.IGNORECASE,
-)
-_CALLED_WRONG = late(
-    rf"错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않",
-    re.IGNORECASE,
-)
-_DISCARDED = late(
-    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없",
-    re.IGNORECASE,
-)
-_THE_REST = late(
-    r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则",
-    re.IGNORECASE,
-)
-
-
-_VALUE_CHARS = 60
-_ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
-_ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
-
-
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     """Pattern of the value repeated behind `end`; None if absent or too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
@@ -398,9 +372,6 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
         return None
     return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
-
-
-_QUOTED_CHARS = 300
 
 
 def quoted(text: str) -> str:

@@ -31,23 +31,11 @@ from livek12.tasks.extraction.clauses import (
 from livek12.tasks.extraction.labelled import labelled_parts
 from livek12.tasks.extraction.regions import MAX_ANSWER, boxes, tail, without_stars
 
-
-def _ends_otherwise(behind: str, value: str) -> bool:
-    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
-    if last is None:
-        return False
-    other = bare(last["led"] or last["value"])
-    return other not in value and bare(value) not in other
-
-
 _LAST_VALUE = late(
-    rf"(?P<so>{SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    rf"(?i)(?P<so>{SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
     r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
-    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?",
-    re.IGNORECASE,
+    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?"
 )
-
-
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
 SENTENCE_CHARS = 400
@@ -55,7 +43,7 @@ _LAST_PHRASES = 20
 _AFTER_CHARS = 8_000
 _BEFORE_CHARS = 20
 _SAID = late(
-    r"(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
+    r"(?i)(?:(?:最终|正确|标准|参考)?(?:答案|结果)\s*[】\]]?\s*(?:应该|应当|应|即|就)?\s*(?:为|是|等于|[:：])+|【答案】|(?:故|所以|因此)填"
     r"|(?:故|所以|因此)?(?:答案)?应?填(?:写|入|的是)?\s*[:：]|(?:故|所以|因此)答案\s*(?:应)?(?:为|是)?"
     r"|[两二三四五2-5]个?空(?:依次|分别)?(?:应?填|为|是)\s*[:：]?"
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
@@ -65,19 +53,14 @@ _SAID = late(
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    rf"|(?:^|\n)[# ]{{0,8}}{ANSWER} ?(?=\n))[^\S\n]*[:：]?",
-    re.IGNORECASE,
+    rf"|(?:^|\n)[# ]{{0,8}}{ANSWER} ?(?=\n))[^\S\n]*[:：]?"
 )
 _CONCLUSION = late(
-    rf"(?:(?:^|[。.!,，;；\n])\s*(?:{SO_ZH}|∴|\$?\\therefore|{SO_KO})|(?:^|[.!\n])\s*{SO_EN})"
-    r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))",
-    re.IGNORECASE,
+    rf"(?i)(?:(?:^|[。.!,，;；\n])\s*(?:{SO_ZH}|∴|\$?\\therefore|{SO_KO})|(?:^|[.!\n])\s*{SO_EN})"
+    r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))"
 )
 _EQUATION = late(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
-_MATH = late(
-    r"\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]",
-    re.DOTALL,
-)
+_MATH = late(r"(?s)\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]")
 _STATED = late(
     r"(?:为|是|等于|得|即|\bis|\bit's|\bare|\bequals?|\b(?:we|i)\s(?:get|obtain|find)|\bgives|\byields"
     r"|\b(?:in|de)creases? by)\s*[:：]?\s*"
@@ -85,20 +68,189 @@ _STATED = late(
     r"|-?\d(?:[\d,.]{0,30}\d)?(?:/\d{1,9})?(?P<unit>\s?(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?))?)\s*[.。]?\s*$"
 )
 _COUNTED = late(
-    r"(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
-    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.]|\s?[√^/*+×·:=π~～–—-]\s?[\dA-Za-z√π(\\$])",
-    re.IGNORECASE,
+    r"(?i)(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
+    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.]|\s?[√^/*+×·:=π~～–—-]\s?[\dA-Za-z√π(\\$])"
 )
 _BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
 _POLITE = late(
-    r"\n\s*\**(?:(?:let(?:['’]s| me| us) )?(?:verify|check)(?:ing)?\b|verification\b|验证|验算|检验|검산)[^\n]{0,120}\Z"
+    r"(?i)\n\s*\**(?:(?:let(?:['’]s| me| us) )?(?:verify|check)(?:ing)?\b|verification\b|验证|验算|检验|검산)"
+    r"[^\n]{0,120}\Z"
     r"|[,，]\s?(?:经检验[,，]?)?[均都]?(?:符合题意|满足(?:题意|条件)|成立)[。.]?\s*$"
     r"|\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
-    r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$",
-    re.IGNORECASE,
+    r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$"
 )
 _NUMBER = late(r"\d[\d,.]*")
 _BOLD = late(r"\*\*([^*]{1,80})\*\*[.。]?")
+_LINE_CHARS = 100
+_MISLABELLED = late(
+    r"(?i)\W{0,4}(?:(?:오답|wrong|incorrect|false|常见错|易错|错误|误)\w{0,12}\W{0,3}[:：]"
+    r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根"
+)
+"""Beginnings of a line that calls its value wrong, or given."""
+_CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
+_ASKS = late(r"[^。.!！\n]{0,40}[?？]")
+_NEGATIVE = late(
+    rf"(?i){NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
+    r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
+    r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
+    r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면"
+)
+_OTHER_CLAIM = late(
+    r"(?i)(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
+    r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count|one)(?:\s(?:is|was|would\sbe|should\sbe|=)|:)\s"
+    r"|\b(?:asked|wanted|sought|asks\sfor)\b[^.\n]{0,30}\b(?:is|equals|=)\s"
+    r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)"
+)
+"""Words that replace the value before."""
+_VALUES = late(r"[\d$\\]")
+"""Patterns of other values."""
+_WRONG_INSIDE = late(
+    r"(?i)[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
+    r"|(?:[\d$}]|(?<![A-Za-z])[A-J](?![A-Za-z]))[^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])"
+)
+_MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
+_OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
+"""Text allowed between "the answer is" and the answer: a new line, a fence of code, a bullet."""
+_ADVERB = late(
+    r"(?i)(?:(?:therefore|thus|then|indeed|simply|exactly|precisely|clearly|just|equal to|given by)\s"
+    r"|(?:恰好|正好|恰|等于)(?=[\s$\d\\])|(?:정확히|분명히|바로)\s){1,3}"
+)
+_REASON_BEHIND = late(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
+_COPULA_KO = late(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
+_LEADS = late(
+    r"(?i)(?:\b(?:is|are|was|be|equals?|equal\sto|gives?|yields?|gets?|obtain|find|have|has|becomes?|to|at|by|of|that|so|thus|hence|therefore|answer|result)|\b(?:it|that)['’]s"
+    r"|[=:：,，*→⇒为是得到出即有取于]|所以|因此|故|따라서|그러므로|[은는이가을를로]|[。.!！?？;；\n]|\A)\s*\Z"
+)
+"""Text before the only formula of a conclusion: a verb, a sign, or the end of a sentence."""
+_IS_ANSWER = late(
+    r"(?i)\s?(?:\bis\sthe\s(?:\w{2,12}\s)?answer\b|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案"
+    r"|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))"
+)
+_CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-z\u4e00-\u9fff\uac00-\ud7a3])(?:,(?=\s)|，)")
+"""A comma behind a number may be one of a list."""
+_LEADS_IN = late(
+    r"(?i)\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
+    r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
+    rf"|{SO}|即"
+    r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])"
+)
+_NAMED_VALUE = late(r"(?:[A-Za-z]\w{0,3}\s?=\s?)?(?P<value>\S(?:.{0,98}\S)?)")
+_FUNCTION = late(
+    r"(?<![A-Za-z])\\?(?:sqrt|log|ln|lg|sin|cos|tan|exp|pi|d?frac|cdot|times|le|ge|leq|geq|pm)(?![A-Za-z])"
+)
+_UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?|[\u4e00-\u9fff]{1,3})\Z")
+_EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
+_LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
+_ANSWERED = late(rf"(?i)\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)")
+_QUALIFIED = late(
+    r"(?i)不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
+    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b"
+)
+_GROUNDS = late(
+    r"(?i)\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
+    r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))"
+)
+"""Words behind a number that begin what it follows from: the value behind them is another."""
+_BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
+_ANSWER_WORD = late(rf"(?i){SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은")
+_AND_THE = late(r"(?i)[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$")
+_POINT = late(r"(?<=\d)\.$")
+_SHORT_PIECE = 30
+_HEAD = late(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
+_CHARS = 120
+_ANY_NUMBER = late(
+    r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
+    r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
+)
+_JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
+"""Signs by which a number is a piece of a larger value, or a bound of one."""
+_CONCLUDED = late(rf"[,，] ?(?=(?:and )?{SO}(?![A-Za-z]))")
+_SAYS = late(
+    r"(?i)\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned"
+    r"|spends?|spent|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to"
+    r"|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?"
+    r"|collected|remain|remains|must be)\b"
+    rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])"
+)
+_OTHER = late(
+    rf"(?i){NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
+    r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
+    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
+    r"|although|would|should|can(?:not)?|says?|said|thinks?"
+    r"|claims?|guess|errors?|mistakes?|trap|pitfall|distractor|let|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
+    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
+    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
+    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것\s같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b"
+)
+_CJK = late(f"[{HAN}{HANGUL}]")
+_UNIT_CJK = late(
+    r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
+)
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
+_NOUN = late(
+    r"\s(?!(?:is|are|was|were|remains?|left"
+    r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
+)
+_TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+_LENGTH = r"\b(?:c?m|km|(?:centi|kilo)?met(?:er|re)s?|inch(?:es)?|feet|ft|miles?|yards?|distance)\b"
+_KINDS = {
+    "long": f"{_TIME}|{_LENGTH}",
+    "time": _TIME,
+    "soon": _TIME,
+    "quickly": _TIME,
+    "fast": r"\b(?:mph|kph|km/h|m/s|per|speed|rate)\b|/(?:h|s)\b",
+    "far": _LENGTH,
+    "old": r"\b(?:years?|age|old)\b",
+    "much": r"[$€£¥]|\b(?:dollars?|cents?|euros?|pounds?|money|cost|price|total)\b",
+}
+_HOW = late(
+    r"(?i)\bhow\s(?P<kind>long|far|fast|soon|quickly|old|much\s(?!more)(?:time|\w+)|many\s(?:more\s|fewer\s)?\w+|much)\b[^.?!]*"
+)
+_WHICH = late(
+    r"(?i)\b(?:what\s(?:is|are|was|were|will\sbe|would\sbe)|find|calculate|determine|compute|work\sout)\s"
+    r"(?P<thing>[^.?!\n]{3,120}?)(?=\s(?:of|for|in|if|when|that|to|at|on|by|after|before|needed|required)\b|[.?!,\n]|\s?\Z)"
+)
+_TWO = late(
+    r"(?i)\b(?:two|both)\s(?:\w+\s)?(?:numbers|integers|values|angles|ages|sides|lengths|amounts)|(?:find|what\s(?:are|were))\sthe\s(?:\w+\s)?(?:numbers|integers)\b"
+    r"|\b(?:find|what\s(?:is|are|was|were))\b[^.?!]{3,60}\sand\s(?:the|its|their|his|her)\s|\bhow\sold\sare\sthey\b"
+    r"|\bhow\s(?:many|much|old|long)\b[^.?!]{3,80}\b(?:each|and\show)\b|\bin\seach\s(?:direction|type)\b|\beach\s(?:type|rate|kind)\b"
+)
+_WORDS = late(r"[A-Za-z]{3,}")
+_EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
+"""Stems of words that name nothing."""
+_MODIFIERS = 3
+_ASKED_CJK = late(
+    r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
+)
+_ASKED_KO = late(
+    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
+)
+_DOUBTED = late(
+    rf"(?i){NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中"
+)
+_WORKED = late(
+    r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
+)
+"""A calculation ("3360元+230元=") or a letter ("x =") before its result."""
+_MATH_SIGNS = late(
+    r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
+)
+_PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,}\s[가-힣]{2,}\s[가-힣]{2}")
+_FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
+_RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
+_CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
+_DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
+
+
+def _ends_otherwise(behind: str, value: str) -> bool:
+    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
+    if last is None:
+        return False
+    other = bare(last["led"] or last["value"])
+    return other not in value and bare(value) not in other
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
@@ -136,34 +288,17 @@ def standing_value(text: str, stated: Found) -> Found:
     if not stated[0] or not stated[0][0] or (start := text.rfind(stated[0][0])) < 0:
         return stated
     value = stated[0][0]
-    line = text[text.rfind("\n", 0, start) + 1 : (text.find("\n", start) + 1 or len(text) + 1) - 1]
-    before, behind = (_MATH.sub("", words) for words in line.rsplit(value, 1))
+    begin, end = text.rfind("\n", 0, start) + 1, start + len(value)
+    line = text[begin : (text.find("\n", end) + 1 or len(text) + 1) - 1]
+    before, behind = _MATH.sub("", text[begin:start]), _MATH.sub("", line[end - begin :])
     near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     near += [value] if value[0].isdigit() else []
-    denial = denied_until(text, start + len(value), value)
+    denial = denied_until(text, end, value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
     doubted = begins or any(map(_NEGATIVE.search, near)) or _ASKS.match(behind)
     if denial is None and not doubted:
         return stated
     return [remarks.quoted(line if denial is None else text[start:denial])], stated[1]
-
-
-_LINE_CHARS = 100
-_MISLABELLED = late(
-    r"\W{0,4}(?:(?:오답|wrong|incorrect|false|常见错|易错|错误|误)\w{0,12}\W{0,3}[:：]"
-    r"|(?:let|given|suppose|assume|start|compare|we\sare\sgiven)\b|[设令]\b|已知|假设|만약)|[^\d，。]{0,12}增根",
-    re.IGNORECASE,
-)
-"""Beginnings of a line that calls its value wrong, or given."""
-_CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
-_ASKS = late(r"[^。.!！\n]{0,40}[?？]")
-_NEGATIVE = late(
-    rf"{NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
-    r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
-    r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
-    r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면",
-    re.IGNORECASE,
-)
 
 
 def denied_until(text: str, end: int, value: str) -> int | None:
@@ -175,25 +310,6 @@ def denied_until(text: str, end: int, value: str) -> int | None:
             return other.end()
     named = remarks.Named(remarks.written_value(text, end, value), _VALUES)
     return remarks.taken_back(text, end, named)
-
-
-_OTHER_CLAIM = late(
-    r"(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
-    r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count|one)(?:\s(?:is|was|would\sbe|should\sbe|=)|:)\s"
-    r"|\b(?:asked|wanted|sought|asks\sfor)\b[^.\n]{0,30}\b(?:is|equals|=)\s"
-    r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)",
-    re.IGNORECASE,
-)
-"""Words that replace the value before."""
-_VALUES = late(r"[\d$\\]")
-"""Patterns of other values."""
-
-
-_WRONG_INSIDE = late(
-    r"[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
-    r"|(?:[\d$}]|(?<![A-Za-z])[A-J](?![A-Za-z]))[^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])",
-    re.IGNORECASE,
-)
 
 
 def _sentence(text: str) -> str:
@@ -214,11 +330,6 @@ def _sentence(text: str) -> str:
     return text
 
 
-_MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
-_OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
-"""Text allowed between "the answer is" and the answer: a new line, a fence of code, a bullet."""
-
-
 def _value_in(sentence: str) -> str | None:
     sentence = _REASON_BEHIND.split(sentence, maxsplit=1)[0].strip().lstrip("为是:：# ")
     sentence = _COPULA_KO.sub("", _ADVERB.sub("", sentence, count=1) if _ADVERB.match(sentence) else sentence)
@@ -228,15 +339,6 @@ def _value_in(sentence: str) -> str | None:
         return stated["value"].strip()
     prose = bare(_MATH.sub("", sentence))
     return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
-
-
-_ADVERB = late(
-    r"(?:(?:therefore|thus|then|indeed|simply|exactly|precisely|clearly|just|equal to|given by)\s"
-    r"|(?:恰好|正好|恰|等于)(?=[\s$\d\\])|(?:정확히|분명히|바로)\s){1,3}",
-    re.IGNORECASE,
-)
-_REASON_BEHIND = late(r"(?<=[\w$})）])\s{0,3}(?=解析|【|因为|理由[是为:：])")
-_COPULA_KO = late(r"(?<=[$)}])(?:입니다|이다|이에요|예요|임)[.]?\Z")
 
 
 def unmarked_value(text: str) -> Found:
@@ -285,14 +387,6 @@ def unmarked_value(text: str) -> Found:
     return ([bold[1].strip()], "line") if bold else NOTHING
 
 
-_LEADS = late(
-    r"(?:\b(?:is|are|was|be|equals?|equal\sto|gives?|yields?|gets?|obtain|find|have|has|becomes?|to|at|by|of|that|so|thus|hence|therefore|answer|result)|\b(?:it|that)['’]s"
-    r"|[=:：,，*→⇒为是得到出即有取于]|所以|因此|故|따라서|그러므로|[은는이가을를로]|[。.!！?？;；\n]|\A)\s*\Z",
-    re.IGNORECASE,
-)
-"""Text before the only formula of a conclusion: a verb, a sign, or the end of a sentence."""
-
-
 def _value_in_front(text: str) -> str | None:
     phrases = list(_IS_ANSWER.finditer(text))
     if not phrases or _VALUES.search(text, phrases[-1].end()):
@@ -315,35 +409,9 @@ def is_expression(text: str) -> bool:
     return _EXPRESSION.fullmatch(body) is not None and any(char.isalnum() for char in body)
 
 
-_IS_ANSWER = late(
-    r"\s?(?:\bis\sthe\s(?:\w{2,12}\s)?answer\b|(?:就是|即为|即是|是)(?:本题的?|最终|正确)?的?答案"
-    r"|(?:이|가)\s?(?:최종\s?)?(?:정답|답)(?:이|입|임))",
-    re.IGNORECASE,
-)
-_CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-z\u4e00-\u9fff\uac00-\ud7a3])(?:,(?=\s)|，)")
-"""A comma behind a number may be one of a list."""
-_LEADS_IN = late(
-    r"\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
-    r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
-    rf"|{SO}|即"
-    r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])",
-    re.IGNORECASE,
-)
-_NAMED_VALUE = late(r"(?:[A-Za-z]\w{0,3}\s?=\s?)?(?P<value>\S(?:.{0,98}\S)?)")
-_FUNCTION = late(
-    r"(?<![A-Za-z])\\?(?:sqrt|log|ln|lg|sin|cos|tan|exp|pi|d?frac|cdot|times|le|ge|leq|geq|pm)(?![A-Za-z])"
-)
-_UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za-z]{1,3})?[²³]?|[\u4e00-\u9fff]{1,3})\Z")
-_EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
-
-
 def _is_number(line: str) -> bool:
     number = _BARE_NUMBER.fullmatch(line.rstrip(".。 "))
     return number is not None and not (number["unit"] and _no_unit(number["unit"]))
-
-
-_LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
-_ANSWERED = late(rf"\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)", re.IGNORECASE)
 
 
 def _without_politeness(text: str) -> str:
@@ -380,21 +448,6 @@ def _counted(text: str) -> str | None:
     return counted["value"]
 
 
-_QUALIFIED = late(
-    r"不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
-    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b",
-    re.IGNORECASE,
-)
-
-
-_GROUNDS = late(
-    r"\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
-    r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))",
-    re.IGNORECASE,
-)
-"""Words behind a number that begin what it follows from: the value behind them is another."""
-
-
 def _qualified(text: str, start: int) -> bool:
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
@@ -406,9 +459,6 @@ def _formulas(text: str) -> list[str]:
     return [formula + _unit_behind(text, end) for formula, end in formulas]
 
 
-_BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
-
-
 def _unit_behind(text: str, end: int) -> str:
     behind = _BEHIND.match(text, end)
     unit = read_unit(to_latex(behind[1].strip())) if behind else None
@@ -418,13 +468,6 @@ def _unit_behind(text: str, end: int) -> str:
 def labelled_values(text: str, count: int) -> list[str]:
     """One value a labelled part: last box, stated answer, or all."""
     return [_piece(piece) for piece in labelled_parts(without_stars(text), count)]
-
-
-_ANSWER_WORD = late(rf"{SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은", re.IGNORECASE)
-_AND_THE = late(r"[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$", re.IGNORECASE)
-_POINT = late(r"(?<=\d)\.$")
-_SHORT_PIECE = 30
-_HEAD = late(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
 
 
 def _piece(text: str) -> str:
@@ -440,48 +483,6 @@ def _piece(text: str) -> str:
     if len(stripped) <= 120 and "\n" not in stripped:
         return stripped
     return (stated_values(text, 1)[0] or unmarked_value(text)[0] or [stripped[:MAX_ANSWER]])[0]
-
-
-# --- closing sentences -----------------------------------------------------------------------------------------------
-
-_CHARS = 120
-_ANY_NUMBER = late(
-    r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
-    r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
-)
-_JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
-"""Signs by which a number is a piece of a larger value, or a bound of one."""
-_CONCLUDED = late(rf"[,，] ?(?=(?:and )?{SO}(?![A-Za-z]))")
-_SAYS = late(
-    r"\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned|spends?|spent"
-    r"|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)"
-    r"|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?|collected|remain|remains|must be)\b"
-    rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])",
-    re.IGNORECASE,
-)
-_OTHER = late(
-    rf"{NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
-    r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
-    r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
-    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
-    r"|although|would|should|can(?:not)?|says?|said|thinks?"
-    r"|claims?|guess|errors?|mistakes?|trap|pitfall|distractor|let|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
-    r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
-    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
-    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
-    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것\s같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
-    r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b",
-    re.IGNORECASE,
-)
-_CJK = late(f"[{HAN}{HANGUL}]")
-_UNIT_CJK = late(
-    r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
-)
-_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
-_NOUN = late(
-    r"\s(?!(?:is|are|was|were|remains?|left"
-    r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
-)
 
 
 def sentence_value(text: str) -> str | None:
@@ -515,9 +516,6 @@ def _last_sentence(text: str) -> str | None:
     return sentence[concluded[-1].end() :] if concluded else sentence
 
 
-# --- with the question at hand --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Asked:
     """The count of numbers asked for, and patterns of the answering sentence."""
@@ -525,56 +523,6 @@ class _Asked:
     count: int
     any_of: re.Pattern[str]
     all_of: tuple[str, ...] = ()
-
-
-_TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
-_LENGTH = r"\b(?:c?m|km|(?:centi|kilo)?met(?:er|re)s?|inch(?:es)?|feet|ft|miles?|yards?|distance)\b"
-_KINDS = {
-    "long": f"{_TIME}|{_LENGTH}",
-    "time": _TIME,
-    "soon": _TIME,
-    "quickly": _TIME,
-    "fast": r"\b(?:mph|kph|km/h|m/s|per|speed|rate)\b|/(?:h|s)\b",
-    "far": _LENGTH,
-    "old": r"\b(?:years?|age|old)\b",
-    "much": r"[$€£¥]|\b(?:dollars?|cents?|euros?|pounds?|money|cost|price|total)\b",
-}
-_HOW = late(
-    r"\bhow\s(?P<kind>long|far|fast|soon|quickly|old|much\s(?!more)(?:time|\w+)|many\s(?:more\s|fewer\s)?\w+|much)\b[^.?!]*",
-    re.IGNORECASE,
-)
-_WHICH = late(
-    r"\b(?:what\s(?:is|are|was|were|will\sbe|would\sbe)|find|calculate|determine|compute|work\sout)\s"
-    r"(?P<thing>[^.?!\n]{3,120}?)(?=\s(?:of|for|in|if|when|that|to|at|on|by|after|before|needed|required)\b|[.?!,\n]|\s?\Z)",
-    re.IGNORECASE,
-)
-_TWO = late(
-    r"\b(?:two|both)\s(?:\w+\s)?(?:numbers|integers|values|angles|ages|sides|lengths|amounts)|(?:find|what\s(?:are|were))\sthe\s(?:\w+\s)?(?:numbers|integers)\b"
-    r"|\b(?:find|what\s(?:is|are|was|were))\b[^.?!]{3,60}\sand\s(?:the|its|their|his|her)\s|\bhow\sold\sare\sthey\b"
-    r"|\bhow\s(?:many|much|old|long)\b[^.?!]{3,80}\b(?:each|and\show)\b|\bin\seach\s(?:direction|type)\b|\beach\s(?:type|rate|kind)\b",
-    re.IGNORECASE,
-)
-_WORDS = late(r"[A-Za-z]{3,}")
-_EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
-"""Stems of words that name nothing."""
-_MODIFIERS = 3
-_ASKED_CJK = late(
-    r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
-)
-_ASKED_KO = late(
-    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
-)
-_DOUBTED = late(
-    rf"{NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中",
-    re.IGNORECASE,
-)
-_WORKED = late(
-    r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
-)
-"""A calculation ("3360元+230元=") or a letter ("x =") before its result."""
-_MATH_SIGNS = late(
-    r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
-)
 
 
 def closing_values(text: str, question: str) -> str | None:
@@ -598,9 +546,6 @@ def announced_value(sentence: str, question: str) -> str | None:
     return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
 
 
-_PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,}\s[가-힣]{2,}\s[가-힣]{2}")
-
-
 def _without_work(sentence: str) -> str:
     return _WORKED.sub("", _without_signs(_MATH.sub(_chain_end, sentence)))
 
@@ -617,11 +562,6 @@ def _chain_end(formula: re.Match[str]) -> str:
     if not work or _RELATION.search(content) or not all(map(str.strip, work)) or not _CHAIN_END.fullmatch(value):
         return formula[0]
     return f" {value} "
-
-
-_FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
-_RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
-_CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
 
 
 def _numbers(sentence: str, question: str, count: int) -> str | None:
@@ -644,9 +584,6 @@ def _numbers(sentence: str, question: str, count: int) -> str | None:
 def _unit_of_number(behind: str, question: str) -> str:
     unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
     return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
-
-
-_DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
 def _plain(number: str) -> str:

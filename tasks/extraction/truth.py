@@ -28,13 +28,22 @@ _ANSWER = (
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
-_COMMITMENT = late(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
-_CORRECTED = late(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
+_COMMITMENT = late(rf"(?i)(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}")
+_CORRECTED = late(rf"(?i)(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}")
 _ALTERNATIVE = late(
-    rf"\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
-    re.IGNORECASE,
+    rf"(?i)\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*"
+    rf"(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})"
 )
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
+
+_ABOUT_ANOTHER = late(
+    r"(?i)(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
+    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z"
+)
+"""Judgements of the converse, the negation or another statement are not of this one."""
+_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
+_NOTHING_ELSE = Named(None, late(""))
+"""Only a reason follows the truth value; it may mention errors."""
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -70,14 +79,6 @@ def _around(match: re.Match[str]) -> tuple[int, int]:
     return max(0, match.start() - 24), match.start("word")
 
 
-_ABOUT_ANOTHER = late(
-    r"(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
-    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z",
-    re.IGNORECASE,
-)
-"""Judgements of the converse, the negation or another statement are not of this one."""
-
-
 def _said(text: str, match: re.Match[str]) -> str:
     """The word of a commitment; all words if not clear."""
     if _NEGATED_KO.match(text, match.end()):
@@ -88,12 +89,5 @@ def _said(text: str, match: re.Match[str]) -> str:
     return match["word"]
 
 
-_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
-
-
 def _denial(text: str, end: int) -> int | None:
     return taken_back(text, end, _NOTHING_ELSE)
-
-
-_NOTHING_ELSE = Named(None, late(""))
-"""Only a reason follows the truth value; it may mention errors."""

@@ -39,6 +39,11 @@ _FENCED = late(r"```\w{0,10}\n([^`\n]{1,200})\n```")
 """A response that is one line in a block of code."""
 _EMPTY = late(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 
+_EDGE = " .。*"
+_SPACE = late(r"(?<!\\)\\ ")
+_TEXT = late(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
+_TEXT_SIGN = late(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
+
 
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
     """One value a part, or nothing; another number only if committed."""
@@ -83,11 +88,6 @@ def _by_place(text: str, question: Question) -> Found:
     else:
         closing = None
     return ([closing], "sentence") if closing else result
-
-
-_EDGE = " .。*"
-
-# --- boxes and tags -----------------------------------------------------------------------------------------------
 
 
 def _marked(text: str, count: int, blanks: int) -> Found:
@@ -157,11 +157,6 @@ def _plain_list(content: str) -> str:
     content = listed_in_json(content) or content
     whole = _TEXT.fullmatch(content.strip())
     return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
-
-
-_SPACE = late(r"(?<!\\)\\ ")
-_TEXT = late(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
-_TEXT_SIGN = late(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
 
 
 def _distinct(contents: Sequence[str]) -> list[str]:
