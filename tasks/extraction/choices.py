@@ -16,14 +16,11 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.tasks.extraction import claims, remarks
-from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
-from livek12.tasks.extraction.claims import Asked, Claim, Labels
-from livek12.tasks.extraction.clauses import TURN, sentence_before
+from livek12.tasks.extraction.claims import CONCLUDED, LOOSE, MARKED, NOUN_ZH, Asked, Claim, Labels, shared
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
-from livek12.tasks.extraction.remarks import quoted
-from livek12.tasks.extraction.stated import NOTHING, Found
-from livek12.tasks.extraction.values import find_values
+from livek12.tasks.extraction.remarks import TURN, quoted, sentence_before
+from livek12.tasks.extraction.values import NOTHING, Found, find_values
 
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
 _SURELY_ANSWER = late(r"(?i)题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제")

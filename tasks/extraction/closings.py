@@ -1,6 +1,9 @@
-"""Closing sentences in languages that have no grammar here: the only number, formula or letter of the last sentence.
+"""Closing sentences: what the last sentence comes to, where no other words commit to an answer.
 
-A language is one row of words. The sentence has a word that announces and none that denies, doubts or offers a choice.
+In a language with a grammar here ("So 4 are left.", 所以每天赚9美元): the question asks for one or two numbers and the
+sentence, speaking of these, has as many new ones; or it has one number, a subject, a verb and no qualifying word. In
+others, of which each is a row of words: the only number, formula or letter, with a word that announces and none that
+denies, doubts or offers a choice.
 """
 
 from __future__ import annotations
@@ -15,6 +18,15 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
+from livek12.tasks.extraction.regions import tail, without_stars
+from livek12.tasks.extraction.remarks import (
+    HEDGED,
+    NEGATION,
+    SO,
+    SO_KO,
+    SO_ZH,
+    sentence_before,
+)
 
 ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
 MOST, SENTENCE, COURTESY = 400, 300, 80
@@ -26,13 +38,100 @@ _LETTERS = r"(?<![A-Za-zÀ-ỹ0-9])[A-J](?![A-Za-zÀ-ỹ0-9'’=])"
 _LAST_LETTERS = late(
     rf"(?P<letters>[(（]?{_LETTERS}[)）]?(?:\s?(?:[,、，;]|[eyиとe]|et|und|và)\s?[(（]?{_LETTERS}[)）]?)*)\s?{_JAPANESE_END}\Z"
 )
-_LAST_VALUE = late(
+_VALUE_AT_END = late(
     r"(?P<value>\$[^$\n]{1,200}\$|\\\((?:(?!\\\)).){1,200}\\\)|(?:(?<![A-Za-z])[A-Za-z]\s?=\s?)?(?<![A-Za-z\d.,=+*/^-])[-−]?\d[\d.,]*(?:/\d+)?)"
     rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
 )
 _CANDIDATE = late(rf"\d|[$]|\\\(|{_LETTERS}")
 _AMBIGUOUS = late(r",|\.\d{3}\Z")
-_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
+_ANY_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
+MATH = late(r"(?s)\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]")
+_CHARS = 120
+_ANY_NUMBER = late(
+    r"(?<![A-Za-z0-9_.,/^=+*(\\-])(?P<value>[-\u2212]?[$€£¥]?[-\u2212]?\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,12})?(?:/\d{1,9})?\\?%?)"
+    r"(?![\d^_=+*/(²³:]|[.,]\d|[A-Za-z]|-)"
+)
+_JOINING = frozenset("√∛±∓+−*/^=<>≤≥≠≈~·×÷:π")
+"""Signs by which a number is a piece of a larger value, or a bound of one."""
+_CONCLUDED = late(rf"[,，] ?(?=(?:and )?{SO}(?![A-Za-z]))")
+_SAYS = late(
+    r"(?i)\b(?:is|are|was|were|equals?|will be|has|have|had|needs?|needed|gets?|got|makes?|made|earns?|earned"
+    r"|spends?|spent|pays?|paid|costs?|gives?|takes?|took|becomes?|totals?|comes to"
+    r"|(?:drops|rises|falls|(?:in|de)creases) (?:to|by)|ate|eats|sold|sells|bought|buys|saves?|saved|reads?|owes?"
+    r"|collected|remain|remains|must be)\b"
+    rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])"
+)
+_OTHER = late(
+    rf"(?i){NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
+    r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
+    r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
+    r"|although|would|should|can(?:not)?|says?|said|thinks?"
+    r"|claims?|guess|errors?|mistakes?|trap|pitfall|distractor|let|step|steps|cases?|formulas?|equations?|methods?|degree|multiple"
+    r"|multiples|factors?|divisible|divisors?|prime|angles|digits?|options?|parts?|page|chapter|question|questions|figure"
+    r"|given|known|originally|initially|before|ago|started|contradict\w*|possible|example)\b"
+    r"|[一二两三四五六七八九十百千万亿半几多少比倍约近超至或且和与不没非未若如假设可]|各|分别|个位|第|步|种情况|题|年$"
+    r"|약|그리고|배|절반|두|세|네|다섯|단계|경우|각각|첫|것\s같|\bvs\b|\banswer\b|答案|정답|\d\s?(?:[点分成折余来](?!钟)|[만억천백십]|퍼센트포인트)"
+    r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b"
+)
+_CJK = late(f"[{HAN}{HANGUL}]")
+_UNIT_CJK = late(
+    r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
+)
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
+_NOUN = late(
+    r"\s(?!(?:is|are|was|were|remains?|left"
+    r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
+)
+_TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
+_LENGTH = r"\b(?:c?m|km|(?:centi|kilo)?met(?:er|re)s?|inch(?:es)?|feet|ft|miles?|yards?|distance)\b"
+_KINDS = {
+    "long": f"{_TIME}|{_LENGTH}",
+    "time": _TIME,
+    "soon": _TIME,
+    "quickly": _TIME,
+    "fast": r"\b(?:mph|kph|km/h|m/s|per|speed|rate)\b|/(?:h|s)\b",
+    "far": _LENGTH,
+    "old": r"\b(?:years?|age|old)\b",
+    "much": r"[$€£¥]|\b(?:dollars?|cents?|euros?|pounds?|money|cost|price|total)\b",
+}
+_HOW = late(
+    r"(?i)\bhow\s(?P<kind>long|far|fast|soon|quickly|old|much\s(?!more)(?:time|\w+)|many\s(?:more\s|fewer\s)?\w+|much)\b[^.?!]*"
+)
+_WHICH = late(
+    r"(?i)\b(?:what\s(?:is|are|was|were|will\sbe|would\sbe)|find|calculate|determine|compute|work\sout)\s"
+    r"(?P<thing>[^.?!\n]{3,120}?)(?=\s(?:of|for|in|if|when|that|to|at|on|by|after|before|needed|required)\b|[.?!,\n]|\s?\Z)"
+)
+_TWO = late(
+    r"(?i)\b(?:two|both)\s(?:\w+\s)?(?:numbers|integers|values|angles|ages|sides|lengths|amounts)|(?:find|what\s(?:are|were))\sthe\s(?:\w+\s)?(?:numbers|integers)\b"
+    r"|\b(?:find|what\s(?:is|are|was|were))\b[^.?!]{3,60}\sand\s(?:the|its|their|his|her)\s|\bhow\sold\sare\sthey\b"
+    r"|\bhow\s(?:many|much|old|long)\b[^.?!]{3,80}\b(?:each|and\show)\b|\bin\seach\s(?:direction|type)\b|\beach\s(?:type|rate|kind)\b"
+)
+_WORDS = late(r"[A-Za-z]{3,}")
+_EMPTY_WORDS = frozenset("the thi tha tho his her its and val numb amou".split())
+"""Stems of words that name nothing."""
+_MODIFIERS = 3
+_ASKED_CJK = late(
+    r"(?P<before>[\u4e00-\u9fff]{0,3}?)(?:是|为|有|共|共有)?(?:多少|几|幾)(?P<unit>[个種种只条次张名位件辆块棵颗头枚]|[\u4e00-\u9fff]{0,2})"
+)
+_ASKED_KO = late(
+    r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
+)
+_DOUBTED = late(
+    rf"(?i){NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中"
+)
+_WORKED = late(
+    r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
+)
+"""A calculation ("3360元+230元=") or a letter ("x =") before its result."""
+_MATH_SIGNS = late(
+    r"\\[()\[\],;! ]|\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}|\${1,2}([-−]?\d[\d.,/]*[^$\d]{0,20})\${1,2}"
+)
+_PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,}\s[가-힣]{2,}\s[가-힣]{2}")
+_FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
+_RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
+_CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
+_DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
 @dataclass(frozen=True)
@@ -133,11 +232,11 @@ def closing_answer(text: str, question: Question) -> str | None:
     shape = type_of(question.question_type).answer
     if shape not in ("values", "labels"):
         return None
+    if (row := language_of_closing(text)) is None:
+        return None
     sentences = [part.strip(" :") for part in _END.split(text[-MOST:].replace("**", "")) if part.strip(" :")]
     place = next((index for index in (-1, -2) if _CANDIDATE.search("".join(sentences[index:][:1]))), None)
     if place is None or len(sentences[place]) > SENTENCE or "boxed" in sentences[place]:
-        return None
-    if (row := language_of_closing(text)) is None:
         return None
     courtesy = sentences[place + 1] if place + 1 else ""
     if len(courtesy) > COURTESY or _denies(courtesy, row) or _denies(sentences[place], row):
@@ -171,9 +270,138 @@ def _is_article(letter: str, rest: str, row: Closing) -> bool:
 
 
 def _last_value(sentence: str) -> str | None:
-    match = _LAST_VALUE.search(sentence)
-    if match is None or len(_VALUES.findall(sentence)) != 1 or _AMBIGUOUS.search(match["value"].rstrip("$")):
+    match = _VALUE_AT_END.search(sentence)
+    if match is None or len(_ANY_VALUES.findall(sentence)) != 1 or _AMBIGUOUS.search(match["value"].rstrip("$")):
         return None
     unit = match["unit"] or ""
     known = not unit or unit.strip() in ("%", "\\%") or read_unit(to_latex(unit.strip())) is not None
     return match["value"] + unit if known else None
+
+
+def sentence_value(text: str) -> str | None:
+    """The only number of the last sentence, with its unit or noun."""
+    sentence = _last_sentence(text)
+    if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
+        return None
+    return _numbers(_without_work(sentence), "", 1)
+
+
+def _whole_numbers(sentence: str) -> list[re.Match[str]]:
+    """All numbers, or none if digits are left."""
+    numbers = list(_ANY_NUMBER.finditer(sentence))
+    read = "".join(number["value"] for number in numbers)
+    return numbers if sum(map(str.isdigit, read)) == sum(map(str.isdigit, sentence)) else []
+
+
+def _is_joined(sentence: str, number: re.Match[str]) -> bool:
+    before, behind = sentence[: number.start()].rstrip(), sentence[number.end() :].lstrip()
+    return before[-1:] in _JOINING or behind[:1] in _JOINING
+
+
+def _last_sentence(text: str) -> str | None:
+    """The last sentence, or what it concludes; None for a question or an announcement."""
+    ending = without_stars(tail(text, 4 * _CHARS)).strip()
+    if ending.endswith(("?", "？", ":", "：")):
+        return None
+    sentence = sentence_before(ending[:-1], len(ending) - 1) + ending[-1:]
+    sentence = sentence.strip().rstrip(".。!！")
+    concluded = list(_CONCLUDED.finditer(sentence))
+    return sentence[concluded[-1].end() :] if concluded else sentence
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The count of numbers asked for, and patterns of the answering sentence."""
+
+    count: int
+    any_of: re.Pattern[str]
+    all_of: tuple[str, ...] = ()
+
+
+def closing_values(text: str, question: str) -> str | None:
+    """The numbers of the last sentence that the question asks for, joined by ", "; one with its unit."""
+    sentence = _last_sentence(text)
+    asked = _asked(question) if question else None
+    if sentence is None or asked is None:
+        return None
+    sentence = _without_work(sentence)
+    small = sentence.lower()
+    if not asked.any_of.search(sentence) or any(word not in small for word in asked.all_of):
+        return None
+    return _numbers(sentence, question, asked.count)
+
+
+def announced_value(sentence: str, question: str) -> str | None:
+    """The one number of an announced sentence."""
+    if sentence.startswith("…") or not _PROSE.search(sentence):
+        return None
+    sentence = _without_work(sentence)
+    return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
+
+
+def _without_work(sentence: str) -> str:
+    return _WORKED.sub("", _without_signs(MATH.sub(_chain_end, sentence)))
+
+
+def _without_signs(text: str) -> str:
+    return _MATH_SIGNS.sub(lambda match: match[1] or match[2] or " ", text)
+
+
+def _chain_end(formula: re.Match[str]) -> str:
+    r"""The value that a chain of equalities comes to ("15\times 14=210"); any other formula unchanged."""
+    content = next(filter(None, formula.groups()))
+    *work, last = content.split("=")
+    value = _FRACTION.sub(r"\1/\2", _without_signs(last)).strip(" .,")
+    if not work or _RELATION.search(content) or not all(map(str.strip, work)) or not _CHAIN_END.fullmatch(value):
+        return formula[0]
+    return f" {value} "
+
+
+def _numbers(sentence: str, question: str, count: int) -> str | None:
+    """The new numbers, if `count`."""
+    if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
+        return None
+    given = set(map(_plain, _DIGITS.findall(question)))
+    new = [
+        number
+        for number in _whole_numbers(sentence)
+        if _plain(number["value"]) not in given and not sentence.endswith("第", 0, number.start())
+    ]
+    if len(new) != count or any(_is_joined(sentence, number) for number in new):
+        return None
+    if count > 1:
+        return ", ".join(number["value"] for number in new)
+    return new[0]["value"] + _unit_of_number(sentence[new[0].end() :], question)
+
+
+def _unit_of_number(behind: str, question: str) -> str:
+    unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
+    return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
+
+
+def _plain(number: str) -> str:
+    return number.strip("-−$€£¥%\\").replace(",", "").rstrip(".")
+
+
+def _asked(question: str) -> _Asked | None:
+    if _CJK.search(question):
+        places = [match for pattern in (_ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
+        words = [word for word in (places[-1]["before"], places[-1]["unit"] or "") if word] if places else []
+        return _Asked(1, re.compile("|".join(map(re.escape, words)))) if words else None
+    count = 2 if _TWO.search(question) else 1
+    clauses = [*_HOW.finditer(question)] or [*_WHICH.finditer(question)]
+    if not clauses:
+        return None
+    kind = (clauses[-1].groupdict().get("kind") or "").lower().split()
+    if kind and kind[0] != "many":
+        return _Asked(count, re.compile(_KINDS.get(kind[-1], _KINDS[kind[0]]), re.IGNORECASE))
+    things = [_stem(word) for word in _WORDS.findall((kind[-1:] or [clauses[-1]["thing"]])[0])]
+    things = [thing for thing in things if thing not in _EMPTY_WORDS]
+    if not things:
+        return None
+    alternatives = re.compile("|".join(rf"\b{re.escape(thing)}" for thing in things), re.IGNORECASE)
+    return _Asked(count, alternatives, () if count > 1 else tuple(things[:_MODIFIERS]))
+
+
+def _stem(word: str) -> str:
+    return word.lower()[: max(3, len(word) - 2)]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
-from livek12.tasks.extraction.clauses import ANSWER, SO
 from livek12.tasks.extraction.regions import without_stars
+from livek12.tasks.extraction.remarks import ANSWER, SO
 
 _LABELS = (
     late(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),

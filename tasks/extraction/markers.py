@@ -17,7 +17,7 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.clauses import ANSWER, SO
+from livek12.tasks.extraction.remarks import ANSWER, SO
 
 _NOUN = rf"(?:{ANSWER}|(?:正确)?选项)"
 _WEAK = r"results?|outcome|verdict|conclusion|solution|antwort|respuesta|réponse|结果|结论|答え?|결과|결론"

@@ -18,7 +18,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
-from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
+from livek12.tasks.extraction.remarks import ANSWER_KO, ANSWER_ZH
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""

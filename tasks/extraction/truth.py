@@ -6,9 +6,8 @@ import re
 
 from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail, without_stars
-from livek12.tasks.extraction.remarks import RETRACTION, Named, quoted, refused, taken_back
+from livek12.tasks.extraction.remarks import ANSWER_KO, ANSWER_ZH, RETRACTION, Named, quoted, refused, taken_back
 
 Found = tuple[list[str], str]
 SENTENCE_CHARS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.stated import sentence_value
+from livek12.tasks.extraction.closings import sentence_value
 from tests.judges.helpers import question
 from tests.seconds import within
 
