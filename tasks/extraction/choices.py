@@ -45,12 +45,6 @@ _SHORT = 80
 """In a longer text on one sub-question only explicit commitments count."""
 
 
-def _all_claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
-    """All claims in order of their ends; weak kinds only without others."""
-    listed = claims.marked_claims(cleaned, offer) or ([] if explicit_only else claims.plain_claims(cleaned, offer))
-    return sorted(listed, key=lambda claim: claim.end)
-
-
 def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
     best: Claim | None = None
     for new in listed:
@@ -139,9 +133,11 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the claim, or its words; else a stated value."""
     offer = Asked.of(question)
     cleaned = remarks.settled(claims.cleaned_text(text, offer.several))
-    claim = _holding(cleaned, _all_claims(cleaned, offer, explicit_only=truncated), offer)
+    listed = claims.marked_claims(cleaned, offer) or ([] if truncated else claims.plain_claims(cleaned, offer))
+    claim = _holding(cleaned, sorted(listed, key=lambda claim: claim.end), offer)
     if claim is not None:
-        if offer.several and truncated and claim.method == "phrase" and _may_go_on(cleaned, claim.said):
+        goes_on = truncated and _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(claim.said)
+        if goes_on and offer.several and claim.method == "phrase":
             return NOTHING
         other = _with_other_text(text, claim.said, question) if claim.strength >= LOOSE else None
         return [other or claim.said], claim.method
@@ -153,10 +149,6 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
     return [_option_in(value) for value in values], method
-
-
-def _may_go_on(cleaned: str, labels: str) -> bool:
-    return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(labels)
 
 
 def _option_in(value: str) -> str:

@@ -341,6 +341,7 @@ _OR_ANOTHER = late(
 _ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = late(r"(?i)正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞")
 _COMMITS = late(r"(?i)答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답")
+_OR = late(r"或者?|\bor\b|또는")
 _REFUSAL_CHARS = 28
 _OPTIONS = late(
     r"(?i)[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
@@ -494,17 +495,13 @@ def cleaned_text(text: str, several: bool) -> str:
     if "_" in joined:
         joined = _JOINED_LABEL.sub(lambda match: f"{match[1]} {match[2]}", joined)
     plain = _BULLET.sub("\n", without_markup(without_stars(joined)).translate(_NARROW))
-    return _squeezed(tail(_QUOTED_OPTION.sub(lambda match: match[1], plain)))
+    plain = tail(_QUOTED_OPTION.sub(lambda match: match[1], plain))
+    return "\n".join(" ".join(line.split()) for line in plain.splitlines() if not line.isspace() and line)
 
 
 def without_markup(text: str) -> str:
     """Removes font and space commands, braces, dollars, stars, quotes."""
     return _MARKUP.sub("", text)
-
-
-def _squeezed(text: str) -> str:
-    """Single spaces and no empty lines (wide gaps are slow to match)."""
-    return "\n".join(" ".join(line.split()) for line in text.splitlines() if not line.isspace() and line)
 
 
 def _listed(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
@@ -564,7 +561,9 @@ class Asked:
         offered = frozenset(label for option in question.options for label in read_labels(option.label) or ())
         offered = offered or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
         texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
-        return Asked(offered, type_of(question.question_type).several, _asks_for_wrong(question.question), texts)
+        unclear = not question.question.strip() or _MAY_ASK_WRONG.search(question.question)
+        wrong = bool(_ASKS_WRONG.search(question.question)) or (None if unclear else False)
+        return Asked(offered, type_of(question.question_type).several, wrong, texts)
 
     @property
     def digits(self) -> bool:
@@ -590,12 +589,6 @@ class Claim:
     labels: Labels
 
 
-def _asks_for_wrong(question: str) -> bool | None:
-    if _ASKS_WRONG.search(question):
-        return True
-    return None if not question.strip() or _MAY_ASK_WRONG.search(question) else False
-
-
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims in words, boxes and tags."""
     small = cleaned.lower()
@@ -615,7 +608,8 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
     if labels is None:
         return None
     if labels and offer.several:
-        wording = _with_following_lines(cleaned, match.start("run"), wording)
+        lines = [line[1] for line in _option_lines(cleaned, match.start("run"))]
+        wording = ", ".join(lines) if 1 < len(lines) == len(set(lines)) else wording
     elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
@@ -626,7 +620,8 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
     """A box or tag, alone or behind its label ("选项 D. 〘-7/2〙")."""
     wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
-    labels = NO_LABELS if _offers_several(wording) else read_labels(wording)
+    offered = _OR.split(wording)
+    labels = NO_LABELS if offered[1:] and all(map(read_labels, offered)) else read_labels(wording)
     if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, match.start() - 20) : match.start()])):
         labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
     if labels is None or remarks.supposed(cleaned, match.start(), match.end()):
@@ -667,16 +662,6 @@ def _of_truth(cleaned: str, match: re.Match[str]) -> bool:
     return _OF_TRUTH.search(words) is not None
 
 
-def _offers_several(wording: str) -> bool:
-    pieces = re.split(r"或者?|\bor\b|또는", wording)
-    return len(pieces) > 1 and all(read_labels(piece) for piece in pieces)
-
-
-def _with_following_lines(cleaned: str, position: int, wording: str) -> str:
-    labels = [line[1] for line in _option_lines(cleaned, position)]
-    return ", ".join(labels) if len(labels) > 1 and len(set(labels)) == len(labels) else wording
-
-
 def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
     for _ in range(_MAX_OPTIONS):
         line = OPTION_LINE.match(cleaned, position)
@@ -696,7 +681,7 @@ def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims of conclusions, judgements and label lines."""
-    lines = [line.strip() for line in cleaned.splitlines() if line.strip()]
+    lines = [line for line in map(str.strip, cleaned.splitlines()) if line]
     return [*_concluded(cleaned, lines, offer), *_judged(cleaned, offer), *_alone(cleaned, lines, offer)]
 
 
@@ -752,12 +737,6 @@ def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
     return chosen if len(chosen) == 1 else NO_LABELS
 
 
-def _is_label(line: str, offer: Asked) -> bool:
-    """Checks for a line of labels (numbers only without option letters)."""
-    labels = read_labels(line)
-    return labels is not None and (offer.digits or not any(label.isdigit() for label in labels))
-
-
 def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
     method = "whole" if len(lines) == 1 else "line"
 
@@ -777,8 +756,11 @@ def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
         return claim(as_list(line), labels, line)
     if alone:
         return []
-    if len(lines) == 1 and (_is_label(lines[0], offer) or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits)):
-        return claim(lines[0], NO_LABELS)
+    if len(lines) == 1:  # numbers are labels only without option letters
+        labels = read_labels(lines[0])
+        is_label = labels is not None and (offer.digits or not any(map(str.isdigit, labels)))
+        if is_label or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits):
+            return claim(lines[0], NO_LABELS)
     form = OPTION_LINE if offer.known else _NUMBERED_OPTION
     quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
     if offer.several and 1 < len(quoted) == len(lines) < len(offer.known) and offer.known >= set(quoted):

@@ -257,16 +257,11 @@ def _last_labels(sentence: str, row: Closing, several: bool) -> str | None:
     match = _LAST_LETTERS.search(sentence)
     if match is None:
         return None
-    before = sentence[: match.start()]
-    others = [
-        letter for letter in re.finditer(_LETTERS, before) if not _is_article(letter[0], before[letter.end() :], row)
-    ]
+    for letter in re.finditer(_LETTERS, sentence[: match.start()]):
+        if letter[0] not in row.articles or not re.match(r"\s[^\W\d_]", sentence[letter.end() : match.start()]):
+            return None
     letters = list(dict.fromkeys(re.findall(r"[A-J]", match["letters"])))
-    return None if others or (len(letters) > 1 and not several) else ", ".join(letters)
-
-
-def _is_article(letter: str, rest: str, row: Closing) -> bool:
-    return letter in row.articles and re.match(r"\s[^\W\d_]", rest) is not None
+    return ", ".join(letters) if several or len(letters) == 1 else None
 
 
 def _last_value(sentence: str) -> str | None:
@@ -284,18 +279,6 @@ def sentence_value(text: str) -> str | None:
     if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
         return None
     return _numbers(_without_work(sentence), "", 1)
-
-
-def _whole_numbers(sentence: str) -> list[re.Match[str]]:
-    """All numbers, or none if digits are left."""
-    numbers = list(_ANY_NUMBER.finditer(sentence))
-    read = "".join(number["value"] for number in numbers)
-    return numbers if sum(map(str.isdigit, read)) == sum(map(str.isdigit, sentence)) else []
-
-
-def _is_joined(sentence: str, number: re.Match[str]) -> bool:
-    before, behind = sentence[: number.start()].rstrip(), sentence[number.end() :].lstrip()
-    return before[-1:] in _JOINING or behind[:1] in _JOINING
 
 
 def _last_sentence(text: str) -> str | None:
@@ -358,25 +341,24 @@ def _chain_end(formula: re.Match[str]) -> str:
 
 
 def _numbers(sentence: str, question: str, count: int) -> str | None:
-    """The new numbers, if `count`."""
+    """The new numbers, if `count`, all digits are read, and none is a piece of a larger value."""
     if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
         return None
     given = set(map(_plain, _DIGITS.findall(question)))
-    new = [
-        number
-        for number in _whole_numbers(sentence)
-        if _plain(number["value"]) not in given and not sentence.endswith("第", 0, number.start())
-    ]
-    if len(new) != count or any(_is_joined(sentence, number) for number in new):
+    numbers = list(_ANY_NUMBER.finditer(sentence))
+    if sum(map(str.isdigit, sentence)) != sum(map(str.isdigit, "".join(number["value"] for number in numbers))):
+        return None
+    new = [number for number in numbers if _plain(number["value"]) not in given]
+    new = [number for number in new if not sentence.endswith("第", 0, number.start())]
+    around = [(sentence[: number.start()].rstrip()[-1:], sentence[number.end() :].lstrip()[:1]) for number in new]
+    if len(new) != count or not _JOINING.isdisjoint(sum(around, ())):
         return None
     if count > 1:
         return ", ".join(number["value"] for number in new)
-    return new[0]["value"] + _unit_of_number(sentence[new[0].end() :], question)
-
-
-def _unit_of_number(behind: str, question: str) -> str:
+    behind = sentence[new[0].end() :]
     unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
-    return unit[0] if unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None else ""
+    known = unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None
+    return new[0]["value"] + (unit[0] if unit and known else "")
 
 
 def _plain(number: str) -> str:
@@ -395,13 +377,10 @@ def _asked(question: str) -> _Asked | None:
     kind = (clauses[-1].groupdict().get("kind") or "").lower().split()
     if kind and kind[0] != "many":
         return _Asked(count, re.compile(_KINDS.get(kind[-1], _KINDS[kind[0]]), re.IGNORECASE))
-    things = [_stem(word) for word in _WORDS.findall((kind[-1:] or [clauses[-1]["thing"]])[0])]
+    words = _WORDS.findall((kind[-1:] or [clauses[-1]["thing"]])[0].lower())
+    things = [word[: max(3, len(word) - 2)] for word in words]
     things = [thing for thing in things if thing not in _EMPTY_WORDS]
     if not things:
         return None
     alternatives = re.compile("|".join(rf"\b{re.escape(thing)}" for thing in things), re.IGNORECASE)
     return _Asked(count, alternatives, () if count > 1 else tuple(things[:_MODIFIERS]))
-
-
-def _stem(word: str) -> str:
-    return word.lower()[: max(3, len(word) - 2)]

@@ -51,15 +51,23 @@ _ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
-    """The pieces behind the last labels 1…count of a kind, in order."""
-    marks = [
+    """The pieces behind the last labels 1…count of a kind (later ones belong to a nested list), in order."""
+    kinds = [
         [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)] for pattern in _LABELS
     ]
-    runs = [*(_last_run(kind, count) for kind in marks), *(_turned_run(kind, count) for kind in marks)]
-    run = next(filter(None, runs), [])
-    ends = [match.start() for _, match in run[1:]] + [len(text)]
-    pieces = [(number, text[match.end() : end]) for (number, match), end in zip(run, ends, strict=bool(run))]
+    in_order = list(range(1, count + 1))
+    runs = [kind[-count:] for kind in kinds if [number for number, _ in kind[-count:]] == in_order]
+    runs += [kind for kind in kinds if sorted(number for number, _ in kind) == in_order and all(map(_is_head, kind))]
+    if not runs:
+        return []
+    ends = [match.start() for _, match in runs[0][1:]] + [len(text)]
+    pieces = [(number, text[match.end() : end]) for (number, match), end in zip(runs[0], ends, strict=True)]
     return [piece for _, piece in sorted(pieces)]
+
+
+def _is_head(mark: Mark) -> bool:
+    start = mark[1].start()
+    return _HEAD.search(mark[1].string[max(0, start - _HEAD_CHARS) : start + 1]) is not None
 
 
 def _number(label: str, roman: bool) -> int:
@@ -72,19 +80,6 @@ def _number(label: str, roman: bool) -> int:
     )
 
 
-def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """The last marks 1…count (later ones belong to a nested list)."""
-    last = marks[-count:]
-    return last if [number for number, _ in last] == list(range(1, count + 1)) else []
-
-
-def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    if sorted(number for number, _ in marks) != list(range(1, count + 1)):
-        return []
-    heads = (match.string[max(0, match.start() - _HEAD_CHARS) : match.start() + 1] for _, match in marks)
-    return marks if all(_HEAD.search(head) for head in heads) else []
-
-
 def named_values(text: str, names: Sequence[str]) -> list[str]:
     """The last "name = value" line of each name, or "".
 
@@ -92,7 +87,9 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     """
     by_place: dict[int, str] = {}
     others: list[str] = []
-    for run in _runs(_entries(text)):
+    if '":' in text:
+        text = _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text)
+    for run in _runs(text):
         lines = [piece for line in run for piece in _parted(line, names)]
         places = [place_of(line, names) for line in lines]
         if set(places) - {None}:
@@ -107,10 +104,6 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     return [by_place[place] for place in range(len(names))]
 
 
-def _entries(text: str) -> str:
-    return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
-
-
 def _parted(line: str, names: Sequence[str]) -> list[str]:
     line = _LEAD.sub("", line)
     for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
@@ -123,17 +116,13 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
 def _runs(text: str) -> Iterator[list[str]]:
     run: list[str] = []
     for line in text.split("\n"):
-        if named := _named_line(line):
-            run.append(named)
+        plain = without_stars(_LIST_MARK.sub("", line)).strip()
+        if plain and len(plain) <= MAX_LINE and is_named(plain):
+            run.append(plain)
         elif line.strip() and run:
             yield run
             run = []
     yield run
-
-
-def _named_line(line: str) -> str:
-    plain = without_stars(_LIST_MARK.sub("", line)).strip()
-    return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
 
 
 def tabled_values(text: str, count: int) -> list[str]:

@@ -76,7 +76,11 @@ def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> s
         text = _GLOSSED.sub(_without_gloss, text)
     if "[" in text or "【" in text or "「" in text or "〈" in text:
         text = _BRACKETED.sub(lambda match: f"\n{_answer(match['noun'])}", text)
-        text = _dictated(text, question)
+        labels = [
+            label for label in _LABEL.finditer(text) if label[1] in question.question and not read_labels(label[1])
+        ]
+        if len({label[1] for label in labels}) == 1:  # the only one whose words the question has
+            text = f"{text[: labels[-1].start()]}\n答案：{text[labels[-1].end() :]}"
     if any(head in text for head in _ASKED_HEADS):
         text = _ASKED.sub(lambda match: f"{match[0]}\n{_answer(match[0])}", text)
     shape = type_of(question.question_type).answer
@@ -100,14 +104,6 @@ def _without_gloss(match: re.Match[str]) -> str:
         return match["noun"]
     plain = _IS_GLOSS.search(gloss) and not read_labels(gloss) and read_truth(gloss, signs=True) is None
     return match["noun"] + match["bold"] if plain else match[0]
-
-
-def _dictated(text: str, question: Question) -> str:
-    """The only label in brackets whose words the question has."""
-    labels = [match for match in _LABEL.finditer(text) if match[1] in question.question and not read_labels(match[1])]
-    if len({match[1] for match in labels}) != 1:
-        return text
-    return f"{text[: labels[-1].start()]}\n答案：{text[labels[-1].end() :]}"
 
 
 def _first_lines(text: str, question: Question) -> str:

@@ -145,24 +145,32 @@ class TextRegion:
 
 
 def final_text(response: str, question: Question) -> str:
-    """The first own turn of a response, without thinking, programs and end marks."""
+    """The first own turn of a response, without thinking, programs, confidence notes and end marks."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "```" in text:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
     text = _shown(text)
-    turns = [piece for piece in _TURN_END.split(text) if piece.strip()] if "<" in text else [text]
-    own = turns[0] if turns else ""
-    if turns[1:]:
-        own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
-    return _without_meta(_without_end_marks(_BREAK.sub("\n", own) if "<" in own else own))
+    if "<" in text:
+        turns = [piece for piece in _TURN_END.split(text) if piece.strip()][:_LOOKS] or [""]
+        spoken_turns = (turn for turn in turns if not says_nothing(turn, question)) if turns[1:] else iter(turns)
+        text = _BREAK.sub("\n", next(spoken_turns, turns[0]))
+    text = text.rstrip()
+    head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
+    while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
+        ending = ending[: mark.start()].rstrip()
+    text = head + ending
+    if ":" in (ending := text[-_END_MARK_CHARS:]) or "=" in ending:
+        text = text[:-_END_MARK_CHARS] + _SURE.sub("", ending)
+    is_lost = "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
+    return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if is_lost else text
 
 
 def _as_box(match: re.Match[str]) -> str:
-    if not match[2]:
-        return rf"\boxed{{{match[1]}"
-    return match[1] if _BOX_NAMES.search(match[1]) else rf"\boxed{{{match[1].strip()}}}"
+    if match[2] and _BOX_NAMES.search(match[1]):
+        return match[1]
+    return rf"\boxed{{{match[1].strip()}}}" if match[2] else rf"\boxed{{{match[1]}"
 
 
 def _shown(text: str) -> str:
@@ -187,25 +195,6 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _without_end_marks(text: str) -> str:
-    text = text.rstrip()
-    head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
-    while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
-        ending = ending[: mark.start()].rstrip()
-    return head + ending
-
-
-def _without_meta(text: str) -> str:
-    """Removes final confidence notes and restores "boxed(9)"."""
-    head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
-    text = head + _SURE.sub("", ending) if ":" in ending or "=" in ending else text
-    return (
-        _LOST_BOX.sub(r"\\boxed{\1\2}", text)
-        if "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
-        else text
-    )
-
-
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, white space shortened, for answers in words."""
     return _tail(text[-limit:])
@@ -225,26 +214,32 @@ def without_stars(text: str) -> str:
 
 def boxes(text: str) -> list[TextRegion]:
     r"""Contents of outermost closed \boxed{}, \fbox{} and \answer{}, in order."""
+    return list(_read_boxes(text)[0])
+
+
+@lru_cache(maxsize=8)
+def _read_boxes(text: str) -> tuple[list[TextRegion], int | None]:
+    """Closed boxes, and the start of the last if it is open."""
     first = _BOX_NAMES.search(text)
     if first is None:
-        return []
+        return [], None
     regions: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
+    last = (0, 0)
     for match in _BOX.finditer(text, len(text[: first.start()].rstrip("\\"))):
         token = match[0]
         if match["bare"]:
             regions.append(TextRegion(match.start(), match.end(), match["bare"]))
         elif len(token) > 2:
-            stack.append((match.start(), match.end()))
+            stack.append(last := match.span())
         elif token == "{":
             stack.append(None)
-        elif token == "}" and stack:
-            opened = stack.pop()
-            if opened is not None:
-                while regions and regions[-1].start > opened[0]:
-                    regions.pop()
-                regions.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
-    return [region for region in regions if region.content and len(region.content) <= MAX_ANSWER]
+        elif token == "}" and stack and (opened := stack.pop()):
+            while regions and regions[-1].start > opened[0]:
+                regions.pop()
+            regions.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
+    kept = [region for region in regions if 0 < len(region.content) <= MAX_ANSWER]
+    return kept, last[0] if last in stack else None
 
 
 def part_of_formula(text: str, box: TextRegion) -> bool:
@@ -332,18 +327,8 @@ def cut_off(text: str) -> bool:
 
 def box_cut_off(text: str) -> bool:
     """Checks for an unclosed last box."""
-    ending = text[-MAX_ANSWER:]
-    first = _BOX_NAMES.search(ending)
-    if first is None:
-        return False
-    tokens = _BOX.finditer(ending, len(ending[: first.start()].rstrip("\\")))
-    begun = [match for match in tokens if len(match[0]) > 2 and not match["bare"]]
-    depth = 1
-    for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return False
-    return bool(begun)
+    start = _read_boxes(text)[1]
+    return start is not None and len(text) - start <= MAX_ANSWER
 
 
 def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
@@ -367,14 +352,10 @@ def own_turn(text: str, question: str) -> str:
         copied = len(put) >= _COPIED_LINE and put in question_words
         if not (copied or before.strip()):
             return text
-        if not copied and _is_answered(before):
+        apart = before.endswith("\n") and "\n" not in before.strip() and len(before) <= _ONE_LINE
+        if not copied and (apart or _ANSWERED.search(before)):
             return before.strip()
     return text
-
-
-def _is_answered(before: str) -> bool:
-    apart = before.endswith("\n") and "\n" not in before.strip()
-    return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
 
 
 def spoken(response: str, question: Question) -> str:
@@ -402,15 +383,9 @@ def says_nothing(text: str, question: Question) -> bool:
 
 def lists_options(line: str) -> bool:
     """Checks for repeated options without comment."""
-    labels = quoted_options(line)
-    return len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
-
-
-def quoted_options(line: str) -> list[str]:
-    """The rising labels of a line of uncommented options."""
-    labels = [match[1] for match in _LABEL.finditer(line)]
-    rising = len(labels) > 1 and labels == sorted(set(labels)) and line.lstrip().startswith(labels[0])
-    return labels if rising and not _JUDGED.search(line) else []
+    labels = "".join(match[1] for match in _LABEL.finditer(line))
+    rising = len(labels) > 2 and labels == "ABCDEFGHIJ"[: len(labels)] and line.lstrip().startswith("A")
+    return rising and not _JUDGED.search(line)
 
 
 def _own_sentences(text: str, question: str) -> list[str]:

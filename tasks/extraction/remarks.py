@@ -252,7 +252,6 @@ _FAILED_CHECK = (
 )
 _ANYWHERE = late(f"(?i){_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}")
 _SHORT_CHARS = 40
-_AFFIRMED = late(r"(?i)正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답")
 _NEGATED = late(rf"(?i){NEGATION}|问题")
 _REJECTION = late(
     rf"(?i){_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
@@ -427,7 +426,6 @@ def _rejected(text: str, spans: list[Span], named: Named) -> int | None:
 def _binds(text: str, start: int, until: int, named: Named) -> bool:
     """Checks for a denial with this answer as topic."""
     short = named.strict and until - start <= _SHORT_CHARS
-    short = short and not _AFFIRMED.search(text, start, until)
     bound = False
     for clause in clauses_of(text, start, until, named.this):
         words = named.without_this(clause)

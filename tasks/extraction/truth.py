@@ -33,6 +33,7 @@ _ALTERNATIVE = late(
     rf"(?i)\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*"
     rf"(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})"
 )
+_ABOUT_CHARS = 24
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
 
 _ABOUT_ANOTHER = late(
@@ -51,15 +52,16 @@ def find_truth(text: str, truncated: bool) -> Found:
     marked.sort(key=lambda pair: pair[0].end)
     for region, method in reversed(marked):
         if read_truth(region.content, signs=True, reasoned=True) is not None:
-            denial = _denial(text, region.end)
+            denial = taken_back(text, region.end, _NOTHING_ELSE)
             return [region.content if denial is None else quoted(text[region.start : denial])], method
     ending = "".join(sentence for sentence in _SENTENCE.findall(without_stars(tail(text))) if sentence[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
     commitments = list(_COMMITMENT.finditer(ending))
-    if own := [match for match in commitments if not _ABOUT_ANOTHER.search(ending[slice(*_around(match))])]:
-        return [_said(ending, own[-1])], "phrase"
+    for match in reversed(commitments):
+        if not _ABOUT_ANOTHER.search(ending[max(0, match.start() - _ABOUT_CHARS) : match.start("word")]):
+            return [_said(ending, match)], "phrase"
     if commitments:
         first = _SENTENCE.findall(ending)[0].strip()
         plain = read_truth(first, signs=True) is not None
@@ -74,19 +76,15 @@ def find_truth(text: str, truncated: bool) -> Found:
     return ([lines[0]], "whole") if short else ([], "none")
 
 
-def _around(match: re.Match[str]) -> tuple[int, int]:
-    return max(0, match.start() - 24), match.start("word")
-
-
 def _said(text: str, match: re.Match[str]) -> str:
     """The word of a commitment; all words if not clear."""
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
-    if _ALTERNATIVE.match(text, match.end()) or refused(text, match.start()) or _denial(text, match.end()) is not None:
+    if (
+        _ALTERNATIVE.match(text, match.end())
+        or refused(text, match.start())
+        or taken_back(text, match.end(), _NOTHING_ELSE) is not None
+    ):
         return quoted(text[match.start() :])
     return match["word"]
-
-
-def _denial(text: str, end: int) -> int | None:
-    return taken_back(text, end, _NOTHING_ELSE)

@@ -34,6 +34,7 @@ from livek12.tasks.extraction.regions import (
 from livek12.tasks.extraction.remarks import (
     ANSWER,
     ANSWER_KO,
+    HEDGED,
     NEGATION,
     SO,
     SO_EN,
@@ -155,10 +156,7 @@ _UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za
 _EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
 _LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
 _ANSWERED = late(rf"(?i)\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)")
-_QUALIFIED = late(
-    r"(?i)不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]|[至最](?:少|多)|[大小多少高低]于|超过|可能|也许|或许|大概|아마"
-    r"|\b(?:at (?:least|most)|(?:more|less) than|(?:may|might|could) be|perhaps|maybe|probably)\b"
-)
+_QUALIFIED = late(rf"(?i){HEDGED}|不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]")
 _GROUNDS = late(
     r"(?i)\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
     r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))"
@@ -276,15 +274,17 @@ def _value_in(sentence: str) -> str | None:
     sentence = _COPULA_KO.sub("", _ADVERB.sub("", sentence, count=1) if _ADVERB.match(sentence) else sentence)
     if not sentence or len(sentence) > SENTENCE_CHARS:
         return None
-    if (stated := _stated(sentence)) and not _qualified(sentence, stated.start("value")):
-        return stated["value"].strip()
+    if stated := _plainly_stated(sentence):
+        return stated
     prose = bare(MATH.sub("", sentence))
     return sentence if len(prose) <= (120 if prose == bare(sentence) else 40) else None
 
 
 def unmarked_value(text: str) -> Found:
     """A bare value, a conclusion with one formula, a last line of only the value."""
-    ending = _without_politeness(tail(text))
+    ending = tail(text)
+    polite = _POLITE.search(ending, max(0, len(ending) - 150))
+    ending = ending[: polite.start()] if polite else ending
     lines = [line.strip() for line in ending.splitlines() if line.strip()]
     if not lines:
         return NOTHING
@@ -303,7 +303,7 @@ def unmarked_value(text: str) -> Found:
         if len(lines) == 1 and len(only) <= 100 and not re.search(r"[。！？?]|[.!] \w", only):
             led = [only[match.end() :] for match in _CONCLUSION.finditer(only) if match.start()][-1:]
             solved = _EQUATION.fullmatch(led[0]) if led else None
-            value = solved["value"] if solved else _counted(only) or _stated_value(only)
+            value = solved["value"] if solved else _counted(only) or (_plainly_stated(only) if " " in only else None)
             return [value or only], "whole"
     last_lines = "\n".join(lines[-3:])
     for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
@@ -317,9 +317,8 @@ def unmarked_value(text: str) -> Found:
             return [equation["value"]], "conclusion"
     if counted := _counted(_ANSWERED.sub("", lines[-1])) if _ANSWERED.match(lines[-1]) else None:
         return [counted], "conclusion"
-    if stated := _stated(lines[-1]):
-        value = [stated["value"].strip()]
-        return (value if not _qualified(lines[-1], stated.start("value")) else [lines[-1]]), "conclusion"
+    if _stated(lines[-1]):
+        return [_plainly_stated(lines[-1]) or lines[-1]], "conclusion"
     if MATH.fullmatch(lines[-1].rstrip(".。 ")):
         return _formulas(lines[-1])[:1], "line"
     if len(lines) > 1 and _is_number(lines[-1]) and not _is_number(lines[-2]):
@@ -355,26 +354,20 @@ def _is_number(line: str) -> bool:
     return number is not None and not (number["unit"] and _no_unit(number["unit"]))
 
 
-def _without_politeness(text: str) -> str:
-    polite = _POLITE.search(text, max(0, len(text) - 150))
-    return text[: polite.start()] if polite else text
-
-
 def _stated(text: str) -> re.Match[str] | None:
-    """The value behind a final "is"; None unless a unit follows the number."""
+    """The value behind a final "is", with a unit or none."""
     stated = _STATED.search(text)
-    if stated is None or (stated["unit"] and stated["unit"].strip() != "$" and _no_unit(stated["unit"])):
-        return None
-    return stated
+    unit = stated["unit"] if stated else None
+    return None if unit and unit.strip() != "$" and _no_unit(unit) else stated
+
+
+def _plainly_stated(text: str) -> str | None:
+    stated = _stated(text)
+    return stated["value"].strip() if stated and not _qualified(text, stated.start("value")) else None
 
 
 def _no_unit(text: str) -> bool:
     return text.strip(" \\") != "%" and read_unit(to_latex(text.strip())) is None
-
-
-def _stated_value(text: str) -> str | None:
-    stated = _stated(text) if " " in text else None
-    return None if stated is None or _qualified(text, stated.start("value")) else stated["value"].strip()
 
 
 def _counted(text: str) -> str | None:
@@ -396,14 +389,14 @@ def _qualified(text: str, start: int) -> bool:
 
 
 def _formulas(text: str) -> list[str]:
-    formulas = ((next(filter(None, match.groups())).strip(), match.end()) for match in MATH.finditer(text))
-    return [formula + _unit_behind(text, end) for formula, end in formulas]
-
-
-def _unit_behind(text: str, end: int) -> str:
-    behind = _BEHIND.match(text, end)
-    unit = read_unit(to_latex(behind[1].strip())) if behind else None
-    return f" {behind[1].strip()}" if behind and unit is not None and unit.symbol else ""
+    """Formulas with the units behind them."""
+    formulas = []
+    for match in MATH.finditer(text):
+        behind = _BEHIND.match(text, match.end())
+        unit = read_unit(to_latex(behind[1].strip())) if behind else None
+        written = f" {behind[1].strip()}" if behind and unit is not None and unit.symbol else ""
+        formulas.append(next(filter(None, match.groups())).strip() + written)
+    return formulas
 
 
 def labelled_values(text: str, count: int) -> list[str]:
