@@ -23,6 +23,7 @@ from livek12.tasks.extraction.remarks import TURN, quoted, sentence_before
 from livek12.tasks.extraction.values import NOTHING, Found, find_values
 
 _ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+_NO_ARTICLE = r"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])"
 _SURELY_ANSWER = late(r"(?i)题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제")
 _OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
 _OPEN_CHARS = 80
@@ -58,33 +59,27 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
             best = new
     if best is None or not best.labels:
         return best
+    until = offer.printed_until(cleaned, best)
     if best.strength <= CONCLUDED and offer.wrong is False and not offer.several:
         verdicts = (verdict for verdict in claims.label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned))
-    until = offer.printed_until(cleaned, best)
-    if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
-        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
-    denial = denied_until(cleaned, replace(best, end=until), offer)
-    if denial is None:
-        return best
-    return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : denial]))
+    if any(shared(cleaned, end, best.labels, offer.wrong) for end in {best.end, until}):
+        denial: int | None = len(cleaned)
+    else:
+        denial = _denied_until(cleaned, replace(best, end=until), offer)
+    quote = quoted(cleaned[best.start : denial])
+    return best if denial is None else replace(best, labels=claims.NO_LABELS, said=quote)
 
 
-def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
+def _denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
     back = remarks.taken_back(cleaned, claim.end, _named(cleaned, claim, offer))
     if back is not None:
         return back
     verdicts = claims.label_verdicts(cleaned, claim.start)
-    for verdict in verdicts:
-        if (
-            verdict.end > claim.end
-            and verdict.labels & claim.labels
-            and _denies(cleaned, verdict, verdicts, claim, offer)
-        ):
-            return verdict.end
-    return None
+    later = (verdict for verdict in verdicts if verdict.end > claim.end and verdict.labels & claim.labels)
+    return next((verdict.end for verdict in later if _denies(cleaned, verdict, verdicts, claim, offer)), None)
 
 
 def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
@@ -101,13 +96,7 @@ def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
 def _written(labels: Labels) -> re.Pattern[str]:
     letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
     digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
-    ways = (
-        [
-            rf"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])[{letters}](?![A-Za-z])"
-        ]
-        if letters
-        else []
-    )
+    ways = [rf"{_NO_ARTICLE}[{letters}](?![A-Za-z])"] if letters else []
     ways += [rf"[{''.join(CIRCLED[int(label) - 1] for label in digits)}]|[{digits}]\s?번"] if digits else []
     return re.compile("|".join(ways) or "(?!)")
 
@@ -148,12 +137,9 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
         return NOTHING
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
-    return [_option_in(value) for value in values], method
-
-
-def _option_in(value: str) -> str:
-    plain = " ".join(claims.without_markup(value).split())
-    return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
+    options = [" ".join(claims.without_markup(value).split()) if "\\" in value else "" for value in values]
+    pairs = zip(values, options, strict=True)
+    return [option if len(value) <= 400 and labelled_option(option) else value for value, option in pairs], method
 
 
 def _with_other_text(text: str, label: str, question: Question) -> str | None:

@@ -30,20 +30,6 @@ from livek12.tasks.extraction.regions import (
     tail,
     without_stars,
 )
-from livek12.tasks.extraction.remarks import (
-    ANSWER_KO,
-    FAILS_EN,
-    FALSE_EN,
-    FALSE_ZH,
-    MANNER,
-    NEGATION,
-    RETRACTION,
-    SO_EN,
-    SO_ZH,
-    UNFIT_EN,
-    UNFIT_ZH,
-    quoted,
-)
 from livek12.tasks.extraction.values import final_run
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
@@ -86,7 +72,7 @@ _HEDGE = (
     r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
     r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
 )
-_DENIED = rf"(?i:{NEGATION}|\b(?:but|no|violates?|contradicts?|ruled)\b|\btoo\s(?!$)[a-z])|但"
+_DENIED = rf"(?i:{remarks.NEGATION}|\b(?:but|no|violates?|contradicts?|ruled)\b|\btoo\s(?!$)[a-z])|但"
 _UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
 """Behind a label: its sentence does not deny it, as far as it speaks of it."""
 _BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"
@@ -100,6 +86,8 @@ _MORE_BEHIND = late(
     rf"|[^\S\n]?[,，]?[^\S\n]?{_JOINED}[^\S\n]?{_NOUN}{_OPEN}{_ANY_LABEL}{_UNDENIED}"
     rf"|\s?[(（\[][^()（）\[\]\n]{{2,60}}[)）\]]\s?"
     rf"(?:{CONJUNCTION}\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}|[,，、]\s?{_ANY_LABEL}\s?[(（\[])"
+    rf"|{_CLOSE}\s?[,，、;；]?\s?(?:(?i:and|but)\s)?[,，]?\s?(?:此外|另外|同时|而且|并且|还有|还|又|(?i:also|further(?:more)?|in\saddition|lastly|finally|moreover)|또한?|게다가)"
+    rf"[^。.!！?？\n;；]{{0,12}}?(?<![A-Za-z])(?:{_ANY_LABEL}){_UNDENIED}"
 )
 _MORE_UNNAMED = late(
     rf"{_CLOSE}(?:\s?选?项)?\s?(?:[,，、;；]\s?)?(?:"
@@ -132,11 +120,6 @@ _SIGNS = late(rf"\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
 _COMMAS = late(r",(?:\s*,)+\s?")
 _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
 _LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
-_ADDED = late(
-    rf"{_CLOSE}\s?[,，、;；]?\s?(?:(?i:and|but)\s)?[,，]?\s?(?:此外|另外|同时|而且|并且|还有|还|又|(?i:also|further(?:more)?|in\saddition|lastly|finally|moreover)|또한?|게다가)"
-    rf"[^。.!！?？\n;；]{{0,12}}?(?<![A-Za-z])(?:{_ANY_LABEL}){_UNDENIED}"
-)
-"""Words that add another option to what was read."""
 # Labels in running text, and behind them perhaps "or B".
 _RUN = (
     rf"(?P<run>{LIST})"
@@ -170,7 +153,7 @@ _SOLUTION_EN = (
 )
 _PICK_EN = r"\b(?:choose|pick|select|answer)\s+(?:(?:the\s+)?(?:option|choice|answer)\s+)?"
 _KO = (
-    rf"{ANSWER_KO}\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
+    rf"{remarks.ANSWER_KO}\s?[】\]]?\s*(?:은|는|이|:|：|=)*\s*"
     r"(?:분명히|바로|확실히|당연히)?\s*(?:선택지|보기)?\s*"
 )
 _CALLED_RIGHT_KO = r"(?:(?:이|가|만)\s*(?:가장\s*)?(?:정답|답|옳|맞|적절|알맞)(?!지)|[을를]\s?(?:선택|고른|택))"
@@ -194,7 +177,7 @@ _REASON = r"\s*(?:[。.．,，:：]\s*|\s)(?i:因为|由于|理由|原因|becaus
 CORRECTED, MARKED, EXPLICIT, LOOSE = 7, 6, 5, 4
 JUDGED, CONCLUDED, ONLY_LABELS, UNSURE = 3, 2, 1, 0
 _REGION = late(r"(?P<open>[〖〘])(?P<content>[^〖〗〘〙]*)[〗〙]")
-_CONCLUDING = rf"(?:{SO_ZH}|应|应该|本题|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
+_CONCLUDING = rf"(?:{remarks.SO_ZH}|应|应该|本题|则)[,，]?\s*(?:本题)?\s*(?:应该?)?\s*"
 _OPENING = (
     r"\A(?![^\n]{0,300}[(（]\s?[A-J]\s?[)）][^\n]{0,100}[(（])"
     r"(?=[^\n]{0,300}[a-z\u4e00-\u9fff\uac00-\ud7a3]{3})[^\n]{4,600}[(（]\s?"
@@ -218,9 +201,9 @@ _CHOSEN = rf"(?:(?:{_SELECT_ZH}|{_IS_ZH}|{_RIGHT_ZH}){_OPTION_ZH}|(?i:{_CHOICE_E
 _CALLED_RIGHT = rf"(?:{_RIGHT_KO}|{_RIGHT_EN}|{_RIGHT_ZH_BEHIND})"
 _ONLY = r"(?:只有\s*(?:选项|第)?\s*|\b(?i:only)\s+(?:(?i:option|choice|statement|answer)\s+)?)"
 _HOLDS = r"(?:\s*(?:选项|项)?\s*(?:是|才)?(?:正确|对|符合|成立)|\s+(?:is|are|works|fits|match|satisf|holds))"
-_SO_ZH = rf"{SO_ZH}[^。；;\n]{{0,40}}?"
-_SUM_UP_ZH = rf"(?!故){SO_ZH}[^。；;\n故]{{0,40}}?"
-_SO_EN = rf"(?i:{SO_EN})"
+_SO_ZH = rf"{remarks.SO_ZH}[^。；;\n]{{0,40}}?"
+_SUM_UP_ZH = rf"(?!故){remarks.SO_ZH}[^。；;\n故]{{0,40}}?"
+_SO_EN = rf"(?i:{remarks.SO_EN})"
 _RIGHT_BEHIND = (
     r"(?:\s*(?:选项|项)?\s*(?:[(（][^()（）\n]{0,20}[)）])?\s*(?:的(?:说法|叙述|描述|表述))?(?:都|均|才|是|为)*\s*最?"
     r"(?:正确|符合|合适|恰当|成立|满足|对)|[^。；;\n]{0,60}?(?:是|为)最(?:有可能|可能|合理|合适|接近|恰当|符合)"
@@ -275,15 +258,13 @@ _PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?
 _CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
 _MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
 _NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_REFUSED_ZH = (
-    rf"{UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
-)
+_REFUSED_ZH = rf"{remarks.UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
 _REFUSED_EN = (
-    rf"{UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
-    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
+    rf"{remarks.UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{remarks.MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
 )
 _FAILS = (
-    rf"[)\]]?\s(?:{FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{MANNER}(?:answer|option|choice|it\b)"
+    rf"[)\]]?\s(?:{remarks.FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{remarks.MANNER}(?:answer|option|choice|it\b)"
     r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
 )
 _FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
@@ -299,10 +280,10 @@ _LEFT_OUT = (
 _TRUE_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
 _VERDICTS = late(
     rf"{_NAMED}(?:{_SPOKEN_OF_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
-    rf"|(?P<wrong_zh>(?:{FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_TRUE_ZH}))"
-    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
-    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
-    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
+    rf"|(?P<wrong_zh>(?:{remarks.FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_TRUE_ZH}))"
+    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{remarks.FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
+    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){remarks.FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
+    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{remarks.FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
     rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
     rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
 )
@@ -330,8 +311,9 @@ _OF_WRONG = late(
 )
 _AMONG = late(
     r"\s?(?:选项|项)?(?:以外|之外|除外)|\s?번?\s?(?:이외|외에)|\s?(?:번\s?)?(?:중|가운데)|\s?(?:选项|项)?(?:之间|之中|中(?![点线位心]))"
+    r"|[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)"
 )
-_ASKED = late(r"[^。.！!？?\n]{0,6}[？?]|\s*(?:呢|吗)")
+"""An option that is asked for, or one of several."""
 _OR_ANOTHER = late(
     r"[\s,，;；(（*]{0,4}(?:(?i:or|alternatively|else|otherwise|possibly|maybe|perhaps)\b|或者?|也可能是?|또는|혹은)[:：]?\s?"
     r"(?:选项|(?i:option)\s)?[(（]?[A-J](?![A-Za-z])"
@@ -378,8 +360,7 @@ def as_list(text: str) -> str:
 def goes_on(text: str, start: int, end: int) -> bool:
     """Checks for unread labels around the list."""
     before = text[max(0, start - _BEFORE_CHARS) : start]
-    patterns = (_MORE_BEHIND, _ADDED)
-    return any(pattern.match(text, end) for pattern in patterns) or _MORE_BEFORE.search(before) is not None
+    return bool(_MORE_BEHIND.match(text, end) or _MORE_BEFORE.search(before))
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
@@ -463,7 +444,7 @@ FORMS = [
     ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
     ClaimForm(LOOSE, FILLED[0], _words(") ）")),
     ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
-    ClaimForm(CORRECTED, late(f"(?i:{RETRACTION}{_NOW}|{_TURNED})" + _RUN), _RETRACTING_WORDS, _RETRACTING),
+    ClaimForm(CORRECTED, late(f"(?i:{remarks.RETRACTION}{_NOW}|{_TURNED})" + _RUN), _RETRACTING_WORDS, _RETRACTING),
 ]
 DIGIT_FORMS = [
     ClaimForm(EXPLICIT, late(_ANNOUNCED + _DIGIT), _ANNOUNCING_WORDS, _ANNOUNCING),
@@ -570,6 +551,10 @@ class Asked:
         """Checks for numeric labels."""
         return not self.known or any(label.isdigit() for label in self.known)
 
+    def has(self, labels: Labels) -> bool:
+        """Checks for options of the question, where it names them."""
+        return not self.known or labels <= self.known
+
     def printed_until(self, cleaned: str, claim: Claim) -> int:
         """The end of a claim and its option's text."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
@@ -594,10 +579,8 @@ def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     small = cleaned.lower()
     words = frozenset(word for word in WORDS if word in small)
     forms = (*FORMS, *(DIGIT_FORMS if offer.digits else ()))
-    candidates = (
-        _claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, words)
-    )
-    return [claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)]
+    claims = (_claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, words))
+    return [claim for claim in claims if claim is not None and offer.has(claim.labels)]
 
 
 def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> Claim | None:
@@ -613,7 +596,7 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
     elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (labels and _begins_options(cleaned, match, wording)):
         labels = NO_LABELS
     if not labels:
-        wording = quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
+        wording = remarks.quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
     return Claim(match.start(), match.end(), strength, wording.strip(), "phrase", labels)
 
 
@@ -638,7 +621,7 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if match["run"].strip() == "A" and _ARTICLE.match(cleaned, start + len(match["run"].rstrip())):
         return None
-    if _AMONG.match(cleaned, match.end()) or _ASKED.match(cleaned, match.end()):
+    if _AMONG.match(cleaned, match.end()):
         return None
     supposition = remarks.supposed(cleaned, start, match.end()) or remarks.supposed(cleaned, match.start(), match.end())
     if not wrong_one and (supposition or remarks.refused(cleaned, start)):
@@ -688,11 +671,8 @@ def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
 def _concluded(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
     for text in dict.fromkeys("\n".join(ending) for ending in (lines[-1:], lines[-2:], lines[:1])):
         at = max(0, cleaned.find(text))
-        candidates = [_conclusion(text, match, at, offer) for pattern in WEAK for match in pattern.finditer(text)]
-        fitting = [
-            claim for claim in candidates if claim is not None and (not offer.known or claim.labels <= offer.known)
-        ]
-        if fitting:
+        claims = (_conclusion(text, match, at, offer) for pattern in WEAK for match in pattern.finditer(text))
+        if fitting := [claim for claim in claims if claim is not None and offer.has(claim.labels)]:
             return fitting
     return []
 
@@ -703,9 +683,9 @@ def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim
     labels = read_labels(written_plainly(match["run"])) if plain else _labels_in_prose(text, match, offer)
     if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
-    wording = (
-        written_plainly(match["run"]).strip() if labels else quoted(text[match.start() : match.end() + QUOTED_BEHIND])
-    )
+    wording = written_plainly(match["run"]).strip()
+    if not labels:
+        wording = remarks.quoted(text[match.start() : match.end() + QUOTED_BEHIND])
     return Claim(at + match.start(), at + match.end(), CONCLUDED, wording, "conclusion", labels)
 
 
@@ -721,7 +701,7 @@ def _judged(cleaned: str, offer: Asked) -> list[Claim]:
         return []
     chosen = _odd_ones(judged, offer)
     text = "；".join(cleaned[-_JUDGED_CHARS:][verdict.start : verdict.end] for verdict in verdicts)
-    strength, wording = (JUDGED, ", ".join(sorted(chosen))) if chosen else (UNSURE, quoted(text))
+    strength, wording = (JUDGED, ", ".join(sorted(chosen))) if chosen else (UNSURE, remarks.quoted(text))
     end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
     return [Claim(0, end, strength, wording, "conclusion", chosen)]
 
@@ -738,34 +718,30 @@ def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
 
 
 def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
-    method = "whole" if len(lines) == 1 else "line"
-
-    def claim(wording: str, labels: Labels, line: str = "") -> list[Claim]:
-        start = max(0, cleaned.find(line or wording))
-        quoted_to = _QUOTED_LABEL.match(cleaned, start)
-        end = quoted_to.end() if quoted_to and len(labels) == 1 else start + len(wording)
-        return [Claim(start, end, ONLY_LABELS, wording, method, labels)]
+    def claim(wording: str, labels: Labels, line: str) -> list[Claim]:
+        start = max(0, cleaned.find(line))
+        label = _QUOTED_LABEL.match(cleaned, start) if len(labels) == 1 else None
+        end = label.end() if label else start + len(wording)
+        return [Claim(start, end, ONLY_LABELS, wording, "whole" if len(lines) == 1 else "line", labels)]
 
     alone: dict[Labels, str] = {}
     for line in lines:
-        labels = read_labels(as_list(line))
-        if labels and (not offer.known or labels <= offer.known):
+        if (labels := read_labels(as_list(line))) and offer.has(labels):
             alone.setdefault(labels, line)
-    if len(alone) == 1:
-        labels, line = next(iter(alone.items()))
-        return claim(as_list(line), labels, line)
     if alone:
-        return []
+        labels, line = next(iter(alone.items()))
+        return claim(as_list(line), labels, line) if len(alone) == 1 else []
     if len(lines) == 1:  # numbers are labels only without option letters
         labels = read_labels(lines[0])
-        is_label = labels is not None and (offer.digits or not any(map(str.isdigit, labels)))
-        if is_label or (_CIRCLED_OPTION.fullmatch(lines[0]) and offer.digits):
-            return claim(lines[0], NO_LABELS)
+        is_label = labels is not None and not any(map(str.isdigit, labels))
+        if is_label or (offer.digits and (labels is not None or _CIRCLED_OPTION.fullmatch(lines[0]))):
+            return claim(lines[0], NO_LABELS, lines[0])
     form = OPTION_LINE if offer.known else _NUMBERED_OPTION
-    quoted = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
-    if offer.several and 1 < len(quoted) == len(lines) < len(offer.known) and offer.known >= set(quoted):
-        return claim(", ".join(quoted), frozenset(quoted))
-    if len(quoted) == 1 and (not offer.known or offer.known >= set(quoted)):
-        label, line = quoted.popitem()
+    options = {option[1]: line for line in lines if (option := form.fullmatch(line)) and not lists_options(line)}
+    if not options or not offer.has(frozenset(options)):
+        return []
+    label, line = next(iter(options.items()))
+    if len(options) == 1:
         return claim(line if len(lines) == 1 and label.isalpha() else label, frozenset(label), line)
-    return []
+    several = offer.several and len(options) == len(lines) < len(offer.known)
+    return claim(wording := ", ".join(options), frozenset(options), wording) if several else []

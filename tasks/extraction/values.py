@@ -31,23 +31,9 @@ from livek12.tasks.extraction.regions import (
     tail,
     without_stars,
 )
-from livek12.tasks.extraction.remarks import (
-    ANSWER,
-    ANSWER_KO,
-    HEDGED,
-    NEGATION,
-    SO,
-    SO_EN,
-    SO_KO,
-    SO_ZH,
-    TURN,
-    false_lead,
-    quoted,
-    supposed,
-)
 
 _LAST_VALUE = late(
-    rf"(?i)(?P<so>{SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    rf"(?i)(?P<so>{remarks.SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
     r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
     r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?"
 )
@@ -64,14 +50,14 @@ _SAID = late(
     r"|(?<![a-z])(?:final\s+)?answers?\s*(?:to\s+[^.\n]{1,60})?(?:is|are|(?:would|must|should|has to|will) be"
     r"|[:：=→⇒])+(?:\s*approximately)?"
     r"|(?<![a-z])ans(?:\.(?=\s)|\s?[:：=])"
-    rf"|{ANSWER_KO}\s*(?:은|는|이(?![다며고라었])|[:：])+"
+    rf"|{remarks.ANSWER_KO}\s*(?:은|는|이(?![다며고라었])|[:：])+"
     r"|(?:^|\n)####\s?(?=-?[$\\\d(\[]|[a-z]\s?=)|(?<=\S) ?####\s(?=\S)"
     r"|(?:^|\n)[*]{0,2}A[*]{0,2} ?:(?=\s?(?:[-−–+$€£¥\d\\(.]|\S{1,20}[\^=*/+])\S{0,60}(?:\s?[a-z°%]{1,12}\.?)?\s*\Z)"
     r"|(?<![a-z])(?:final\s)?(?:answer|ans) ?[-–—] (?=[-−$\d\\(.])"
-    rf"|(?:^|\n)[# ]{{0,8}}{ANSWER} ?(?=\n))[^\S\n]*[:：]?"
+    rf"|(?:^|\n)[# ]{{0,8}}{remarks.ANSWER} ?(?=\n))[^\S\n]*[:：]?"
 )
 _CONCLUSION = late(
-    rf"(?i)(?:(?:^|[。.!,，;；\n])\s*(?:{SO_ZH}|∴|\$?\\therefore|{SO_KO})|(?:^|[.!\n])\s*{SO_EN})"
+    rf"(?i)(?:(?:^|[。.!,，;；\n])\s*(?:{remarks.SO_ZH}|∴|\$?\\therefore|{remarks.SO_KO})|(?:^|[.!\n])\s*{remarks.SO_EN})"
     r"(?:[，,:： ]|(?<=[以此故])(?=[A-Za-z$\\]))"
 )
 _EQUATION = late(r"\s*(?P<value>[A-Za-z]\w{0,3} ?= ?[^\s，,。；;=]{1,40}?)[。.]?\s*")
@@ -104,7 +90,7 @@ _MISLABELLED = late(
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
 _NEGATIVE = late(
-    rf"(?i){NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
+    rf"(?i){remarks.NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
     r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
     r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
     r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면"
@@ -145,7 +131,7 @@ _CLAUSE_BORDER = late(r"[。！？?\n；;：]|(?<![\d)}])!|[.:](?=\s)|(?<=[A-Za-
 _LEADS_IN = late(
     r"(?i)\A(?:\s?(?:(?:and|so|thus|hence|therefore|then|finally|clearly|consequently|that)\b"
     r"|(?:this|which|it)\s(?:means|follows|implies)\b|(?:i|we)\s(?:think|believe|see|find|know|conclude)\b"
-    rf"|{SO}|即"
+    rf"|{remarks.SO}|即"
     r"|[가-힣]{1,10}(?:면|므로|니까|어서|아서|여)(?=\s))[,，:]?){1,3}(?![\u4e00-\u9fff\uac00-\ud7a3])"
 )
 _NAMED_VALUE = late(r"(?:[A-Za-z]\w{0,3}\s?=\s?)?(?P<value>\S(?:.{0,98}\S)?)")
@@ -156,14 +142,14 @@ _UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za
 _EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
 _LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
 _ANSWERED = late(rf"(?i)\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)")
-_QUALIFIED = late(rf"(?i){HEDGED}|不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]")
+_QUALIFIED = late(rf"(?i){remarks.HEDGED}|不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]")
 _GROUNDS = late(
     r"(?i)\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
     r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))"
 )
 """Words behind a number that begin what it follows from: the value behind them is another."""
 _BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
-_ANSWER_WORD = late(rf"(?i){SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{ANSWER_KO}은")
+_ANSWER_WORD = late(rf"(?i){remarks.SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{remarks.ANSWER_KO}은")
 _AND_THE = late(r"(?i)[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$")
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
@@ -230,7 +216,7 @@ def standing_value(text: str, stated: Found) -> Found:
     begin, end = text.rfind("\n", 0, start) + 1, start + len(value)
     line = text[begin : (text.find("\n", end) + 1 or len(text) + 1) - 1]
     before, behind = MATH.sub("", text[begin:start]), MATH.sub("", line[end - begin :])
-    near = [*_CLAUSE.split(TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
+    near = [*_CLAUSE.split(remarks.TURN.split(before)[-1])[-2:], *_CLAUSE.split(behind)[:2]]
     near += [value] if value[0].isdigit() else []
     denial = denied_until(text, end, value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
@@ -466,7 +452,7 @@ def _by_place(text: str, question: Question) -> Found:
 
 def _marked(text: str, count: int, blanks: int) -> Found:
     tags, regions = final_run(text, answer_tags(text)), boxes(text)
-    regions = [box for box in regions if not supposed(text, box.start, box.end)]
+    regions = [box for box in regions if not remarks.supposed(text, box.start, box.end)]
     if not tags and not regions:
         return NOTHING
     end = max(region.end for region in [*tags, *regions])
@@ -480,10 +466,10 @@ def _marked(text: str, count: int, blanks: int) -> Found:
     last = tags[-1] if in_tag else regions[-1]
     values = _tagged(last.content, count, blanks) if in_tag else _boxed(text, regions, count, blanks)
     goes_on = count == 1 and blanks < 2 and not in_tag and part_of_formula(text, last)
-    wrong_at_once = goes_on or false_lead(text, last.start)
+    wrong_at_once = goes_on or remarks.false_lead(text, last.start)
     denial = last.end if wrong_at_once else denied_until(text, last.end, last.content)
     if denial is not None:
-        values = [quoted(text[last.start : denial])]
+        values = [remarks.quoted(text[last.start : denial])]
     return values, "answer_tag" if in_tag else "boxed"
 
 
