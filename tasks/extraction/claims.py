@@ -258,7 +258,10 @@ _PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?
 _CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
 _MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
 _NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_REFUSED_ZH = rf"{remarks.UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+_REFUSED_ZH = (
+    rf"{remarks.UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选"
+    r"|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
+)
 _REFUSED_EN = (
     rf"{remarks.UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
     rf"|not\s(?:(?:the|an?|our|my)\s)?{remarks.MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"

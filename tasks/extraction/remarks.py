@@ -290,9 +290,8 @@ def clause_before(text: str, end: int) -> str:
 @lru_cache(maxsize=64)
 def _before(text: str, end: int, border: re.Pattern[str]) -> str:
     start = max(0, end - CHARS)
-    return text[
-        max((mark.end() for mark in border.finditer(text, start, end + 1) if mark.end() <= end), default=start) : end
-    ]
+    places = (mark.end() for mark in border.finditer(text, start, end + 1))
+    return text[max((place for place in places if place <= end), default=start) : end]
 
 
 def sentences_behind(text: str, end: int) -> list[Span]:
@@ -312,26 +311,21 @@ def clauses_of(text: str, start: int, end: int, whole: re.Pattern[str] | None = 
 
 def settled(text: str) -> str:
     """Rewrites "not X but Y" and "Y, not X" as "Y"."""
-    small = text.lower()
     for words, pattern, kept in _NOT_BUT:
-        if any(word in small for word in words):
+        if any(word in text.lower() for word in words):
             text = pattern.sub(kept, text)
-            small = text.lower()
     return text
 
 
 def is_remark(text: str, start: int, end: int) -> bool:
     """Checks for a hypothesis or a reported mistake."""
     sentence = sentence_before(text, start) + text[start:end]
-    return _ATTRIBUTED.search(TURN.split(sentence)[-1]) is not None or _supposes(sentence)
+    return _ATTRIBUTED.search(TURN.split(sentence)[-1]) is not None or is_told(text, start, end)
 
 
 def is_told(text: str, start: int, end: int) -> bool:
     """Checks for a hypothesis."""
-    return _supposes(sentence_before(text, start) + text[start:end])
-
-
-def _supposes(sentence: str) -> bool:
+    sentence = sentence_before(text, start) + text[start:end]
     return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
 
 

@@ -358,14 +358,9 @@ def _no_unit(text: str) -> bool:
 
 def _counted(text: str) -> str | None:
     counted = _COUNTED.search(text)
-    if (
-        counted is None
-        or len(_NUMBER.findall(text)) != 1
-        or MATH.search(text)
-        or _qualified(text, counted.start("value"))
-    ):
+    if counted is None or len(_NUMBER.findall(text)) != 1 or MATH.search(text):
         return None
-    return counted["value"]
+    return None if _qualified(text, counted.start("value")) else counted["value"]
 
 
 def _qualified(text: str, start: int) -> bool:
@@ -391,14 +386,12 @@ def labelled_values(text: str, count: int) -> list[str]:
 
 
 def _piece(text: str) -> str:
-    regions = boxes(text)
-    if regions:
+    if regions := boxes(text):
         return regions[-1].content
     if _ANSWER_WORD.search(text) and (values := stated_values(text, 1)[0]):
         return values[0]
     stripped = _HEAD.sub("", text).strip().strip(";；,，").strip()
-    stripped = _AND_THE.sub("", stripped)
-    stripped = _POINT.sub("", stripped)
+    stripped = _POINT.sub("", _AND_THE.sub("", stripped))
     stripped = stripped.removesuffix("。") if len(stripped) <= _SHORT_PIECE else stripped
     if len(stripped) <= 120 and "\n" not in stripped:
         return stripped
@@ -409,44 +402,40 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     """One value a part, or nothing; another number only if committed."""
     if fenced := _FENCED.fullmatch(text.strip()):
         text = fenced[1]
-    count = part_count(question)
-    names = [variable.name for variable in question.variables]
-    result = _marked(text, count, blank_count(question) if count == 1 else 0)
-    if not result[0] and names:
-        result = named_values(tail(text), names), "named"
-        if "" in result[0] and (labelled := labelled_values(tail(text), count)):
-            result = labelled, "labelled"
-    if not result[0]:
-        result = stated_values(text, count, truncated=truncated)
-        if result[0] and count == 1 and blank_count(question) < 2 and question.question_type not in CHOICE_TYPES:
+    count, ending = part_count(question), tail(text)
+    blanks = blank_count(question) if count == 1 else 0
+    if (result := _marked(text, count, blanks))[0]:
+        return result
+    if values := named_values(ending, [variable.name for variable in question.variables]):
+        labelled = labelled_values(ending, count) if "" in values else []
+        return labelled or values, "labelled" if labelled else "named"
+    if (result := stated_values(text, count, truncated=truncated))[0]:
+        if count == 1 and blanks < 2 and question.question_type not in CHOICE_TYPES:
             result = [announced_value(result[0][0], question.question) or result[0][0]], result[1]
-    if not result[0] and (tabled := tabled_values(tail(text), count)):
-        result = tabled, "labelled"
-    if not result[0] and count > 1:
-        result = labelled_values(tail(text), count), "labelled"
-    listed = listed_in_json(text.strip()) or (text.strip() if _BARE_LIST.fullmatch(text.strip()) else "")
-    if not result[0] and count > 1 and not truncated and listed:
-        values = blank_values(listed, count)
-        result = (values, "whole") if len(values) == count else NOTHING
-    if not result[0] and not (truncated or committed_only):
-        text = _EMPTY.sub("", text).strip()
-        result = standing_value(text, _by_place(text, question)) if count == 1 else NOTHING
-        row = type_of(question.question_type)
-        prose = count > 1 or (row.answer == "values" and not row.blanks) or needs_prose(question)
-        if not result[0] and prose and not says_nothing(text, question):
-            result = [text], "whole"
-    return result
+        return result
+    if values := tabled_values(ending, count) or (labelled_values(ending, count) if count > 1 else []):
+        return values, "labelled"
+    bare_list = text.strip() if _BARE_LIST.fullmatch(text.strip()) else ""
+    values = blank_values(listed_in_json(text.strip()) or bare_list, count) if count > 1 and not truncated else []
+    if len(values) == count > 1:
+        return values, "whole"
+    if truncated or committed_only:
+        return NOTHING
+    text = _EMPTY.sub("", text).strip()
+    if count == 1 and (result := standing_value(text, _by_place(text, question)))[0]:
+        return result
+    row = type_of(question.question_type)
+    prose = count > 1 or (row.answer == "values" and not row.blanks) or needs_prose(question)
+    return ([text], "whole") if prose and not says_nothing(text, question) else NOTHING
 
 
 def _by_place(text: str, question: Question) -> Found:
     """A bare or concluding value; else the number of a closing sentence."""
     result = unmarked_value(text)
-    if question.question_type in CHOICE_TYPES or needs_prose(question):
+    whole = not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE)
+    if not whole or question.question_type in CHOICE_TYPES or needs_prose(question):
         return result
-    if not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE):
-        closing = closing_values(text, question.question) or sentence_value(text)
-    else:
-        closing = None
+    closing = closing_values(text, question.question) or sentence_value(text)
     return ([closing], "sentence") if closing else result
 
 
