@@ -395,7 +395,7 @@ class ClaimForm:
     needs: re.Pattern[str] | None = None
 
     def matches(self, text: str, words: frozenset[str]) -> Iterator[re.Match[str]]:
-        """Matches in a cleaned text that has these of `WORDS`, in order."""
+        """Matches in a cleaned text that has these of `_WORDS`, in order."""
         if (self.words and self.words.isdisjoint(words)) or (self.needs and not self.needs.search(text)):
             return
         if self.begins is None:
@@ -414,47 +414,42 @@ def _beginning(*words: str) -> re.Pattern[str]:
     return late("|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs)))
 
 
-def _words(table: str) -> frozenset[str]:
-    return frozenset(word.replace("_", " ") for word in table.split())
+def _form(strength: int, form: str, table: str = "", begins: bool = False, needs: str = "") -> ClaimForm:
+    """A form that requires a word of the table ("_" for a space), or begins with one."""
+    words = frozenset(word.replace("_", " ") for word in table.split())
+    beginning = _beginning(*words) if begins else None
+    return ClaimForm(strength, late(form), words, beginning, late(needs) if needs else None)
 
 
-_REASON_WORDS = _words("因为 由于 理由 原因 because since 왜냐")
-_EXPLANATION_WORDS = _words("解 分析 理由 说明 explanation reason 해설 풀이 설명")
-_ANNOUNCING_WORDS = _words("答 ans solution conclusion result decision verdict 정답 답 최종 ####")
-_CHOOSING_WORDS = _words(
+_ANNOUNCING = "答 ans solution conclusion result decision verdict 정답 답 최종 ####"
+_CHOOSING = (
     "选 選 结论 说法 判断 叙述 正确 符合题意 合适 恰当 成立 最终 最佳 所选 choice option statement one letter my_pick"
     " choose pick select answer"
 )
-_WRONG_WORDS = _words(
-    "错误 不正确 有误 不符合 不成立 不恰当 不合理 不可能 不属于 statement option one choice 틀린 않은 잘못된"
-)
-_RETRACTING_WORDS = _words(
+_WRONGLY = "错误 不正确 有误 不符合 不成立 不恰当 不合理 不可能 不属于 statement option one choice 틀린 않은 잘못된"
+_RETRACTING = (
     "no oh hmm ah wait sorry correction scratch actually on_second 不 错了 说错 写错 更正 订正 改正 修正 아니 정정"
 )
-_ANNOUNCING, _CHOOSING, _WRONGLY, _RETRACTING = (
-    _beginning(*words) for words in (_ANNOUNCING_WORDS, _CHOOSING_WORDS, _WRONG_WORDS, _RETRACTING_WORDS)
-)
 FORMS = [
-    ClaimForm(MARKED, _REGION, _words("〖 〘")),
-    ClaimForm(EXPLICIT, late(_CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN), _words("选 選")),
-    ClaimForm(EXPLICIT, late(_ANNOUNCED + _RUN), _ANNOUNCING_WORDS, _ANNOUNCING),
-    ClaimForm(LOOSE, late(_CHOSEN + _RUN), _CHOOSING_WORDS, _CHOOSING),
-    ClaimForm(
-        LOOSE, late(_RUN + _CALLED_RIGHT), needs=late(f"{_CALLED_RIGHT_KO}|{_CALLED_RIGHT_EN}|{_CALLED_RIGHT_ZH}")
-    ),
-    ClaimForm(LOOSE, late(_WRONG_ONE + _RUN), _WRONG_WORDS, _WRONGLY),
-    ClaimForm(LOOSE, late(_ONLY + _RUN + _HOLDS), _words("只有 only")),
-    ClaimForm(LOOSE, late(r"\A\s*" + _RUN + _REASON), _REASON_WORDS),
-    ClaimForm(LOOSE, FILLED[0], _words(") ）")),
-    ClaimForm(LOOSE, FILLED[1], _EXPLANATION_WORDS),
-    ClaimForm(CORRECTED, late(f"(?i:{remarks.RETRACTION}{_NOW}|{_TURNED})" + _RUN), _RETRACTING_WORDS, _RETRACTING),
+    ClaimForm(MARKED, _REGION, frozenset("〖〘")),
+    _form(EXPLICIT, _CONCLUDING + _SELECT_ZH + _OPTION_ZH + _RUN, "选 選"),
+    _form(EXPLICIT, _ANNOUNCED + _RUN, _ANNOUNCING, begins=True),
+    _form(LOOSE, _CHOSEN + _RUN, _CHOOSING, begins=True),
+    _form(LOOSE, _RUN + _CALLED_RIGHT, needs=f"{_CALLED_RIGHT_KO}|{_CALLED_RIGHT_EN}|{_CALLED_RIGHT_ZH}"),
+    _form(LOOSE, _WRONG_ONE + _RUN, _WRONGLY, begins=True),
+    _form(LOOSE, _ONLY + _RUN + _HOLDS, "只有 only"),
+    _form(LOOSE, r"\A\s*" + _RUN + _REASON, "因为 由于 理由 原因 because since 왜냐"),
+    ClaimForm(LOOSE, FILLED[0], frozenset(")）")),
+    ClaimForm(LOOSE, FILLED[1]),
+    _form(CORRECTED, f"(?i:{remarks.RETRACTION}{_NOW}|{_TURNED})" + _RUN, _RETRACTING, begins=True),
 ]
 DIGIT_FORMS = [
-    ClaimForm(EXPLICIT, late(_ANNOUNCED + _DIGIT), _ANNOUNCING_WORDS, _ANNOUNCING),
-    ClaimForm(LOOSE, late(_DIGIT + _RIGHT_KO), _words("답 옳 맞 적절 알맞 선택 고른 택")),
-    ClaimForm(LOOSE, late(r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN), _words("것")),
+    _form(EXPLICIT, _ANNOUNCED + _DIGIT, _ANNOUNCING, begins=True),
+    _form(LOOSE, _DIGIT + _RIGHT_KO, "답 옳 맞 적절 알맞 선택 고른 택"),
+    _form(LOOSE, r"(?<!않은 )(?:옳은|맞는|알맞은|적절한|바른)\s*것(?:은|만을?)\s*" + _RUN, "것"),
 ]
-WORDS = frozenset().union(*(form.words for form in (*FORMS, *DIGIT_FORMS)))
+
+_WORDS = frozenset().union(*(form.words for form in (*FORMS, *DIGIT_FORMS)))
 
 
 def cleaned_text(text: str, several: bool) -> str:
@@ -580,7 +575,7 @@ class Claim:
 def marked_claims(cleaned: str, offer: Asked) -> list[Claim]:
     """Claims in words, boxes and tags."""
     small = cleaned.lower()
-    words = frozenset(word for word in WORDS if word in small)
+    words = frozenset(word for word in _WORDS if word in small)
     forms = (*FORMS, *(DIGIT_FORMS if offer.digits else ()))
     claims = (_claim(cleaned, match, form.strength, offer) for form in forms for match in form.matches(cleaned, words))
     return [claim for claim in claims if claim is not None and offer.has(claim.labels)]
