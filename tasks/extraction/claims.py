@@ -325,7 +325,6 @@ _OR_ANOTHER = late(
 """Another option offered right behind one, or a condition on it."""
 _ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = late(r"(?i)正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞")
-_COMMITS = late(r"(?i)答案|答[:：]|正确|选(?!项)|\banswer|correct|정답|답")
 _OR = late(r"或者?|\bor\b|또는")
 _REFUSAL_CHARS = 28
 _OPTIONS = late(
@@ -630,7 +629,7 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return NO_LABELS
     labels = read_labels(written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
-        return NO_LABELS if _COMMITS.search(cleaned[match.start() : start]) else None
+        return None
     if offer.wrong and not wrong_one and _of_truth(cleaned, match):
         return NO_LABELS
     if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):

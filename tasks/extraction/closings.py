@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from livek12.core.languages import HAN, HANGUL, KANA
 from livek12.core.patterns import late
@@ -139,70 +139,53 @@ class Closing:
     """Words of one language.
 
     Attributes:
-        letters: characters that no language with a grammar has; "" if common words tell.
-        common: words of any text, for languages in Latin letters.
+        signs: "[characters that no language with a grammar has]", or capital letters that are words ("-": none) and
+            common words.
         announces: words of a sentence that states an answer.
         denies: words by which it does not.
-        articles: capital letters that are words.
     """
 
-    letters: str = ""
-    common: str = ""
-    announces: str = ""
-    denies: str = ""
-    articles: str = ""
+    signs: str
+    announces: str
+    denies: str
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """Words of any text."""
+        return frozenset(self.signs.split()[1:])
+
+    def says(self, words: str, sentence: str) -> bool:
+        """Checks for one of the words."""
+        return _words(words, KANA not in self.signs).search(sentence) is not None
 
 
-CLOSINGS = (
-    Closing(
-        letters=KANA,
-        announces="したがって|従って|よって|ゆえに|以上より|答え?[はえ]|正解|正しい|求める|選[びぶ]|です|である|となる|になる|なります",
-        denies="ない|なく|ません|ず[、,。]|誤|間違|違|除|以外|または|あるいは|もしくは|もし|なら|れば|たら|迷|ようだ|かも|だろう|でしょう|でしょうか|ですか"
-        "|以上(?!より)|以下|未満|より(?:大き|小さ|多|少|も)|約|およそ|のうち|時速|分速|秒速",
-    ),
-    Closing(
-        letters="ăâđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
-        announces="vậy|đáp|chọn|kết quả|nghiệm|là|bằng|suy ra|do đó|nên|được",
-        denies="không|chẳng|chưa|sai|loại|hoặc|hay|nếu|có thể|có lẽ|ít nhất|nhiều nhất|hơn|kém|dưới|trên|khoảng|nhưng"
-        "|trừ|giữa|gần|mà",
-    ),
-    Closing(
-        letters="а-яё",
-        announces="ответ|следовательно|значит|итак|таким|поэтому|равн\\w*|составля\\w*|получ\\w*|правильн\\w*|верн\\w*",
-        denies="не|нет|ни|без|кроме|неверн\\w*|неправильн\\w*|ошиб\\w*|или|либо|если|может|возможно|более|менее|больше|меньше|выше|ниже|около"
-        "|примерно|между|но|а",
-    ),
-    Closing(
-        common="la le les des une est donc réponse vaut soit du et dans que qui on égale",
-        announces="réponses?|donc|ainsi|finalement|obtient|trouve|solutions?|sont|résultat|vaut|égale?|est|soit",
-        denies="ne|pas|non|ni|sans|sauf|fauss?e?|incorrecte?|erronée?|ou|si|peut|pourrait|environ|moins|plus|entre|impossible|mais|jamais|hormis",
-        articles="A",
-    ),
-    Closing(
-        common="la el los las una es del que por respuesta por lo y en de se",
-        announces="respuestas?|por (?:lo )?tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?",
-        denies="no|ni|sin|salvo|excepto|fals[ao]|incorrect[ao]|erróne[ao]|o|u|si|quizás?|puede|podría|más|menos|entre|pero|sino|aproximadamente",
-        articles="AEO",
-    ),
-    Closing(
-        common="die der das ist und lautet antwort ergibt den ein eine also von zu",
-        announces="antwort(?:en)?|sind|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig",
-        denies="nicht|kein\\w*|nie|weder|ohne|außer|falsch\\w*|unrichtig|oder|wenn|falls|vielleicht|könnte|kann|mindestens|höchstens|mehr|weniger|etwa"
-        "|ungefähr|zwischen|aber|sondern",
-    ),
-    Closing(
-        common="a o os as uma é do da que portanto resposta de em se por",
-        announces="respostas?|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta",
-        denies="não|nem|sem|exceto|fals[ao]|errad[ao]|incorret[ao]|ou|se|talvez|pode|poderia|mais|menos|entre|mas|aproximadamente",
-        articles="AEO",
-    ),
-    Closing(
-        common="il la lo gli una è del della che quindi risposta di in si per",
-        announces="rispost[ae]|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta",
-        denies="non|né|senza|tranne|fals[ao]|errat[ao]|sbagliat[ao]|scorrett[ao]|o|oppure|se|forse|può|potrebbe|più|meno|tra|ma|bensì|circa",
-        articles="AEO",
-    ),
-)
+_TABLE = rf"""
+[{KANA}]
+したがって|従って|よって|ゆえに|以上より|答え?[はえ]|正解|正しい|求める|選[びぶ]|です|である|となる|になる|なります
+ない|なく|ません|ず[、,。]|誤|間違|違|除|以外|または|あるいは|もしくは|もし|なら|れば|たら|迷|ようだ|かも|だろう|でしょう|でしょうか|ですか|以上(?!より)|以下|未満|より(?:大き|小さ|多|少|も)|約|およそ|のうち|時速|分速|秒速
+[ăâđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]
+vậy|đáp|chọn|kết\squả|nghiệm|là|bằng|suy\sra|do\sđó|nên|được
+không|chẳng|chưa|sai|loại|hoặc|hay|nếu|có\sthể|có\slẽ|ít\snhất|nhiều\snhất|hơn|kém|dưới|trên|khoảng|nhưng|trừ|giữa|gần|mà
+[а-яё]
+ответ|следовательно|значит|итак|таким|поэтому|равн\w*|составля\w*|получ\w*|правильн\w*|верн\w*
+не|нет|ни|без|кроме|неверн\w*|неправильн\w*|ошиб\w*|или|либо|если|может|возможно|более|менее|больше|меньше|выше|ниже|около|примерно|между|но|а
+A la le les des une est donc réponse vaut soit du et dans que qui on égale
+réponses?|donc|ainsi|finalement|obtient|trouve|solutions?|sont|résultat|vaut|égale?|est|soit
+ne|pas|non|ni|sans|sauf|fauss?e?|incorrecte?|erronée?|ou|si|peut|pourrait|environ|moins|plus|entre|impossible|mais|jamais|hormis
+AEO la el los las una es del que por respuesta por lo y en de se
+respuestas?|por\s(?:lo\s)?tanto|entonces|luego|así|es|son|vale|opción|solución|resultado|correctas?
+no|ni|sin|salvo|excepto|fals[ao]|incorrect[ao]|erróne[ao]|o|u|si|quizás?|puede|podría|más|menos|entre|pero|sino|aproximadamente
+- die der das ist und lautet antwort ergibt den ein eine also von zu
+antwort(?:en)?|sind|also|somit|daher|damit|folglich|lautet|ergibt|beträgt|ist|ergebnis|lösung|richtig
+nicht|kein\w*|nie|weder|ohne|außer|falsch\w*|unrichtig|oder|wenn|falls|vielleicht|könnte|kann|mindestens|höchstens|mehr|weniger|etwa|ungefähr|zwischen|aber|sondern
+AEO a o os as uma é do da que portanto resposta de em se por
+respostas?|portanto|logo|assim|então|é|são|vale|resultado|alternativa|opção|obtemos|correta
+não|nem|sem|exceto|fals[ao]|errad[ao]|incorret[ao]|ou|se|talvez|pode|poderia|mais|menos|entre|mas|aproximadamente
+AEO il la lo gli una è del della che quindi risposta di in si per
+rispost[ae]|quindi|dunque|pertanto|è|sono|vale|risultato|opzione|otteniamo|soluzione|corretta
+non|né|senza|tranne|fals[ao]|errat[ao]|sbagliat[ao]|scorrett[ao]|o|oppure|se|forse|può|potrebbe|più|meno|tra|ma|bensì|circa
+"""
+CLOSINGS = tuple(map(Closing, *(iter(_TABLE.split("\n")[1:-1]),) * 3))
 
 
 @cache
@@ -213,16 +196,14 @@ def _words(pattern: str, apart: bool) -> re.Pattern[str]:
 def language_of_closing(text: str) -> Closing | None:
     """The row of the text's language; None for one with a grammar, or an unknown one."""
     lowered = text[-MOST:].lower()
-    if " the " in lowered or " is " in lowered:
-        return None
     if not lowered.isascii():
         for row in CLOSINGS:
-            if row.letters and re.search(f"[{row.letters}]", lowered):
+            if row.signs[0] == "[" and re.search(row.signs, lowered):
                 return row
-        if re.search(f"[{HAN}{HANGUL}]", lowered):
+        if _CJK.search(lowered):
             return None
     tokens = set(re.findall(r"[^\W\d_]+", lowered))
-    counts = {row: len(tokens & set(row.common.split())) for row in CLOSINGS if row.common}
+    counts = {row: sum(word in tokens for word in row.common) for row in CLOSINGS}
     best = max(counts, key=lambda row: counts[row])
     return best if counts[best] >= 2 and counts[best] > len(tokens & ENGLISH) else None
 
@@ -230,18 +211,19 @@ def language_of_closing(text: str) -> Closing | None:
 def closing_answer(text: str, question: Question) -> str | None:
     """The answer with which a response's last sentence ends, or None where it has other candidates."""
     shape = type_of(question.question_type).answer
-    if shape not in ("values", "labels"):
+    ending = text[-MOST:]
+    if shape not in ("values", "labels") or " the " in ending or " is " in ending:
         return None
-    if (row := language_of_closing(text)) is None:
-        return None
-    sentences = [part.strip(" :") for part in _END.split(text[-MOST:].replace("**", "")) if part.strip(" :")]
+    sentences = [part.strip(" :") for part in _END.split(ending.replace("**", "")) if part.strip(" :")]
     place = next((index for index in (-1, -2) if _CANDIDATE.search("".join(sentences[index:][:1]))), None)
     if place is None or len(sentences[place]) > SENTENCE or "boxed" in sentences[place]:
+        return None
+    if (row := language_of_closing(text)) is None:
         return None
     courtesy = sentences[place + 1] if place + 1 else ""
     if len(courtesy) > COURTESY or _denies(courtesy, row) or _denies(sentences[place], row):
         return None
-    if not _words(row.announces, row.letters != KANA).search(sentences[place]):
+    if not row.says(row.announces, sentences[place]):
         return None
     if shape == "labels":
         return _last_labels(sentences[place], row, several=question.question_type == "multiple_choice")
@@ -249,8 +231,8 @@ def closing_answer(text: str, question: Question) -> str | None:
 
 
 def _denies(sentence: str, row: Closing) -> bool:
-    elided = row.articles == "A" and re.search(r"\bn['’]", sentence)
-    return bool(elided or _words(row.denies, row.letters != KANA).search(sentence))
+    elided = row.signs.startswith("A ") and re.search(r"\bn['’]", sentence)
+    return bool(elided or row.says(row.denies, sentence))
 
 
 def _last_labels(sentence: str, row: Closing, several: bool) -> str | None:
@@ -258,7 +240,7 @@ def _last_labels(sentence: str, row: Closing, several: bool) -> str | None:
     if match is None:
         return None
     for letter in re.finditer(_LETTERS, sentence[: match.start()]):
-        if letter[0] not in row.articles or not re.match(r"\s[^\W\d_]", sentence[letter.end() : match.start()]):
+        if letter[0] not in row.signs.split()[0] or not re.match(r"\s[^\W\d_]", sentence[letter.end() : match.start()]):
             return None
     letters = list(dict.fromkeys(re.findall(r"[A-J]", match["letters"])))
     return ", ".join(letters) if several or len(letters) == 1 else None

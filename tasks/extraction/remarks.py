@@ -311,8 +311,9 @@ def clauses_of(text: str, start: int, end: int, whole: re.Pattern[str] | None = 
 
 def settled(text: str) -> str:
     """Rewrites "not X but Y" and "Y, not X" as "Y"."""
+    small = text.lower()
     for words, pattern, kept in _NOT_BUT:
-        if any(word in text.lower() for word in words):
+        if any(word in small for word in words):
             text = pattern.sub(kept, text)
     return text
 

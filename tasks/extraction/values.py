@@ -405,7 +405,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     blanks = blank_count(question) if count == 1 else 0
     if (result := _marked(text, count, blanks))[0]:
         return result
-    if values := named_values(ending, [variable.name for variable in question.variables]):
+    if question.variables and (values := named_values(ending, [entry.name for entry in question.variables])):
         labelled = labelled_values(ending, count) if "" in values else []
         return labelled or values, "labelled" if labelled else "named"
     if (result := stated_values(text, count, truncated=truncated))[0]:
