@@ -332,8 +332,7 @@ def is_told(text: str, start: int, end: int) -> bool:
 
 def denied(text: str, start: int, end: int) -> bool:
     """Checks whether surrounding words deny, suppose or report the answer."""
-    led = refused(text, start) or false_lead(text, start) or counterfactual(text, start)
-    return led or called_wrong(text, end) or supposed(text, start, end)
+    return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
 
 
 def refused(text: str, start: int) -> bool:
