@@ -146,7 +146,7 @@ _EN = (
     r"(?:therefore|thus|clearly|simply|indeed|exactly|definitely|certainly|just|then)?\s*[:：]?\s*(?:(?:the\s+)?(?:options?|choices?|letters?))?\s*[:：]?\s*"
 )
 _ANSWER_EN = _EN.format(r"(?:answers?|ans\b\.?)")
-_CHOICE_EN = _EN.format("(?:my pick|choices?|options?|statements?|ones?|letters?)")
+_CHOICE_EN = _EN.format("(?:my pick|choices?|options?|statements?|ones?|letters?)(?:\\sthat\\s(?:hold|apply))?")
 _SOLUTION_EN = (
     r"\b(?:solution|conclusion|result|decision|verdict)\s*(?:is|:|：|=)\s*(?:(?:the\s+)?(?:correct\s+)?"
     r"(?:option|choice|answer)\s*(?:is\b)?[:：]?\s*|(?=[(（]?[A-J][)）]?[.。]?(?:\n|\Z)))"
@@ -587,10 +587,10 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
     labels = _labels_in_prose(cleaned, match, offer)
     if labels is None:
         return None
-    if labels and offer.several:
-        lines = [line[1] for line in _option_lines(cleaned, match.start("run"))]
+    lines = [line[1] for line in _option_lines(cleaned, match.start("run"))] if labels else []
+    if offer.several:
         wording = ", ".join(lines) if 1 < len(lines) == len(set(lines)) else wording
-    elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (labels and _begins_options(cleaned, match, wording)):
+    elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (lines[1:] and lines == sorted(set(lines))):
         labels = NO_LABELS
     if not labels:
         wording = remarks.quoted(cleaned[match.start() : match.end() + QUOTED_BEHIND])
@@ -649,14 +649,6 @@ def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
             break
         yield line
         position = line.end()
-
-
-def _begins_options(cleaned: str, match: re.Match[str], wording: str) -> bool:
-    start = match.start("run")
-    if len(wording.strip()) > 1 or cleaned[max(0, start - 3) : start].rstrip(" ")[-1:] not in tuple(":：\n"):
-        return False
-    letters = [line[1] for line in _option_lines(cleaned, start)]
-    return len(letters) > 1 and letters == sorted(set(letters))
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:

@@ -78,7 +78,7 @@ _CJK = late(f"[{HAN}{HANGUL}]")
 _UNIT_CJK = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
 )
-_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![\w/^])")
+_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![A-Za-z0-9/^])")
 _NOUN = late(
     r"\s(?!(?:is|are|was|were|remains?|left"
     r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"

@@ -76,7 +76,7 @@ _POLITE = late(
     r"(?i)\n\s*\**(?:(?:let(?:['’]s| me| us) )?(?:verify|check)(?:ing)?\b|verification\b|验证|验算|检验|검산)"
     r"[^\n]{0,120}\Z"
     r"|[,，]\s?(?:经检验[,，]?)?[均都]?(?:符合题意|满足(?:题意|条件)|成立)[。.]?\s*$"
-    r"|\s*(?:\bI hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
+    r"|\s*(?:\b(?:I )?hope (?:it|this|that)[^.\n]{0,40}|希望[^。\n]{0,30}(?:帮助|满意)"
     r"|\bLet me know[^.\n]{0,80})[.!。！]?\s*$"
 )
 _NUMBER = late(r"\d[\d,.]*")
@@ -150,7 +150,7 @@ _GROUNDS = late(
 """Words behind a number that begin what it follows from: the value behind them is another."""
 _BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
 _ANSWER_WORD = late(rf"(?i){remarks.SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{remarks.ANSWER_KO}은")
-_AND_THE = late(r"(?i)[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$")
+_AND_THE = late(r"(?i)[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$|\s*\n[-*•]$")
 _POINT = late(r"(?<=\d)\.$")
 _SHORT_PIECE = 30
 _HEAD = late(r"^\s*(?:[.．、:：)）]\s*)?(?:应?填(?:入|写)?|为|是|은|는)?\s*[:：]?(?=\s*\S)")
@@ -432,8 +432,8 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
 def _by_place(text: str, question: Question) -> Found:
     """A bare or concluding value; else the number of a closing sentence."""
     result = unmarked_value(text)
-    whole = not result[0] or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE)
-    if not whole or question.question_type in CHOICE_TYPES or needs_prose(question):
+    weak = not result[0] or result[1] == "line" or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE)
+    if not weak or question.question_type in CHOICE_TYPES or needs_prose(question):
         return result
     closing = closing_values(text, question.question) or sentence_value(text)
     return ([closing], "sentence") if closing else result
