@@ -620,10 +620,9 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if _AMONG.match(cleaned, match.end()):
         return None
-    supposition = remarks.supposed(cleaned, start, match.end()) or remarks.supposed(cleaned, match.start(), match.end())
-    if not wrong_one and (supposition or remarks.refused(cleaned, start)):
+    if not wrong_one and (remarks.supposed(cleaned, match.start(), match.end()) or remarks.refused(cleaned, start)):
         return None
-    if not wrong_one and (remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start)):
+    if remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start):
         return NO_LABELS
     if _OR_ANOTHER.match(cleaned, match.end()) or remarks.counterfactual(cleaned, match.start()):
         return NO_LABELS

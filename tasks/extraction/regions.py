@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -195,13 +196,10 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
+@lru_cache(maxsize=8)
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, white space shortened, for answers in words."""
-    return _tail(text[-limit:])
-
-
-@lru_cache(maxsize=8)
-def _tail(text: str) -> str:
+    text = text[-limit:]
     if "  " in text or _ODD_SPACE.search(text):
         text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
@@ -333,14 +331,9 @@ def box_cut_off(text: str) -> bool:
 
 def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
     """Regions outside all holders; both sorted."""
-    kept: list[TextRegion] = []
-    index = 0
-    for region in regions:
-        while index < len(holders) and holders[index].end <= region.start:
-            index += 1
-        if index == len(holders) or region.start < holders[index].start:
-            kept.append(region)
-    return kept
+    starts = [holder.start for holder in holders]
+    places = ((region, bisect_right(starts, region.start)) for region in regions)
+    return [region for region, place in places if not place or holders[place - 1].end <= region.start]
 
 
 def own_turn(text: str, question: str) -> str:

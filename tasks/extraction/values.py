@@ -108,7 +108,11 @@ _WRONG_INSIDE = late(
     r"(?i)[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
     r"|(?:[\d$}]|(?<![A-Za-z])[A-J](?![A-Za-z]))[^\n]{0,80}?(?:\b(?:wrong|incorrect|mistaken|scratch\sthat|reconsider)\b|不对|错误|有误|틀[리렸린])"
 )
-_MAY_BE_FACTORIAL = late(r"(?:\d|(?<![A-Za-z])[a-z]|[)}])\Z")
+_SENTENCE = late(
+    r"(?s)(?:[a-z]!)?(?:\$\$?[^$]*\$?\$?|\\[()\[\]].*?(?:\\[()\[\]]|\Z)|(?:(?<=[\d)}])|(?<=[^A-Za-z][a-z]))!"
+    r"|[.!](?![ \n.]|\Z)|[^$。．\n.!\\]|\\)*+"
+)
+"""Up to the end of a sentence that is in no formula and no factorial."""
 _OPENS = late(r"[\s:：]*(?:```\w{0,10}\n\s*|(?<=\n)[-•+]\s+(?=\S))?")
 """Text allowed between "the answer is" and the answer: a new line, a fence of code, a bullet."""
 _ADVERB = late(
@@ -239,20 +243,8 @@ def denied_until(text: str, end: int, value: str) -> int | None:
 
 def _sentence(text: str) -> str:
     opened = _OPENS.match(text)
-    text = text[opened.end() if opened else 0 :][: 2 * SENTENCE_CHARS]
-    inside = False
-    for index, char in enumerate(text):
-        if char == "$" and text[index - 1 : index] == "$" and index:
-            continue
-        if char == "$" or text.startswith(("\\(", "\\)", "\\[", "\\]"), index):
-            inside = not inside
-        elif char == "!" and _MAY_BE_FACTORIAL.search(text[max(0, index - 2) : index]):
-            continue
-        elif not inside and (
-            char in "。．\n" or (char in ".!" and text[index + 1 : index + 2] in {"", " ", "\n", "."})
-        ):
-            return text[:index]
-    return text
+    sentence = _SENTENCE.match(text[opened.end() if opened else 0 :][: 2 * SENTENCE_CHARS])
+    return sentence[0] if sentence else ""
 
 
 def _value_in(sentence: str) -> str | None:
@@ -292,17 +284,12 @@ def unmarked_value(text: str) -> Found:
             value = solved["value"] if solved else _counted(only) or (_plainly_stated(only) if " " in only else None)
             return [value or only], "whole"
     last_lines = "\n".join(lines[-3:])
-    for conclusion in list(_CONCLUSION.finditer(last_lines))[-1:]:
-        rest = last_lines[conclusion.end() :]
-        words = MATH.sub("", rest)
-        if len(_formulas(rest)) == 1 and len(bare(words)) <= 60 and not re.search(r"\d", words):
-            return _formulas(rest), "conclusion"
-        if counted := _counted(rest):
-            return [counted], "conclusion"
-        if equation := _EQUATION.fullmatch(rest):
-            return [equation["value"]], "conclusion"
-    if counted := _counted(_ANSWERED.sub("", lines[-1])) if _ANSWERED.match(lines[-1]) else None:
-        return [counted], "conclusion"
+    rests = [last_lines[conclusion.end() :] for conclusion in _CONCLUSION.finditer(last_lines)][-1:]
+    value = _concluded(rests[0]) if rests else None
+    if value is None and (answered := _ANSWERED.match(lines[-1])):
+        value = _counted(lines[-1][answered.end() :])
+    if value:
+        return [value], "conclusion"
     if _stated(lines[-1]):
         return [_plainly_stated(lines[-1]) or lines[-1]], "conclusion"
     if MATH.fullmatch(lines[-1].rstrip(".。 ")):
@@ -311,6 +298,14 @@ def unmarked_value(text: str) -> Found:
         return [lines[-1].rstrip(".。")], "line"
     bold = _BOLD.fullmatch(lines[-1])
     return ([bold[1].strip()], "line") if bold else NOTHING
+
+
+def _concluded(rest: str) -> str | None:
+    formulas, words = _formulas(rest), MATH.sub("", rest)
+    if len(formulas) == 1 and len(bare(words)) <= 60 and not re.search(r"\d", words):
+        return formulas[0]
+    equation = _EQUATION.fullmatch(rest)
+    return _counted(rest) or (equation["value"] if equation else None)
 
 
 def _value_in_front(text: str) -> str | None:
