@@ -622,7 +622,7 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if not wrong_one and (remarks.supposed(cleaned, match.start(), match.end()) or remarks.refused(cleaned, start)):
         return None
-    if remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start):
+    if not wrong_one and (remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start)):
         return NO_LABELS
     if _OR_ANOTHER.match(cleaned, match.end()) or remarks.counterfactual(cleaned, match.start()):
         return NO_LABELS
