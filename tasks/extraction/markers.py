@@ -30,6 +30,7 @@ _GLOSSED = late(
     rf"(?i)(?P<noun>{_NOUN})(?P<bold>\*{{0,2}})(?:\s?[(（\[](?P<gloss>[^()（）\[\]\n]{{1,40}})[)）\]](?=\*{{0,2}}(?:{_IS}|\s*\n))"
     r"|\s(?:to|of)\s(?:the|this|your)\s(?:\w{2,12}\s){0,2}(?:question|problem|exercise|riddle)(?=\s(?:is|would\sbe)\s))"
 )
+_GLOSS_SIGN = late(r"[srSR.答案답변안项]\*{0,2}\s?[(（\[]|swers?\s(?:to|of)\s|SWERS?\s(?:TO|OF)\s")
 _IS_GLOSS = late(r"(?i)[^\W\d_]{2}|[A-J]\s?(?:[-–~/]|to|or)\s?[A-J]")
 _NO_FRAME = r"(?!\s?(?:[和与至或、]|之间|处|[里中]|and\b|or\b))"
 """Behind brackets that only name a frame ("write it between [答案] and …")."""
@@ -72,7 +73,7 @@ _LETTERED = late(
 
 def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> str:
     """The text with each marker in its plain form; `is_value` checks for an expression and nothing else."""
-    if "(" in text or "（" in text or "[" in text or "nswer to " in text or "nswer of " in text:
+    if _GLOSS_SIGN.search(text):
         text = _GLOSSED.sub(_without_gloss, text)
     if "[" in text or "【" in text or "「" in text or "〈" in text:
         text = _BRACKETED.sub(lambda match: f"\n{_answer(match['noun'])}", text)

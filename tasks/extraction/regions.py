@@ -29,7 +29,7 @@ MAX_OPEN = 400
 
 _TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
-_ODD_SPACE = late(r"[^\S\n ]")
+_ODD_ASCII = "\t\r\v\f\x1c\x1d\x1e\x1f"
 _BLANK_LINES = late(r"\n(?: ?\n)+ ?")
 _BOX = late(
     r"(?s)\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]"
@@ -200,7 +200,7 @@ def _shown(text: str) -> str:
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, white space shortened, for answers in words."""
     text = text[-limit:]
-    if "  " in text or _ODD_SPACE.search(text):
+    if "  " in text or any(space in text for space in _ODD_ASCII) or not text.isascii():
         text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
@@ -270,7 +270,8 @@ def answer_tags(text: str) -> list[TextRegion]:
 
 def _json_answers(text: str) -> list[TextRegion]:
     """Values of the last "answer" keys, or of numbered keys."""
-    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
+    quotes = '"' in text or "'" in text
+    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if quotes and _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
     answers = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
     if not answers and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:

@@ -130,7 +130,7 @@ _WRONG_BEHIND = late(
     r"|\s*(?:[)）$*]\s*)*is\swhat\s(?:you|one|we|most|many|people|students)\b|\s*번?\s*(?:으?로|이?라고)\s?(?:보이|생각|착각|오해)[^.\n]{0,10}(?:지만|으나)|\s*번?\s*이?었(?:으나|지만|는데)|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외"
     r"|\s*번?\s*(?:이?라는\s\S{1,4}\s(?:거짓|틀)|이?라고\s?(?:생각|보)하?기\s쉽)"
 )
-_LEAD_CHARS = 100
+_LEAD_CHARS = 64
 """More than any lead in words needs; each place of it is tried."""
 _ANSWER_IS = (
     r"(?:answer|value|result|choice|option|solution|response|conclusion)s?(?:\s(?:here|given|above))?\s?"
