@@ -15,6 +15,7 @@ from typing import Final
 
 from livek12.dataset_builders.ingest.pages.atoms import (
     ACCENTS,
+    ARROWS,
     AXIS,
     BELOW,
     BIG,
@@ -22,6 +23,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     FENCES,
     FUNCTIONS,
     LIMITS,
+    OVER,
     WIDE,
     Atom,
     Finder,
@@ -41,6 +43,8 @@ _UNDERSCORE: Final = 0.7
 """Letter sizes of a rule that stands for one sign."""
 _TALLEST_FENCE: Final = 9
 """Letter sizes of an upright rule at most."""
+_TOUCH: Final = 0.05
+"""Letter sizes by which the index of a root reaches over its sign, at least."""
 _HANGS: Final = 0.15
 """Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
@@ -72,6 +76,9 @@ def _within(atom: Atom, first: Rule, last: Rule) -> bool:
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Attaches accents; a rule that runs into an accent is its shaft."""
+    arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
+    for arrow in arrows:
+        arrow.text = OVER[arrow.text]
     signs = [atom for atom in atoms if atom.text in ACCENTS]
     if not signs:
         return atoms
@@ -93,6 +100,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             < 0.6 * atom.size
             and atom.size < 1.6 * accent.size
             and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
+            and (accent not in arrows or accent.left < atom.middle < accent.right)
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
@@ -103,6 +111,19 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         else:
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
+    """An arrow right over letters, from the first to the last of them, with nothing on its own line."""
+    size = arrow.size
+    below = [a for a in atoms if arrow.left - 0.2 * size < a.middle < arrow.right + 0.2 * size and a.text.strip()]
+    below = [a for a in below if -0.1 * size < a.top - arrow.bottom < 0.4 * size]
+    if not below or not all(a.text.isalnum() for a in below if a.size > 0.8 * size):
+        return False
+    left, _, right, _ = around(below)
+    level = (a for a in atoms if a.text.strip() and a.text not in OVER and a.top < arrow.axis < a.bottom)
+    beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
+    return max(abs(left - arrow.left), abs(right - arrow.right)) < 0.45 * size and not beside
 
 
 def _shaft(rule: Rule, accent: Atom) -> bool:
@@ -125,6 +146,7 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     inner = tex(below)
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
     text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
+    text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
     box = (accent.left, accent.top, accent.right, accent.bottom)
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
@@ -254,22 +276,26 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
     ]
     if not inner:
         return False
-    index = [
-        atom
-        for atom in finder.between(sign.left - 0.6 * sign.size, sign.middle)
-        if atom is not sign
-        and atom.size < 0.8 * sign.size
-        and atom.bottom < sign.bottom - 0.3 * sign.height
-        and atom.bottom > sign.top - 0.3 * sign.size
-        and atom.right < sign.middle + 0.2 * sign.size
-    ]
-    order = f"[{tex(index)}]" if index and all(atom.text in "23456789n𝑛" for atom in index) else ""
+    index = _index(finder, sign)
+    order = f"[{tex(index)}]" if index else ""
     parts = [sign, *inner, *(index if order else [])]
     head = max(inner, key=lambda atom: atom.size)
     base = head.base if not head.built else head.axis + AXIS * head.size
     made = joined(f"\\sqrt{order}{{{tex(inner)}}}", parts, base, head.size, extra=(rule.left, y, rule.right, y))
     finder.replace(parts, [made])
     return True
+
+
+def _index(finder: Finder, sign: Atom) -> list[Atom]:
+    """The small letters of one line that end over the hook of a root."""
+    index: list[Atom] = []
+    for atom in reversed(finder.between(sign.left - 3 * sign.size, sign.middle)):
+        level = sign.top - 0.3 * sign.size < atom.bottom < sign.bottom - 0.3 * sign.height
+        small = atom is not sign and atom.size < 0.8 * sign.size and atom.right < sign.middle + 0.2 * sign.size
+        edge = index[-1].left - 0.3 * atom.size if index else sign.left + _TOUCH * sign.size
+        if level and small and atom.right > edge and (not index or abs(atom.base - index[0].base) < 0.2 * atom.size):
+            index.append(atom)
+    return index
 
 
 def _free(rule: Rule, above: list[Atom]) -> bool:
@@ -359,14 +385,21 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * head.size
-            if not any(other is not head and _is_script_of(atom, other) for other in heads)
+            if not any(other is not head and _is_script_of(atom, other) for other in heads if other.text not in ARROWS)
         ]
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
+        if head.text in ARROWS:
+            under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
-        name = head.text if head.built else symbol(head.text)
-        text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
+        text = head.text if head.built else symbol(head.text)
+        if head.text == "=":
+            text = f"\\overset{{{tex(over)}}}{{=}}" if over else text
+        elif head.text in ARROWS:
+            text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        else:
+            text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
     return [*finder.atoms, *spaces]
 
@@ -377,8 +410,20 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
     return level and -1.0 < atom.left - head.right < 1.6 * head.size
 
 
+def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
+    """Checks for a label over or under an arrow or a sign of equality, which is no script of a letter beside it."""
+    left, top, right, bottom = around(row)
+    beside = finder.between(left - head.size, left)
+    base = any(
+        a.size > row[0].size and left - max(a.right, a.advance) < 0.3 * a.size and a.top < bottom and top < a.bottom
+        for a in beside
+    )
+    return abs(left + right - head.left - head.right) < 0.6 * head.size and not base
+
+
 def _limited(atom: Atom) -> bool:
-    return (atom.text in LIMITS) if atom.built else (len(atom.text) == 1 and symbol(atom.text) in LIMITS)
+    name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
+    return atom.text in ARROWS or name in LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
