@@ -8,7 +8,8 @@ from __future__ import annotations
 import bisect
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -131,6 +132,7 @@ class Atom:
     pitch: float = 0.0
     place: int = -1
     parted: bool = False
+    parts: tuple[Atom, ...] = ()
 
     @property
     def middle(self) -> float:
@@ -194,7 +196,10 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
         left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
     sound = all(atom.sound for atom in atoms)
     sure = sum(atom.confidence for atom in atoms) / len(atoms)
-    return Atom(text, left, top, right, bottom, base, size, True, True, sound=sound, advance=right, confidence=sure)
+    return Atom(
+        text, left, top, right, bottom, base, size, True, True,
+        sound=sound, advance=right, confidence=sure, parts=tuple(atoms),
+    )  # fmt: skip
 
 
 class Finder:
@@ -230,6 +235,8 @@ _SPACE: Final = 0.18
 _WORD_GAP, _SIGN_GAP = 0.12, 0.22
 """Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
 next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
+_NEAR, _FAR = 0.5, 1.3
+"""Letter sizes between a formula and the digits that are its own, and within it."""
 _ROW_GAP: Final = 0.5
 """Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
@@ -353,7 +360,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
     left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
     size = reference.size
-    ahead = after is not None and after.text.isalpha() and after.left - right < _SPACE * size
+    ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
     if ahead and (parted or _is_no_base(tokens[-1].text)):
         tokens.append(_Token("{}" + text, True, left, right, size))
@@ -373,12 +380,51 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
             _absorb(tokens)
         last = tokens[-1]
         last.text, last.right = last.text + text, right
-    elif any(atom.math for atom in scripts):
-        tokens.append(_Token("{}" + text, True, left, right, size))
-    else:
-        tokens += [_plain(atom) for atom in scripts]
+    else:  # of no base
+        in_formula = any(atom.math for atom in scripts)
+        tokens += [_Token("{}" + text, True, left, right, size)] if in_formula else [_plain(atom) for atom in scripts]
         for atom in scripts:
             atom.sound = False
+
+
+_SIGN: Final = re.compile(r"\\(?:begin|end)\{[a-z]+\}|\\[A-Za-z]+|\\?.", re.DOTALL)
+_STRUCTURE: Final = frozenset(
+    (
+        "mathrm mathbb mathfrak mathcal boldsymbol text frac quad overset overparen overbrace underparen underbrace "
+        "underline overline vec bar hat tilde dot ddot check breve mathring overrightarrow overleftarrow widehat "
+        "widetilde xrightarrow xleftarrow xRightarrow to longrightarrow longleftarrow Longrightarrow leftarrow"
+    ).split()
+)
+"""Commands that stand for no sign of their own, and arrows, which may be accents."""
+
+
+def explains(text: str, atoms: Iterable[Atom]) -> bool:
+    """Checks that a line has each of its letters and signs as often as they are printed."""
+    return _signs(text) == _signs(*(leaf.text for atom in atoms for leaf in _leaves(atom)))
+
+
+def _signs(*texts: str) -> Counter[str]:
+    """Letters and signs of LaTeX or text, in one spelling."""
+    signs: Counter[str] = Counter()
+    for text in texts:
+        for token in _SIGN.findall(re.sub(r"\\(begin|end)\{([pv])matrix\}", _fence, text)):
+            for sign in _SIGN.findall(symbol(token)) if len(token) == 1 else [token]:
+                if sign[1:] in FUNCTIONS:
+                    signs.update(sign[1:])
+                elif sign.strip(" \t\u3000\xa0{}[]$&_^\\#%~=-") and sign[1:] not in _STRUCTURE and "{" not in sign:
+                    signs[sign] += 1
+    return signs
+
+
+def _fence(match: re.Match[str]) -> str:
+    return "|" if match[2] == "v" else "(" if match[1] == "begin" else ")"
+
+
+def _leaves(atom: Atom) -> Iterator[Atom]:
+    for part in atom.parts:
+        yield from _leaves(part)
+    if not atom.parts:
+        yield atom
 
 
 def _is_no_base(text: str) -> bool:
@@ -415,8 +461,8 @@ def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
         letter = not token.math and token.text.isascii() and token.text.isalpha()
         run += [token] if letter else []
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        goes_on = letter and after and not after.math and after.text.isascii() and after.text.isalpha()
-        goes_on = goes_on and _gap(token, after) < _SPACE
+        word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
+        goes_on = word and after is not None and _gap(token, after) < _SPACE
         if letter and not goes_on:
             before = tokens[at - len(run)] if at >= len(run) else None
             spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
@@ -465,7 +511,7 @@ def written(row: list[Atom], head: Atom) -> str:
             while (
                 end < len(tokens)
                 and (tokens[end].math or (tokens[end].space and end + 1 < len(tokens) and tokens[end + 1].math))
-                and _gap(tokens[end - 1], tokens[end]) < 1.3
+                and _gap(tokens[end - 1], tokens[end]) < _FAR
             ):
                 end += 1
             piece = _formula(tokens[at:end])
@@ -522,22 +568,32 @@ def _neutral(tokens: list[_Token]) -> None:
     at = 0
     while at < len(tokens):
         end = at
-        while end < len(tokens) and not tokens[end].math and not tokens[end].space and _NEUTRAL.match(tokens[end].text):
+        while (
+            end < len(tokens)
+            and not (tokens[end].math or tokens[end].space)
+            and _NEUTRAL.match(tokens[end].text)
+            and (end == at or _gap(tokens[end - 1], tokens[end]) < _FAR)
+        ):
             end += 1
         if end == at:
             at += 1
             continue
-        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < 0.5
-        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < 0.5
-        run = tokens[at:end]
-        if (
-            (before and after)
-            or (before and run[0].text in "=<>+-")
-            or (before and run[0].text in ")]" and _open(tokens[:at]))
-        ):
-            for token in run:
+        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < _NEAR
+        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < _NEAR
+        closes = before and tokens[at].text in ")]" and _open(tokens[:at])
+        if closes and not after:
+            end = at + 1
+        if (before and after) or closes or (before and tokens[at].text in "=<>+-" and not _is_hyphen(tokens, at)):
+            for token in tokens[at:end]:
                 token.math, token.text = True, _in_formula(token.text)
         at = end
+
+
+def _is_hyphen(tokens: Sequence[_Token], at: int) -> bool:
+    """A short line before a letter of the text, as in "x-axis"."""
+    sign, after = tokens[at], tokens[at + 1 : at + 2]
+    short = sign.text == "-" and sign.right - sign.left < 0.45 * sign.size
+    return short and bool(after) and after[0].text.isalpha() and _gap(sign, after[0]) < _SPACE
 
 
 def _open(tokens: Sequence[_Token]) -> bool:

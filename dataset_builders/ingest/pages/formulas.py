@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
@@ -29,6 +29,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     Finder,
     around,
     atom_of,
+    explains,
     ideographic,
     joined,
     symbol,
@@ -43,8 +44,6 @@ _UNDERSCORE: Final = 0.7
 """Letter sizes of a rule that stands for one sign."""
 _TALLEST_FENCE: Final = 9
 """Letter sizes of an upright rule at most."""
-_TOUCH: Final = 0.05
-"""Letter sizes by which the index of a root reaches over its sign, at least."""
 _HANGS: Final = 0.15
 """Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
@@ -287,15 +286,28 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
 
 
 def _index(finder: Finder, sign: Atom) -> list[Atom]:
-    """The small letters of one line that end over the hook of a root."""
+    """The small letters of one line that end over the hook of a root, or before it behind no letter."""
     index: list[Atom] = []
-    for atom in reversed(finder.between(sign.left - 3 * sign.size, sign.middle)):
+    before = finder.between(sign.left - 3 * sign.size, sign.middle)
+    for atom in reversed(before):
         level = sign.top - 0.3 * sign.size < atom.bottom < sign.bottom - 0.3 * sign.height
         small = atom is not sign and atom.size < 0.8 * sign.size and atom.right < sign.middle + 0.2 * sign.size
-        edge = index[-1].left - 0.3 * atom.size if index else sign.left + _TOUCH * sign.size
-        if level and small and atom.right > edge and (not index or abs(atom.base - index[0].base) < 0.2 * atom.size):
+        reach = -0.3 * atom.size if index or not any(_touches(other, atom) for other in before) else 0.05 * sign.size
+        edge = index[-1].left if index else sign.left
+        if level and small and atom.right > edge + reach and (not index or abs(atom.base - index[0].base) < 1):
             index.append(atom)
     return index
+
+
+def _touches(base: Atom, script: Atom) -> bool:
+    """Checks for a letter or bracket that a raised letter stands at."""
+    sign = base.math or base.text.isascii()
+    return (
+        sign
+        and base.size > 1.15 * script.size
+        and script.left - base.left >= 0
+        and script.left - base.right < 0.15 * base.size
+    )
 
 
 def _free(rule: Rule, above: list[Atom]) -> bool:
@@ -588,6 +600,8 @@ _FEWEST_WIDE = 3
 """Chinese letters of small print above or below a line."""
 _BAND, _BESIDE = 0.4, 2.0
 """Share of the lower line's height, and letter sizes between lines."""
+_RUN: Final = 0.25
+"""Letter sizes between small letters of one script, at most."""
 _PLAIN_FENCE = 1.2
 """Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
@@ -750,27 +764,53 @@ def _small_print(scripts: list[Atom]) -> set[int]:
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
+    """Adds runs of small letters to the rows that they are nearest to."""
     spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
-    homes: dict[int, int] = {}
-    for atom in sorted(small, key=lambda atom: atom.left):
-        best, cost = None, 1e9
-        centre = (atom.top + atom.bottom) / 2
-        for at, (top, bottom, size) in enumerate(spans):
-            if not top - 0.7 * size < centre < bottom + 0.6 * size:
-                continue
-            for host in rows[at]:
-                gap = min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
-                away = gap + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
-                if id(host) in homes:
-                    away += 0.05 * size
-                if away < cost:
-                    best, cost = at, away
-        if best is None:
-            rows.append([atom])
-            spans.append((atom.top, atom.bottom, atom.size))
+    placed: set[int] = set()
+    for run in _runs(small):
+        costs = [cost for atom in (run[0], run[-1]) for cost in _costs(atom, rows, spans, placed)]
+        if not costs:
+            rows.append(run)
+            spans.append((run[0].top, run[0].bottom, run[0].size))
         else:
-            rows[best].append(atom)
-            homes[id(atom)] = best
+            rows[min(costs)[1]] += run
+            placed.update(map(id, run))
+
+
+def _runs(small: list[Atom]) -> list[list[Atom]]:
+    """Small letters on one line that touch."""
+    runs: list[list[Atom]] = []
+    for atom in sorted(small, key=lambda atom: atom.left):
+        for run in runs:
+            last = run[-1]
+            level = abs(last.base - atom.base) < 0.1 * atom.size and not atom.built | last.built
+            if level and -0.3 * atom.size < atom.left - last.right < _RUN * atom.size:
+                run.append(atom)
+                break
+        else:
+            runs.append([atom])
+    return runs
+
+
+def _costs(
+    atom: Atom, rows: Sequence[list[Atom]], spans: Sequence[tuple[float, float, float]], placed: set[int]
+) -> Iterator[tuple[float, int]]:
+    """Distance of a small letter from each row near it, and the row."""
+    centre = (atom.top + atom.bottom) / 2
+    for at, (top, bottom, size) in enumerate(spans):
+        if top - 0.7 * size < centre < bottom + 0.6 * size:
+            big = [host for host in rows[at] if host.size > 1.15 * atom.size and not host.built]
+            over = any(host.left < atom.middle < host.right for host in big)
+            yield (
+                size * over
+                + min(
+                    min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
+                    + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
+                    + 0.05 * size * (id(host) in placed)
+                    for host in rows[at]
+                ),
+                at,
+            )
 
 
 def _line(row: list[Atom]) -> TextLine:
@@ -779,6 +819,7 @@ def _line(row: list[Atom]) -> TextLine:
     ordered = sorted(row, key=lambda atom: (atom.left, atom.right))
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
+        sound = sound and ("$" not in text or explains(text, ink))
     except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
         text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)

@@ -388,8 +388,9 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
         meaning = _known(font, code, unmapped)
         flat = upright and box[3] - box[1] < _FLAT * size < box[2] - box[0]
-        sound = meaning is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
-        sound &= meaning != UNREAD
+        sound = (meaning or UNREAD) != UNREAD or not (
+            meaning or unmapped or _unsound(code) or (flat and character in _TALL)
+        )
         if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
             bars.append(Rule(*box))
             continue
