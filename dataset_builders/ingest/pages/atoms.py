@@ -461,8 +461,8 @@ def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
         letter = not token.math and token.text.isascii() and token.text.isalpha()
         run += [token] if letter else []
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
-        goes_on = word and after is not None and _gap(token, after) < _SPACE
+        is_word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
+        goes_on = is_word and after is not None and _gap(token, after) < _SPACE
         if letter and not goes_on:
             before = tokens[at - len(run)] if at >= len(run) else None
             spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
