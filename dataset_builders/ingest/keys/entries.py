@@ -19,7 +19,7 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
-from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_title
+from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_titles
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
@@ -320,7 +320,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
     starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
     if len(starts) > 1:
         ends = [*starts[1:], len(items)]
-        names = [short_title(items[start].text) for start in starts]
+        names = short_titles([items[start].text for start in starts])
         parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
         doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
         if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
@@ -350,7 +350,7 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     solved = {entry.number: entry for entry in long}
     merged = [
         replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
-        if entry.number in solved and solved[entry.number].answer != entry.answer
+        if entry.number in solved and not f"{solved[entry.number].answer} ".startswith(f"{entry.answer} ")
         else entry
         for entry in short
     ]
