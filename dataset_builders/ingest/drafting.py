@@ -11,10 +11,12 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
@@ -53,6 +55,7 @@ def draft_all(
     """A draft of every question of a paper."""
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
+    take_set_apart(body.segments)
     for segment, many in zip(body.segments, _in_section(body.segments), strict=True):
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
@@ -62,6 +65,7 @@ def draft_all(
             worth = points.section_points(segment.section.text, segment.number, many)
             draft = draft.model_copy(update={"points": worth})
         made.drafts.append(draft)
+    made.drafts = take_filled(made.drafts)
     return made
 
 
@@ -84,6 +88,9 @@ def _draft(
     own = compose(segment.items, stream.columns, segment.end)
     shared = compose(segment.passage, stream.columns)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
+    if printed := compose(segment.printed, stream.columns).text:
+        head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
+        body = f"{body}\n{head}{printed}"
     body, answer, solution = split_answered(body)
     text, worth, part_points = points.split_points(body)
     if worth is None:

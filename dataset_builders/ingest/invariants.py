@@ -507,7 +507,11 @@ def is_running(text: str) -> bool:
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     """Text before, between or behind questions or below a title, and in none, is not needed by them."""
     body = reading.body
-    questions = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    questions = {
+        id(item): place
+        for place, segment, _ in reading.pairs
+        for item in (*segment.passage, *segment.items, *segment.printed)
+    }
     others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
     front = {*map(id, body.front)}
     end = max((page.number for page in reading.pages), default=0)
@@ -735,13 +739,13 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
     yield Breach(text, tuple(places), "answer", 0.3)
 
 
-def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
-    if sum(solved) >= max(_SHARES, len(solved) / 2):
-        without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
-        yield Breach(
-            "the others have solutions below them, and it has none: that may stand in it", without, "text", 0.3
-        )
+def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
+    """If most questions have answers with them, before any key, all have."""
+    answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
+    if sum(answered) >= max(_SHARES, len(answered) / 2):
+        without = tuple(place for place, own in enumerate(answered) if not own)
+        text = "the others have their answers printed with them, and it has none: that may stand in it"
+        yield Breach(text, without, "text", 0.3)
 
 
 def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
@@ -753,15 +757,29 @@ def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "text", 0.3)
 
 
-def _parts_are_set_as_their_text(reading: PaperReading) -> Iterator[Breach]:
-    """Plain sentences below parts that are bold as a whole are answers."""
-    for place, segment, _ in reading.pairs:
+def _answers_are_set_as_questions(reading: PaperReading) -> Iterator[Breach]:
+    """Sentences below parts that are bold, or below what most questions ask in bold, are answers if they are not so."""
+    whole: list[tuple[int, str]] = []
+    text = "what it asks is {}, and sentences below are not: they may be answers: {!r}"
+    for place, segment, draft in reading.pairs:
         lines = [item.line for item in segment.items if item.line]
         parts = [at for at, line in enumerate(lines) if _PART.match(line.text) and is_running(line.text)]
-        bold = len(parts) >= _SHARES and all(lines[at].bold for at in parts)
-        if bold and sum(not line.bold and is_running(line.text) for line in lines[parts[0] :]) >= _SHARES:
-            text = "its parts are bold, and sentences below them are not: they may be answers"
-            yield Breach(text, (place,), "text", 0.2)
+        parted = len(parts) >= _SHARES
+        heads = [lines[at] for at in parts] if parted else lines[:1]
+        bold = bool(heads) and heads[0].bold
+        others = [
+            line.text for line in lines[parts[0] if parted else 1 :] if line.bold != bold and is_running(line.text)
+        ]
+        asked = " ".join([line.text for line in lines if line.bold == bold])
+        if any(head.bold != bold for head in heads) or len(others) < _SHARES or draft.options or draft.solution:
+            continue
+        reason = text.format("bold" if bold else "plain", one_line(others[0], 40))
+        if parted and bold:
+            yield Breach(reason, (place,), "text", 0.2)
+        elif not parted and asks(asked) and 3 * sum(map(asks, others)) < len(others):
+            whole.append((place, reason))
+    for place, reason in whole if len(whole) >= max(_SHARES, len(reading.drafts) / 2) else ():
+        yield Breach(reason, (place,), "text", 0.2)
 
 
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
@@ -1068,9 +1086,9 @@ INVARIANTS: Final = tuple(
         (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
         (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
         (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
-        (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
+        (_answers_are_told_from_all, "where most questions have answers printed with them, all have"),
         (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
-        (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
+        (_answers_are_set_as_questions, "sentences below what is asked in bold are bold"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_stand_with_their_text, "a picture stands in the question that names it"),
         (_figures_are_whole, "a question has few pictures, or names them"),
