@@ -509,8 +509,8 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *centre(glyph))]
         line.look = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
     for line in boxed:
-        level = [other for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
-        line.base = max((other.base for other in level), default=line.base)
+        beside = [other.base for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
+        line.base = max(beside, default=line.base)
     return [*lines, *boxed]
 
 
