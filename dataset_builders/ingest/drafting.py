@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.segment import Body, Segment, box
 from livek12.dataset_builders.ingest.questions.stream import Stream
 from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
 from livek12.dataset_builders.ingest.templates import Template
+from livek12.dataset_builders.reading.text import count_blanks
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
@@ -56,23 +56,37 @@ def draft_all(
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
     take_set_apart(body.segments)
-    for segment, many in zip(body.segments, _in_section(body.segments), strict=True):
+    many = _in_section(body.segments)
+    for segment, others in zip(body.segments, many, strict=True):
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
         places = boxes(segment, stream, columns)
         draft = _draft(segment, stream, id, language, subject, template, places, made.pictures)
         if draft.points is None:
-            worth = points.section_points(segment.section.text, segment.number, many)
+            worth = points.section_points(segment.section.text, segment.number, len(others))
             draft = draft.model_copy(update={"points": worth})
         made.drafts.append(draft)
     made.drafts = take_filled(made.drafts)
+    for own in {tuple(others) for others in many}:
+        _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
 
 
-def _in_section(segments: Sequence[Segment]) -> list[int]:
-    """The number of questions of each one's section."""
-    many = Counter(id(segment.section) for segment in segments)
-    return [many[id(segment.section)] for segment in segments]
+def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
+    """Sets the points of a section whose title has those of each blank, if the blanks that were found add up."""
+    each, (_, total) = points.each_blank(title), points.each_and_total(title)
+    worth = [(each or 0) * (1 if drafts[at].options else count_blanks(drafts[at].question)) for at in places]
+    if each and all(worth) and total in (None, sum(worth)):
+        for at, value in zip(places, worth, strict=True):
+            drafts[at] = drafts[at].model_copy(update={"points": value})
+
+
+def _in_section(segments: Sequence[Segment]) -> list[list[int]]:
+    """The places of the questions of each one's section."""
+    places: dict[int, list[int]] = {}
+    for place, segment in enumerate(segments):
+        places.setdefault(id(segment.section), []).append(place)
+    return [places[id(segment.section)] for segment in segments]
 
 
 def _draft(

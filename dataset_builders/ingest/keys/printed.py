@@ -55,11 +55,11 @@ def _end(segment: Segment, look: str) -> list[Item]:
 
 
 def take_filled(drafts: Sequence[Draft]) -> list[Draft]:
-    """Drafts whose key is the letter in their bracket or blank, which is emptied."""
+    """Drafts whose key is the letter in their blank, or as with most in their bracket; it is emptied."""
     choices = [draft for draft in drafts if draft.question_type in CHOICE_TYPES and draft.options]
     places = {draft.id: match for draft in choices if not draft.answer and (match := _filled(draft))}
     if len(places) < max(_FEWEST, len(choices) / 2):
-        return list(drafts)
+        places = {id: match for id, match in places.items() if match[2]}
     return [_emptied(draft, places[draft.id]) if draft.id in places else draft for draft in drafts]
 
 

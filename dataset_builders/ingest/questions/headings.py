@@ -35,7 +35,7 @@ ASKED: Final = re.compile(
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _COUNTS: Final = re.compile(
     r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
-    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d]|\d{1,3}\s?[.．、]\s*[(（\[])",
+    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[])",
     re.IGNORECASE,
 )
 _FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
@@ -213,6 +213,9 @@ _ENGLISH_TITLE = re.compile(
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
+_NEXT = re.compile(
+    r".{0,12}\b(?:next|following)\s+(two|three|four|five|[2-5])\s+(?:questions|problems)\b", re.IGNORECASE
+)
 _RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
 _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
@@ -241,7 +244,7 @@ _NOTICE = re.compile(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|\s*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section))|BLANK PAGE|Turn over)\b"
     r"|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
-    r"|Permission to reproduce\b|DO NOT WRITE\b"
+    r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = re.compile(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
@@ -255,8 +258,17 @@ SOLUTION_HEAD = re.compile(
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
-_LIST_NUMBER = re.compile(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*")
+_LIST_NUMBER = re.compile(
+    r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
+)
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
+INSTRUCTS = re.compile(
+    r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
+    r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
+    r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
+    re.I,
+)
+"""Words of titles, covers and rules."""
 _RULES = re.compile(
     r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|注(?=\s*[:：])|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
@@ -273,18 +285,13 @@ def counts_questions(text: str) -> bool:
     return any(map(_COUNTS.match, _APART.split(text)))
 
 
-def begins_asking(text: str) -> bool:
-    """Checks for a question's number or the title of a section: neither is a part of the page."""
-    return is_section(text) or counts_questions(text)
-
-
 def is_section(text: str) -> bool:
     """Checks for the title of a section."""
     if len(text) > _LONGEST_TITLE:
         return False
     if _CHINESE.match(text):
         return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
-    return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
+    return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text))
 
 
 def is_part_of_section(text: str) -> bool:
@@ -295,7 +302,7 @@ def is_part_of_section(text: str) -> bool:
 def rank_of(text: str) -> tuple[str, int] | None:
     """Word and rank of an English title: "Part B" has ("part", 2)."""
     match = _ENGLISH.match(text) if len(text) <= _LONGEST_TITLE else None
-    if not match:
+    if not match or f"   {match[1]} " in text[match.end(1) :]:  # labels of a figure
         return None
     roman = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
     name = match[2]
@@ -325,6 +332,12 @@ def passage_range(text: str) -> tuple[int, int] | None:
         if (match := pattern.match(text)) and int(match[1]) < int(match[2]) <= int(match[1]) + 20:
             return int(match[1]), int(match[2])
     return None
+
+
+def next_questions(text: str) -> int:
+    """The number of following questions that share the passage that a line begins; 0 for none."""
+    match = _NEXT.match(text)
+    return {"two": 2, "three": 3, "four": 4, "five": 5}.get(match[1].lower()) or int(match[1]) if match else 0
 
 
 def begins_answers(text: str, below: str = "") -> bool:

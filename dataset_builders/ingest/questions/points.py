@@ -22,7 +22,7 @@ _MARKS = (
     re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
     re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
-    re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
+    re.compile(r"\[\s*(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
@@ -174,6 +174,12 @@ def said_of(text: str, number: int) -> str:
     ends = [*(match.start() for match in some[1:]), len(text)]
     own = [text[match.start() : end] for match, end in zip(some, ends, strict=True) if _covers(match, number)]
     return "\n".join([*own, text[: some[0].start()]])
+
+
+def each_blank(text: str) -> float | None:
+    """Points of each blank by a section's title."""
+    match = re.search(rf"每\s*空\s*(?:各|得)?\s*{_NUMBER}\s*分", text)
+    return float(match[1]) if match else None
 
 
 def _covers(match: re.Match[str], number: int) -> bool:

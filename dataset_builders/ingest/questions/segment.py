@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.headings import (
+    INSTRUCTS,
     begins_answer,
     begins_answers,
     begins_rules,
@@ -22,10 +23,12 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_notice,
     is_part_of_section,
     is_section,
+    next_questions,
     passage_range,
     rank_of,
     short_titles,
 )
+from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import says_worth, section_points
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -167,13 +170,21 @@ class Segment:
 
 @dataclass
 class Body:
-    """A segmented paper: front, questions, sections, heads of their parts, and the items behind the answers' title."""
+    """A segmented paper.
+
+    Attributes:
+        front: before the first question.
+        answers: behind their title.
+        part_heads: titles of parts of questions.
+        named: numbered lines that name a type, 6. 选择题, and are titles.
+    """
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
     part_heads: list[Item] = field(default_factory=list)
+    named: list[Item] = field(default_factory=list)
 
 
 def segment(stream: Stream) -> Body:
@@ -185,6 +196,12 @@ def segment(stream: Stream) -> Body:
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     starts, rules = _part_starts(items, part_of), _rules(items)
     chosen = anchors(items, starts, rules, titles)
+    if listed := _listed_rules(items, chosen):
+        rules = listed
+        chosen = anchors(items, starts, rules, titles)
+    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    chosen = [anchor for anchor in chosen if anchor.place not in named]
+    body.named = [items[place] for place in sorted(named)]
     if inner := _part_heads(items, chosen):
         chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
         body.part_heads = [items[place] for place in sorted(inner)]
@@ -194,6 +211,18 @@ def segment(stream: Stream) -> Body:
     _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
+
+
+def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
+    """Rules for candidates on a cover, without a title: most of a first run speaks of the exam, no later one does."""
+    runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
+    if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
+        return range(0)
+    first, later = runs[0], [anchor for run in runs[1:] for anchor in run]
+    texts = [[items[anchor.place].text for anchor in some] for some in (first, later)]
+    spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
+    rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
+    return range(first[0].place, later[0].place) if rules else range(0)
 
 
 def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
@@ -308,6 +337,8 @@ class _Sorter:
         """Begins a question."""
         shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
         part = self.part_of.get(item.box.page, "")
+        if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
+            self.section = Section()
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
         self.body.segments.append(question)
         self.target = question.items
@@ -318,7 +349,7 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
-    inner = {id(item) for item in body.part_heads}
+    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -328,6 +359,8 @@ def _distribute(
         if place in chosen:
             sorter.question(chosen[place], item)
             silent = None
+        elif id(item) in named:
+            sorter.title(item)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
@@ -339,10 +372,18 @@ def _distribute(
             and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
         ):
             sorter.title(item)
-        elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
+        elif item.line and (numbers := _shared_by(item.text, place, chosen)) and _ahead(place, numbers, chosen):
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _shared_by(text: str, place: int, chosen: Mapping[int, Anchor]) -> tuple[int, int] | None:
+    """Numbers of the questions that share the passage that a line begins."""
+    if many := next_questions(text):
+        first = next((anchor.number for where, anchor in chosen.items() if where > place), 0)
+        return first, first + many - 1
+    return passage_range(text)
 
 
 def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
@@ -387,7 +428,7 @@ def _name_sections(segments: Sequence[Segment]) -> None:
     named = [" ".join(filter(None, (part * several, name))) for part, name in zip(parts, names, strict=True)]
     apart = {*zip(named, (question.number for question in segments), strict=True)}
     again = len({(question.elective, question.number) for question in segments}) < len(segments)
-    if again and len(apart) == len(segments) and all(names[names.count("") :]):
+    if again and len(apart) == len(segments):
         for question, name in zip(segments, named, strict=True):
             question.elective = name
 
@@ -401,7 +442,7 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
     lines = []
     for part in dict.fromkeys(question.elective for question in segments):
         numbers = sorted({question.number for question in segments if question.elective == part})
-        first = 1 if not part else numbers[0]
+        first = 1 if not part and not segments[0].elective else numbers[0]
         absent = sorted(
             set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
         )

@@ -52,6 +52,7 @@ _SMALL = (
     re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
     re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
     re.compile(r"(?:^|(?<=\s))[(（]\s?([1-8])\s?[)）]"),
+    re.compile(r"(?:^|(?<=\n))([1-8])[.．]\s+(?=\S)"),
 )
 _TASK = re.compile(
     r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
@@ -149,6 +150,8 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
         asks = bool(_LATER_PART.search(text, 0, run[0].start())) or any(
             _TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts
         )
+        if pattern is _SMALL[-1] and not re.search(r"(?:[?？:：]|_{2}[.。]?)\s*$", text[: run[0].start()]):
+            continue  # a list of steps, unless the stem asks
         if all(texts) and (choice or not asks):
             labels = (match[1].upper() for match in run)
             options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]
@@ -212,7 +215,7 @@ _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
-_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}\]$")
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""

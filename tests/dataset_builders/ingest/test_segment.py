@@ -134,6 +134,62 @@ def test_sections_of_one_name_have_their_numbers_in_their_parts() -> None:
     assert [draft.elective for draft in read(page(*sections)).drafts] == ["一、计算题"] * 2 + ["二、计算题"] * 2
 
 
+def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
+    titles = ["二、（本题10分）求矩阵的秩。", "三、（本题15分）证明结论。"]
+    drafts = read(page("一、单项选择题（每小题2分，共4分）", "1、甲（ ）", "2、乙（ ）", *titles)).drafts
+    assert [(draft.elective, draft.number, draft.points) for draft in drafts] == [
+        ("单项选择题", "1", 2),
+        ("单项选择题", "2", 2),
+        ("", "2", 10),
+        ("", "3", 15),
+    ]
+
+
+def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
+    lines = [
+        "1. (10 points) Find a.",
+        "2. (10 points) Find b.",
+        "3. (30 points) 选择题",
+        *(f"{n}. 求{n}（ ）" for n in "1234"),
+    ]
+    drafts = read(page(*lines)).drafts
+    assert [(draft.elective, draft.number) for draft in drafts] == [
+        *(("", n) for n in "12"),
+        *(("选择题", n) for n in "1234"),
+    ]
+
+
+def test_rules_on_a_cover_without_a_title_are_no_questions() -> None:
+    rules = [
+        f"{n}. {text} allowed." for n, text in enumerate(("Notes are not", "A pencil is", "A ruler is", "Food is"), 1)
+    ]
+    drafts = read(page(*rules, *(f"{n}. (5 points) Find {n}." for n in range(1, 6)))).drafts
+    assert [draft.question for draft in drafts] == [f"Find {n}." for n in range(1, 6)]
+
+
+def test_the_next_two_questions_share_their_passage() -> None:
+    lead = "The following two questions refer to a relation R."
+    drafts = read(page("1. Why?", lead, "2. Which keys has R?", "3. Which rows has R?", "4. How?")).drafts
+    assert [lead in draft.question for draft in drafts] == [False, True, True, False]
+
+
+def test_a_blank_that_holds_a_letter_is_the_key() -> None:
+    draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
+    assert (draft.answer, draft.question) == (["B"], "结果是____。")
+
+
+def test_points_of_each_blank_count_if_they_add_up() -> None:
+    for total, worth in ((6, [2, 4]), (8, [None, None])):
+        drafts = read(page(f"二、填空题（共{total}分，每空2分）", "1、和为____。", "2、积为____，商为____。")).drafts
+        assert [draft.points for draft in drafts] == worth
+
+
+def test_options_with_numbers_behind_a_question_by_its_name() -> None:
+    options = ["1. A hill", "2. A lake", "3. A sea", "4. No"]
+    lines = [line for n in "123" for line in (f"Problem {n}", "It is as wide as the column.…", "What is it?", *options)]
+    assert [[option.label for option in draft.options] for draft in read(page(*lines)).drafts] == [list("1234")] * 3
+
+
 def test_a_passage_that_nothing_announces_goes_to_the_questions_behind_it() -> None:
     text = ["The river rises in the hills above the town and runs to the sea…"] * 4
     options = "A. one B. two C. three D. four"
