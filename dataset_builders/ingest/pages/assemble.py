@@ -498,7 +498,8 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     for frame in frames:
         own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
         level = [g for g in rest if frame[1] < (g.top + g.bottom) / 2 < frame[3] and g.left > frame[2]]
-        inner = lines_of(own, []) if len(own) >= _FEWEST_BOXED and not level else []
+        worded = sum(glyph.text.isalnum() for glyph in own) >= _FEWEST_BOXED
+        inner = lines_of(own, []) if worded and not level else []
         if len(inner) == 1 and _hugs(frame, inner[0]) and not _BOXED.fullmatch(inner[0].text):
             boxed.append(replace(inner[0], look="boxed"))
             inside = set(map(id, own))

@@ -186,23 +186,22 @@ def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
     """Chinese numerals, if most have no other numbers below and name no types of questions.
 
-    Behind titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
+    Beside titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
     """
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
     below = [
-        [other.number for other in others if title.place < other.place < end]
-        for title, end in zip(chosen, ends, strict=False)
+        [other for other in others if title.place < other.place < end] for title, end in zip(chosen, ends, strict=False)
     ]
     bare = sum(not numbers for numbers in below)
     several = [_is_of_several(items[title.place].text) for title in chosen]
-    sections = next((at for at, numbers in enumerate(below) if not (numbers and several[at])), len(chosen))
-    rest = len(chosen) - sections
-    if sections and rest > 1 and not any(several[sections:]) and rest < 2 * sum(not own for own in below[sections:]):
-        first = chosen[sections].place
-        return [*(other for other in others if other.place < first), *chosen[sections:]]
-    anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
+    rest = [at for at, numbers in enumerate(below) if not (numbers and several[at])]
+    asking = sum(not below[at] for at in rest)
+    if 1 < len(rest) < min(len(chosen), 2 * asking) and not any(several[at] for at in rest):
+        above = [other for other in others if other.place < chosen[0].place]
+        return [*above, *(each for at, title in enumerate(chosen) for each in ([title] if at in rest else below[at]))]
+    anew = all(numbers[0].number == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
 
 
