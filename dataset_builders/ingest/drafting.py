@@ -27,8 +27,8 @@ _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
 _SHOWN = re.compile(
-    r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
-    r"|\bthe (?:diagram|drawing|circuit)\b"
+    r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
+    r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,
@@ -141,6 +141,8 @@ def _draft(
     )
     draft = _with_figures(draft, [*shared.pictures, *own.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
+    if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
+        draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     if not answer:
         return draft
     draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")

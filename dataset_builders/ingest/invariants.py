@@ -74,41 +74,7 @@ _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|�
 _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
 """Letters below a title that are more than instructions."""
-_BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
-"""The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
-
-
-def differences(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each printed count or sum that disagrees with the questions."""
-    lines = [*_of_paper(stream, body, drafts)]
-    by_section = _drafts_by_section(body.segments, drafts)
-    for place, section in enumerate(body.sections):
-        lines += _of_section(section, body.sections[place + 1 :], by_section)
-    return lines
-
-
-def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each question without text of its own."""
-    lines = []
-    for segment, draft in zip(body.segments, drafts, strict=True):
-        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
-        bare = not own and not draft.options and not draft.figures
-        if segment.inline and not draft.options:
-            bare = not _BLANKS.search(segment.section.title) and not _is_gap(segment)
-        if bare:
-            name = f"{draft.elective} {draft.number}".strip()
-            lines.append(f"question {name} has no text of its own: it was not found")
-    return lines
-
-
-def _is_gap(segment: Segment) -> bool:
-    """Checks that a question's number stands between lines, brackets or white space of its passage."""
-    number = segment.number
-    before = r"(?:[_＿]\s*|[(（\[【]\s*|\s{2,}|[~～])"
-    after = r"(?:\s*[_＿]|\s*[)）\]】]|\s{2,}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
-    gap = f"{before}{number}{after}"
-    return any(re.search(gap, item.line.text) for item in segment.items if item.line)
 
 
 # ---- of the paper ----
@@ -329,15 +295,20 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _runs_are_whole(reading: PaperReading) -> bool:
-    """Checks that each run of numbers begins at 1 and skips none, and all of its questions have points."""
-    numbers = [segment.number for _, segment, _ in reading.pairs]
-    whole = numbers[:1] == [1] and all(after in (1, before + 1) for before, after in pairwise(numbers))
-    return whole and all(draft.points is not None for draft in reading.drafts)
+    """Checks that numbers begin at 1 or with a section, and skip none, and that all questions have printed points."""
+    segments = reading.body.segments
+    steps = all(b.number in (1, a.number + 1) or a.section is not b.section for a, b in pairwise(segments))
+    worth = all(draft.points is not None or _WORTHY.search(draft.question) for draft in reading.drafts)
+    return steps and worth and bool(segments) and segments[0].number == 1
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     """Printed counts and sums, of sections and paper, are those of the questions."""
-    for line in differences(reading.stream, reading.body, reading.drafts):
+    lines = [*_of_paper(reading.stream, reading.body, reading.drafts)]
+    by_section = _drafts_by_section(reading.body.segments, reading.drafts)
+    for place, section in enumerate(reading.body.sections):
+        lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
+    for line in lines:
         yield Breach(line, error=True)
 
 
@@ -354,8 +325,11 @@ def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
 
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
     """Each question has a text of its own."""
-    for line in without_text(reading.body, reading.unkeyed):
-        yield Breach(line, error=True)
+    for segment, draft in zip(reading.body.segments, reading.unkeyed, strict=True):
+        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
+        if not own and not draft.options and not draft.figures and not segment.inline:
+            name = f"{draft.elective} {draft.number}".strip()
+            yield Breach(f"question {name} has no text of its own: it was not found", error=True)
 
 
 # ---- text ----
@@ -390,7 +364,7 @@ _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|�
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
@@ -404,6 +378,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
+_LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
@@ -414,6 +389,7 @@ _ANNOUNCES: Final = re.compile(
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
+_PAPER: Final = re.compile(r"\s*(?:19|20)\d\d\s*(?:[(（]\d|[级届]|学年|年.{0,12}试)|.{0,30}试卷\s*$")
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
@@ -581,6 +557,9 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+        elif _PAPER.match(last.text):
+            text = f"its last line is the title of a paper: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.3)
         elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
@@ -597,7 +576,7 @@ def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
-    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+    if not others or last.place < 0 or not _WORDED.search(last.text) or re.search(rf"\$|{UNREAD}|^\s*#", last.text):
         return False
     bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
     return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
@@ -897,6 +876,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        if not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
+            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question)
         if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):

@@ -127,7 +127,8 @@ _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]�
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     """The draft with an answer in the form of its type, or a doubt."""
-    answer, problem = _answer(draft, _REMARKS.sub("", entry.answer))
+    remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
+    answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
     kind = draft.question_type
     if answer and kind in ("single_choice", "multiple_choice") and not problem:

@@ -186,23 +186,37 @@ def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
     """Chinese numerals, if most have no other numbers below and name no types of questions.
 
-    Beside titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
+    Behind titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
     """
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
     below = [
-        [other for other in others if title.place < other.place < end] for title, end in zip(chosen, ends, strict=False)
+        [other.number for other in others if title.place < other.place < end]
+        for title, end in zip(chosen, ends, strict=False)
     ]
     bare = sum(not numbers for numbers in below)
-    several = [_is_of_several(items[title.place].text) for title in chosen]
-    rest = [at for at, numbers in enumerate(below) if not (numbers and several[at])]
-    asking = sum(not below[at] for at in rest)
-    if 1 < len(rest) < min(len(chosen), 2 * asking) and not any(several[at] for at in rest):
-        above = [other for other in others if other.place < chosen[0].place]
-        return [*above, *(each for at, title in enumerate(chosen) for each in ([title] if at in rest else below[at]))]
-    anew = all(numbers[0].number == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
+    if mixed := _behind_sections(items, chosen, below, others):
+        return mixed
+    anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
+
+
+def _behind_sections(
+    items: Sequence[Item], titles: Sequence[_Candidate], below: Sequence[Sequence[int]], others: Sequence[_Candidate]
+) -> list[_Candidate]:
+    """Numbers below the first titles, which name types, and the other titles; empty if a title is something else."""
+    several = [_is_of_several(items[title.place].text) for title in titles]
+    starts = [at for at, title in enumerate(titles) if not at or title.number <= titles[at - 1].number]
+    run: list[_Candidate] = []
+    for start, end in pairwise([*starts, len(titles)]):
+        first = next((at for at in range(start, end) if not (below[at] and several[at])), end)
+        bare = sum(not numbers for numbers in below[first:end])
+        if first == start or end - first < 2 or any(several[first:end]) or 2 * bare <= end - first:
+            return []
+        asked = titles[start].place, titles[first].place
+        run += [*(other for other in others if asked[0] < other.place < asked[1]), *titles[first:end]]
+    return run
 
 
 def _is_of_several(title: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}(?:\.\d)?){0,8})"
@@ -36,7 +37,7 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(
@@ -48,6 +49,8 @@ _TIMES = re.compile(
     re.MULTILINE,
 )
 """A section's number of questions, times the points of each."""
+_PRODUCT = re.compile(r"\s{3,}\d{1,2}\s*[×xX*]\s*\d{1,2}\s*=\s*(\d{1,3})\s*$")
+"""Points of a question of which only some parts are asked, at the end of its first line."""
 _PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
@@ -113,6 +116,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
     Parts that all have points and no total add up to it.
     """
+    if product := _PRODUCT.search(text.partition("\n")[0]):
+        return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = _sum(totals[0][1])
@@ -135,6 +140,14 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     if not rest and len(total.terms) == len(parts):
         part_points = [*total.terms]
     return _without(text, total), total.points, part_points
+
+
+def of_some_parts(text: str) -> bool:
+    """Checks for marks behind some of a text's parts (a), (b), … that are lines, and not behind all or the last."""
+    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s", text)]
+    own = [bool(marks(text[begin:end])) for begin, end in pairwise([*labels, len(text)])]
+    total = bool(labels) and bool(marks(text[: labels[0]]))
+    return not total and any(own[:-1]) and not all(own)
 
 
 def _begin_lines(text: str, printed: Sequence[Mark]) -> list[int]:

@@ -532,6 +532,17 @@ def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
     assert len(drafts[0].options) == 3 and (doubted in doubts if doubted else not doubts)
 
 
+def test_a_list_of_short_lines_may_be_options() -> None:
+    listed = ["1. Longer", "2. Shorter", "3. Slower", "4. Faster"]
+    lines = [
+        "Problem 1. It is ____ then [2 points]",
+        *listed,
+        "Problem 2. Why is it so? [2 points]",
+        "It is as wide as all.…",
+    ]
+    assert any("a list of short lines" in doubt.text for doubt in read(page(*lines)).drafts[0].doubts)
+
+
 def test_a_picture_that_another_question_names_is_doubted_in_both() -> None:
     sheet = page("1. Look at Fig. 1. What is it?", "Fig. 1    Fig. 2", "2. Compare with Fig. 2. Why?", "3. Where?")
     doubts = [[doubt.text for doubt in draft.doubts if doubt.kind == "figure"] for draft in read(sheet).drafts]
@@ -594,3 +605,20 @@ def test_a_paper_that_is_called_answers_has_them_in_its_texts() -> None:
 def test_code_that_does_not_close_what_it_opens_is_doubted(code: str, doubted: bool) -> None:
     draft = read(page("1. What does it print?", code, "2. Why?")).drafts[0]
     assert any("code of it is not whole" in doubt.text for doubt in draft.doubts) is doubted
+
+
+@pytest.mark.parametrize("formula", [r"$\lim_{x\to}f(x)$", r"$O--\to C$", r'$T_{!"\#}$', "${}^1$"])
+def test_formulas_that_lost_a_piece_are_doubted(formula: str) -> None:
+    draft = read(page(f"1. Find {formula}.", "2. Find $x$.")).drafts[0]
+    assert any("formula of it is not whole" in doubt.text for doubt in draft.doubts)
+
+
+def test_a_tree_that_is_said_to_be_shown_is_a_figure() -> None:
+    draft = read(page("1. 在下列所示的平衡二叉树中插入关键字。", "2. 求值。")).drafts[0]
+    assert any("speaks of a figure" in doubt.text for doubt in draft.doubts)
+
+
+@pytest.mark.parametrize("line", ["2016(7)一元函数微分", "线性代数期末试卷"])
+def test_the_title_of_another_paper_at_the_end_is_doubted(line: str) -> None:
+    draft = read(page("1. 求下列函数的值，并说明理由。…", "求导数的值。", line, "2. 求值。")).drafts[0]
+    assert any("title of a paper" in doubt.text for doubt in draft.doubts)

@@ -146,16 +146,12 @@ def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
 
 
 def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
-    lines = [
-        "1. (10 points) Find a.",
-        "2. (10 points) Find b.",
-        "3. (30 points) 选择题",
-        *(f"{n}. 求{n}（ ）" for n in "1234"),
-    ]
-    drafts = read(page(*lines)).drafts
-    assert [(draft.elective, draft.number) for draft in drafts] == [
-        *(("", n) for n in "12"),
-        *(("选择题", n) for n in "1234"),
+    asked = [f"{n}. (10 points) Find {n}." for n in range(1, 7)]
+    choices = [line for n in range(1, 9) for line in (f"{n}. 求{n}（ ）", "A. 一    B. 二    C. 三    D. 四")]
+    drafts = read(page(*asked, "7. (40 points) 选择题", top=0.05), page(*choices, number=2, top=0.05)).drafts
+    assert [(draft.elective, int(draft.number)) for draft in drafts] == [
+        *(("", n) for n in range(1, 7)),
+        *(("选择题", n) for n in range(1, 9)),
     ]
 
 
@@ -302,6 +298,7 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("A) Discuss it. [3]\nB) How? [2]\nC) Why? [1]", None, 6, []),
         ("(20%) Look.\n(a) (5%) Why?\n(b) (15%) How?", "Look.\n(a) (5%) Why?\n(b) (15%) How?", 20, [5, 15]),
         ("（12 marks）Find x.", "Find x.", 12, []),
+        ("Answer any two:    3×2 = 6\n(a) x    [3]\n(b) y    [3]\n(c) z    [3]", None, 6, []),
         ("Find: [2.5+2.5=5 Marks]\n(a) x\n(b) y", "Find: \n(a) x\n(b) y", 5, [2.5, 2.5]),
         ("Find:\n[2 marks] the value x\n[4 marks] the value y", None, 6, [2, 4]),
         ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
@@ -310,7 +307,7 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
     read, worth, each = points.split_points(text)
     assert (worth, each) == (total, parts)
-    assert read == (text if rest is None else rest) or text.startswith("[Total")
+    assert read == (text if rest is None else rest) or text.startswith(("[Total", "Answer any"))
 
 
 @pytest.mark.parametrize(
@@ -331,6 +328,11 @@ def test_points_by_the_section(text: str, number: int, worth: float | None) -> N
 @pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
 def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
     assert points.section_points("Section A: 5 x 2", 1, many) == worth
+
+
+def test_parts_without_points_beside_others_are_doubted() -> None:
+    drafts = read(page("1. Look.", "(a) Why? [2]", "(b) How?", "2. Look.", "(a) Why? [2]", "(b) How? [3]")).drafts
+    assert [any("have no points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False]
 
 
 def test_marks_that_were_read_into_a_formula_are_points() -> None:
