@@ -614,6 +614,7 @@ class TextLine:
         pitch: width of each letter of code; 0 for text.
         place: of its middle letter in the text layer; -1 for none.
         other: words that pdfium reads otherwise.
+        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
     """
 
     text: str
@@ -626,6 +627,7 @@ class TextLine:
     pitch: float = 0.0
     place: int = -1
     other: str = ""
+    look: str = ""
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:

@@ -249,6 +249,8 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
 
 _SAME_PLACE: Final = 0.2
 """Points between the left edges of two codes of one glyph, at most."""
+_COLOURED: Final = 80
+"""Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
@@ -272,6 +274,7 @@ class Glyph:
         pitch: width of all letters of its font, if that is a typewriter's; else 0.
         place: in the text layer; -1 for what is not in it.
         parted: by pdfium, from the letter before.
+        colour: "#rgb", if it is none of the greys; "" otherwise.
     """
 
     text: str
@@ -293,6 +296,7 @@ class Glyph:
     pitch: float = 0.0
     place: int = -1
     parted: bool = False
+    colour: str = ""
 
 
 @dataclass(slots=True)
@@ -384,7 +388,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
         item = c.FPDFText_GetTextObject(layer, at)
-        raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
+        raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
         meaning = _known(font, code, unmapped)
         flat = upright and box[3] - box[1] < _FLAT * size < box[2] - box[0]
@@ -396,10 +400,21 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
-            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
-            upright=upright, start=around[0] if 0 < box[0] - around[0] < size else None, place=at, parted=parted,
+            bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
+            math_font, sound, item=address(item), upright=upright, place=at, parted=parted,
+            start=around[0] if 0 < box[0] - around[0] < size else None, colour=_colour_of(layer, at),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
+
+
+def _colour_of(layer: Any, at: int) -> str:
+    import pypdfium2.raw as c
+
+    paints = [ctypes.c_uint() for _ in range(4)]
+    c.FPDFText_GetFillColor(layer, at, *paints)
+    red, green, blue, _ = (paint.value for paint in paints)
+    grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
+    return "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
