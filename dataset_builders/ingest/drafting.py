@@ -10,10 +10,12 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
@@ -24,8 +26,6 @@ from livek12.dataset_builders.reading.text import count_blanks
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
-_FILLED = re.compile(r"_{2,}\s*([A-H])\s*_{2,}")
-"""A blank with the letter of an option: the key."""
 _SHOWN = re.compile(
     r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
@@ -55,6 +55,7 @@ def draft_all(
     """A draft of every question of a paper."""
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
+    take_set_apart(body.segments)
     many = _in_section(body.segments)
     for segment, others in zip(body.segments, many, strict=True):
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
@@ -65,6 +66,7 @@ def draft_all(
             worth = points.section_points(segment.section.text, segment.number, len(others))
             draft = draft.model_copy(update={"points": worth})
         made.drafts.append(draft)
+    made.drafts = take_filled(made.drafts)
     for own in {tuple(others) for others in many}:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
@@ -100,6 +102,9 @@ def _draft(
     own = compose(segment.items, stream.columns, segment.end)
     shared = compose(segment.passage, stream.columns)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
+    if printed := compose(segment.printed, stream.columns).text:
+        head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
+        body = f"{body}\n{head}{printed}"
     body, answer, solution = split_answered(body)
     text, worth, part_points = points.split_points(body)
     if worth is None:
@@ -107,9 +112,6 @@ def _draft(
     section = points.said_of(segment.section.text, segment.number)
     of_choice = "选择" in section.replace("非选择", "") or "선다" in section
     stem, choices = split(text, language, of_choice)
-    filled = _FILLED.search(stem)
-    if filled and not answer and filled[1] in [choice.label for choice in choices]:
-        answer, stem = filled[1], f"{stem[: filled.start()]}____{stem[filled.end() :]}"
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
     kind, raw, sure = kinds.type_of(stem, bool(choices), section, language, template)

@@ -441,7 +441,11 @@ def is_running(text: str) -> bool:
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     """Text before, between or behind questions or below a title, and in none, is not needed by them."""
     body = reading.body
-    questions = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    questions = {
+        id(item): place
+        for place, segment, _ in reading.pairs
+        for item in (*segment.passage, *segment.items, *segment.printed)
+    }
     others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
     front = {*map(id, body.front)} | {id(item) for item in reading.stream.titles if item.box.page == 1}
     end = max((page.number for page in reading.pages), default=0)
@@ -679,13 +683,13 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
     yield Breach(text, tuple(places), "answer", 0.3)
 
 
-def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
+def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
     """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
-    solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
-    without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
+    answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
+    without = tuple(place for place, own in enumerate(answered) if not own)
     title = next((line for line in _front(reading.stream, reading.body) if _SAYS_SOLVED.fullmatch(line)), "")
-    if sum(solved) >= max(_SHARES, len(solved) / 2):
-        yield Breach("the others have solutions below them, and it has none: one may stand in it", without, "text", 0.3)
+    if sum(answered) >= max(_SHARES, len(answered) / 2):
+        yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
     elif title and not reading.body.answers:
         text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
         yield Breach(text, without, "text", 0.3)
@@ -1020,7 +1024,7 @@ INVARIANTS: Final = (
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_stand_with_solutions,
-    _solutions_are_told_from_all,
+    _answers_are_told_from_all,
     _nothing_stands_behind_what_is_asked,
     _questions_ask,
     _options_have_labels,

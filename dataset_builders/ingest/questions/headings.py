@@ -2,14 +2,15 @@
 
 Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
 stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
-right pages may mirror each other), or it is a page number or a copyright notice. The other functions see one line.
+right pages may mirror each other), or it is a page number or a copyright notice. A line that counts questions, or is
+the title of a section whose first question follows it, is none. The other functions see one line.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -32,6 +33,12 @@ ASKED: Final = re.compile(
     r"(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
+_COUNTS: Final = re.compile(
+    r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
+    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[])",
+    re.IGNORECASE,
+)
+_FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 """A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
@@ -46,7 +53,6 @@ _APART: Final = re.compile(r"\s{3,}|\t")
 _BELONGS: Final = re.compile(
     r"[^\W\d_]{0,2}[)）]|fig(?:ure|\.)?\s*\d|[图圖表]\s*\d|그림\s*\d|[<＜〈\[［【]\s*(?:그림|표|图)", re.IGNORECASE
 )
-BEGINS: Final = re.compile(r"\s*\d{1,3}\s*[.．、]\s*(?:[^\W\d_(（].{12}|[(（].{24})")
 """Captions, and the end of a bracket of the line above, belong to questions though they come again."""
 _COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
 
@@ -112,6 +118,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
     ends = max((line.box.top for line in own), default=0.0)
     around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
+    titles = {id(line) for line, below in pairwise(texts) if is_section(line.text) and _FIRST.match(below.text)}
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -119,7 +126,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
             blocks.append(replace(block, kind=_zone(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
-            blocks += _parted(block, around, ends)
+            blocks += _parted(block, around, ends, titles)
         else:
             blocks.append(block)
     return replace(page, blocks=blocks)
@@ -144,8 +151,8 @@ def _page_key(line: Line) -> str:
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
-def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
-    kinds = [_kind(line, around, ends) for line in block.lines]
+def _parted(block: Block, around: set[str], ends: float, titles: Container[int]) -> list[Block]:
+    kinds = [_kind(line, around, ends) if id(line) not in titles else None for line in block.lines]
     if not any(kinds):
         return [block]
     parts: list[Block] = []
@@ -168,9 +175,8 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     text = line.text.strip()
     if not zone and ((line.box.top > ends and _is_paged(line, around)) or _is_page_of(text)):
         return "footer"
-    pieces = _APART.split(text)
-    named = any(ASKED.fullmatch(piece) for piece in pieces) or BEGINS.match(text)
-    if not zone or named or is_titled(text) or _LISTED.match(text) or says_worth(text) or _BELONGS.match(text):
+    asks = ASKED.fullmatch(text) or counts_questions(text) or _LISTED.match(text) or says_worth(text)
+    if not zone or asks or _BELONGS.match(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
@@ -246,7 +252,10 @@ ANSWER_HEAD = re.compile(
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]"
+    r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
+    r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
+    r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(
@@ -266,6 +275,16 @@ _RULES = re.compile(
 )
 
 
+def begins_answer(text: str) -> bool:
+    """Checks for the head of an answer or solution."""
+    return bool(ANSWER_HEAD.match(text) or SOLUTION_HEAD.match(f"\n{text}\n"))
+
+
+def counts_questions(text: str) -> bool:
+    """Checks for a question's number at the beginning of a line, or of a piece of it."""
+    return any(map(_COUNTS.match, _APART.split(text)))
+
+
 def is_section(text: str) -> bool:
     """Checks for the title of a section."""
     if len(text) > _LONGEST_TITLE:
@@ -273,11 +292,6 @@ def is_section(text: str) -> bool:
     if _CHINESE.match(text):
         return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
     return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text))
-
-
-def is_titled(text: str) -> bool:
-    """Checks for a section's title with its points: it may come again at its place."""
-    return is_section(text) and "分" in text
 
 
 def is_part_of_section(text: str) -> bool:

@@ -14,9 +14,8 @@ from itertools import groupby, pairwise
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.headings import (
-    ANSWER_HEAD,
     INSTRUCTS,
-    SOLUTION_HEAD,
+    begins_answer,
     begins_answers,
     begins_rules,
     follows,
@@ -156,6 +155,7 @@ class Segment:
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
+        printed: its answer, told from its text by how it is set.
     """
 
     number: int
@@ -165,6 +165,7 @@ class Segment:
     elective: str = ""
     passage: list[Item] = field(default_factory=list)
     inline: bool = False
+    printed: list[Item] = field(default_factory=list)
 
 
 @dataclass
@@ -529,8 +530,7 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
         end = _options_end(segment.items, stream)
         rest = segment.items[end:]
         lines = [item.text for item in rest if item.line]
-        own = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
-        own = own or any(_LATER_PART.match(line) or says_worth(line) for line in lines)
+        own = any(begins_answer(line) or _LATER_PART.match(line) or says_worth(line) for line in lines)
         if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not own:
             segment.items, passage = segment.items[:end], rest
 

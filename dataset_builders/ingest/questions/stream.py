@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import BEGINS, FORM, is_section, is_titled
+from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -38,7 +38,6 @@ _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
 _SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
-_NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
@@ -203,12 +202,8 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if (
-                page.width
-                and _place(line.text, line.box) in ground
-                and not _NAMED.match(line.text)
-                and not is_titled(line.text)
-            ):
+            again = page.width and _place(line.text, line.box) in ground
+            if again and not is_section(line.text) and not counts_questions(line.text):
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
@@ -300,7 +295,7 @@ def _edges(stream: Stream) -> None:
     spans = set(map(id, over))
     begun: set[int] = set()
     for item in over:
-        begun |= {item.box.page} if _NAMED.match(item.text) or BEGINS.match(item.text) else set()
+        begun |= {item.box.page} if counts_questions(item.text) else set()
         if item.box.bottom < _TOP and not is_section(item.text) and item.box.page not in begun:
             stream.headings[item.box.page] += [item.text] if item.line else []
             stream.titles.append(item)

@@ -18,6 +18,7 @@ from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
@@ -205,8 +206,8 @@ def _begins_line(text: str, place: int) -> bool:
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
-    r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|(?:解|证明|答案)\s*[:：]|解法\s*[一二三四五\d]?\s*(?:[:：]|$)|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
@@ -338,7 +339,7 @@ class _Writer:
         self.waiting = []
 
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
-        if _OWN_LINE.match(text) and not _cut_short(self.paragraphs[-1]):
+        if (_OWN_LINE.match(text) or begins_answer(text)) and not _cut_short(self.paragraphs[-1]):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))

@@ -83,10 +83,10 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: a solution is printed below it",
     ),
-    "solutions are told from all": (
+    "answers are told from all": (
         (page(*[line for n in range(1, 5) for line in (f"{n}. 求值。", *["解：二。"] * (n < 4))]),),
         "",
-        "4: the others have solutions below them",
+        "4: the others have answers with them",
     ),
     "formulas are whole": (
         (page("1. 设$P,Q^第\\text{为}^1$非空.", "2. 求值…"),),
