@@ -651,6 +651,7 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     if not sum(lengths):
         return
     usual = median(lengths) if len(lengths) >= _FEWEST_QUESTIONS else max(lengths)
+    worth = median(draft.points or 0 for draft in reading.drafts)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
         if (
@@ -662,6 +663,8 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
         elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
+            if pages <= _MOST_PAGES and 0 < 2 * worth <= (draft.points or 0):
+                continue  # it has the points of several
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
             yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
