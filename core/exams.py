@@ -249,7 +249,6 @@ def _check_depth(content: Any, depth: int = 0) -> None:
 
 
 def _first(content: Any, error: ValueError) -> str:
-    """First error, with the names of the sections around it."""
     if not isinstance(error, ValidationError):
         return one_line(error, 200)
     first = error.errors(include_url=False)[0]

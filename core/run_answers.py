@@ -86,7 +86,6 @@ class ScoredAnswers:
 
     @cached_property
     def _counts(self) -> list[tuple[AnswerMaking, int]]:
-        """Answers of each making, by the first answer of each."""
         import numpy as np
 
         codes, first, counts = np.unique(self.making, return_index=True, return_counts=True)

@@ -560,7 +560,6 @@ class _Remembering:
         self.forget()
 
     def forget(self) -> None:
-        """Empties the cache."""
         self._kept: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
         self._bytes = 0
 

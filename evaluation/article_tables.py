@@ -112,7 +112,6 @@ def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
 
 
 def _blocks(block: Mapping[str, Any]) -> Iterator[ColumnBlock]:
-    """The blocks of one entry: of two ways one for each, and their difference."""
     pairs = (text.partition("=") for text in block["show"])
     metrics = tuple((metric, label or metric) for metric, _, label in pairs)
     more = {key: block[key] for key in ("head", "tail") if key in block}
@@ -437,7 +436,6 @@ def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice, Slice | None]]:
-    """Headings, part and what is subtracted, for each combination of values and for the whole."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -455,7 +453,6 @@ def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[lis
 
 
 def _subtracted(minus: Slice, part: Slice, sitters: Sequence[_Sitter]) -> Slice:
-    """The subtracted part: with the newest value, that of this value."""
     axis = next((axis for axis, value in minus.where if value == NEWEST), None)
     if axis is None:
         return minus
@@ -505,8 +502,6 @@ def _plain(low: int | None, high: int | None, n: int, note: str | None = None) -
 
 
 def _reflected(estimate: Estimate, whole: float) -> Estimate:
-    """The whole minus an estimate."""
-
     def rest(number: float | None) -> float | None:
         return None if number is None else whole - number
 

@@ -161,7 +161,6 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
 
 
 def _counterparts(specs: Mapping[str, RunSpec]) -> Iterator[tuple[str, str, str, Counterpart]]:
-    """Run, task, other run of the same model, and the base there."""
     pairs = list(combinations(specs, 2))
     for a, b in pairs if len(pairs) <= MOST_PAIRS else ():
         if specs[a].model == specs[b].model:
@@ -276,7 +275,6 @@ def _is_in(ids: set[str], question: SlimQuestion) -> bool:
 
 
 def _mean_share(outcomes: Outcomes) -> list[float]:
-    """Mean shares of the points, least and most."""
     low, high = outcomes.findings.share[outcomes.finding].mean(axis=0).tolist()
     return [low, high]
 
@@ -369,7 +367,6 @@ def mark_again(runs: Sequence[Path], book: KeyBook) -> Remarking:
 
 
 def _marks(run: Path) -> dict[_Answer, tuple[float, float, float]]:
-    """Least and most points of each answer, and full marks."""
     marks = {}
     for row in RunFolder.open(run).rows(texts=False):
         worth = row.verdict.max_points if row.verdict else row.question.points or 1.0

@@ -714,7 +714,6 @@ def _name(row: Row) -> str:
 
 
 def _with(row: Row, again: Verdict | None) -> Row:
-    """If it is of the same judges and answer."""
     first = row.verdict
     fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
     if fits and again and first and again.response_sha256 == first.response_sha256:

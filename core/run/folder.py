@@ -385,7 +385,6 @@ class RunFolder:
         return best
 
     def _by_these_keys(self, among: Callable[[Verdict], bool] | None) -> Callable[[Verdict], bool] | None:
-        """The filter, without verdicts by other keys than the newest."""
         book = self.key_book()
         if not book.versions:
             return among

@@ -616,17 +616,9 @@ def delta(
     parameters: Parameters,
     key: Callable[[SlimQuestion], str] = own_id,
 ) -> Delta | None:
-    """The Δ of two sets of answers; None where they share no question.
+    """The Δ of a variant and its base; None where they share no question.
 
-    Args:
-        task: the name of the variant.
-        of_task: its answers.
-        base: the name of the base.
-        of_base: its answers.
-        differs: the difference in words.
-        profile: of the formulas.
-        parameters: constants.
-        key: the id by which questions are paired; unpaired ones of the variant use that of their source.
+    Questions are paired by `key`, unpaired ones of the variant by that of their source.
     """
     sides = once_each(Outcomes.of(of_base)), once_each(Outcomes.of(of_task))
     originals: dict[str, SlimQuestion] = {}

@@ -178,7 +178,6 @@ class _Answers:
         return _End(share, doubt, len(places) - 1, -float(off.sum()), float(span.sum()), ends)
 
     def sittings(self, leaves: Iterable[ExamSection], side: int) -> list[float]:
-        """Sum of each trial; none where some questions lack trials."""
         sums = self.marks[side][self.places(leaves)].sum(axis=0).tolist()
         return sums if self.trials > 1 and not any(map(math.isnan, sums)) else []
 

@@ -159,7 +159,6 @@ def _allowed(limit: Limit) -> float:
 
 
 def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
-    """Notes where the engine exceeded the limit."""
     over = int((table.answers.tokens > allowed).sum())
     estimate = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
     if over and estimate["note"] is None:

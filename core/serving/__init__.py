@@ -159,7 +159,6 @@ def _token_of(query: bytes) -> str | None:
 
 
 def _why_not(headers: dict[str, str]) -> str:
-    """The reason why a changing request does not come from the own page."""
     origin = headers.get("origin")
     if origin is not None and origin.split("://", 1)[-1].lower() != headers.get("host", "").lower():
         return "the request comes from another page"

@@ -295,7 +295,6 @@ class BatchEngine:
         return self._books.put(batch, state="fetched", how=progress.ended, reason=progress.reason)
 
     def _results(self, batch: Batch) -> Iterator[tuple[int, Result]]:
-        """Results of the batch, repeated ones too, with the number of their request."""
         for line in lines_of(self._books.file(batch, ANSWERS)):
             try:
                 value = json.loads(line)
@@ -310,7 +309,6 @@ class BatchEngine:
     # --- outcomes ---------------------------------------------------------------------------------------------------
 
     def _outcomes(self, batch: Batch) -> Iterator[Outcome]:
-        """Wanted outcomes of the batch; writes requests that are asked again."""
         ids, again = self._books.ids(batch), set[bytes]()
         for number, result in self._each_once(batch):
             id = ids[number]
@@ -328,7 +326,6 @@ class BatchEngine:
         self._read.add(batch.token)
 
     def _each_once(self, batch: Batch) -> Iterator[tuple[int, Result]]:
-        """One result of each request: an answer before an error."""
         best = bytearray(batch.requests)
         for number, result in self._results(batch):
             best[number] = max(best[number], _rank(result))

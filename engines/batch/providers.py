@@ -577,7 +577,6 @@ def _text(value: Any, name: str) -> str:
 
 
 def _count(counts: Json, name: str) -> int:
-    """A count; Gemini's are texts."""
     value = str(counts.get(name))
     return int(value) if value.isdecimal() and len(value) < 10 else 0
 

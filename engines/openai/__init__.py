@@ -244,7 +244,6 @@ class OpenAIEngine:
             return failure(request, error)
 
     async def _completed(self, request: Request) -> tuple[Completion, float, int]:
-        """The answer within the endpoint's token limit."""
         wanted, form = request.sampling.max_tokens, self._form
         tokens, refusals = self._context.left(0, wanted), 0
         while True:
@@ -272,7 +271,6 @@ class OpenAIEngine:
                 return answer
 
     async def _answer(self, body: bytes, tokens: int) -> tuple[Completion, float, int]:
-        """The answer after retries, with seconds and round of the last attempt."""
         began, attempt, waited, slow = time.monotonic(), 0, 0, 0
         seconds = self._timeout or START_SECONDS + tokens / SLOWEST
         while True:

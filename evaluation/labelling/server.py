@@ -219,7 +219,6 @@ def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
 
 
 def _what(told: dict[str, Any], answers: int) -> tuple[int, dict[str, Any]]:
-    """The place of an answer in the queue, and its label."""
     place, said = told.get("place"), told.get("said")
     if type(place) is not int or not isinstance(said, dict):
         raise UserError("the label says nothing that can be read")
@@ -308,7 +307,6 @@ class Regrading:
         self._groups, self._of = groups, of
 
     def _files(self) -> dict[str, tuple[int, int]]:
-        """Size and time of the files with answers and verdicts."""
         files = {}
         for file in self._folder.iterdir():
             if file.name.startswith(("responses-", "verdicts-")):

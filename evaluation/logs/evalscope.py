@@ -59,7 +59,6 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
 
 
 def _answer(turns: list[dict[str, Any]], marks: dict[str, Any]) -> dict[str, Any] | None:
-    """Model's last turn; the prediction, if the conversation is not kept."""
     own = [turn for turn in turns if turn.get("role") == "assistant"]
     score = marks.get("score")
     content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None

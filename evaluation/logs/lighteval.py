@@ -53,7 +53,6 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
 
 
 def _name(doc: Mapping[str, Any], ours: bool, task: str, number: int) -> tuple[str, str]:
-    """Task and question; empty if the entry is none of ours, or none."""
     if not ours:
         return str(doc.get("task_name") or task) if doc else "", str(doc.get("id") or number)
     about = doc.get("specific")

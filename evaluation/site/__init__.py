@@ -232,7 +232,6 @@ def _made(runs: Sequence[Path], out: Path, wishes: SiteWishes, fence: Fence) -> 
 
 
 def _unchanged(out: Path, before: Mapping[str, Any]) -> SiteMade | None:
-    """The result of a build without changes; None where files are gone or differ."""
     with suppress(OSError, KeyError, TypeError):
         if not is_half_made(out) and all((out / name).stat().st_size == size for name, size in before["files"].items()):
             return SiteMade(len(before["runs"]), 0, before["questions"], before["hidden"], 0)
@@ -310,14 +309,12 @@ def _across(
 
 
 def _sources(questions: Iterable[Question]) -> list[tuple[str, str]]:
-    """Licences and addresses of the questions' sources; an address that is none of the web is ""."""
     pairs = {(each.source.licence or "", each.source.url or "") for each in questions}
     links = {(visible(licence), url if url.startswith(("https://", "http://")) else "") for licence, url in pairs}
     return sorted(links - {("", "")})[:MOST_SOURCES]
 
 
 def _by_axis(records: Mapping[str, Any], axis: str) -> list[tuple[str, Any]]:
-    """Marks of each run by the values of an axis, by task and profile."""
     runs = []
     for slug, record in records.items():
         tasks = {
@@ -378,7 +375,6 @@ def _check(out: Path) -> None:
 
 
 def _before(out: Path) -> dict[str, Any]:
-    """The list of the build before; empty dicts without a readable one."""
     content: Any = None
     with suppress(OSError, ValueError):
         content = json.loads((out / MADE).read_bytes())

@@ -188,7 +188,6 @@ def _table(title: str, rows: Mapping[str, Found]) -> TableShown:
 
 
 def _print(console: Any, table: TableShown) -> None:
-    """A table on a terminal: too wide ones in parts, or turned."""
     from rich import box
     from rich.table import Column, Table
 

@@ -285,7 +285,6 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
 
 
 def _marked_by(verdicts: Collection[Verdict]) -> dict[str, str]:
-    """The models that voted, and their method."""
     models = {vote.judge for verdict in verdicts for part in verdict.parts for vote in part.votes}
     methods = {method_of(verdict) for verdict in verdicts if verdict.judge != UNMARKED}
     return {"models": "+".join(sorted(models)) or "rules", "method": "+".join(sorted(methods))}
@@ -374,7 +373,6 @@ def _sensitivity_tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
 
 
 def _by_prompt(group: Mapping[str, Any]) -> dict[str, str]:
-    """By judge, its accuracy by prompt and their range."""
     judges: defaultdict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for run, by in sorted(group["marked_by"].items(), key=lambda each: (each[1]["models"], each[1]["method"])):
         own = judges[by["models"]]
@@ -505,7 +503,6 @@ def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
-    """By deciding stage: counts, agreement with the human, and both kinds of errors."""
     stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for row, right, correct in decided:
         stages[decided_by(row)].append((right, correct))

@@ -219,7 +219,6 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
-    """With the hint minus without: exactness over 100, on questions asked in both ways."""
     judged = all(completion.judged is not None for completion in completed)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:

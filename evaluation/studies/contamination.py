@@ -198,7 +198,6 @@ def contrast(
 
 
 def _difference_reach(own: float, other: float) -> float:
-    """Reach of the difference of two estimates without shared questions, from their reaches."""
     import numpy as np
 
     return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
@@ -319,7 +318,6 @@ class _Study:
         self._beyond = beyond_others(marks)
 
     def releases(self) -> Cells:
-        """Each older release minus the newest, over all and by subject."""
         names = sorted({value for question in self._asked.values() for value in question.on("release")})
         return [
             cell
@@ -337,7 +335,6 @@ class _Study:
         ]
 
     def years(self) -> Cells:
-        """Each year against the other years of its difficulty."""
         cells: Cells = []
         for difficulty in (ALL, *self._values("difficulty")):
             of = {
@@ -352,7 +349,6 @@ class _Study:
         return cells
 
     def dates(self, released: Mapping[str, Period]) -> Cells:
-        """Exams before a model's release minus those after it."""
         exam_dates = {key: when for key, question in self._asked.items() if (when := _held(question))}
         cells: Cells = []
         for run, when in released.items():

@@ -118,7 +118,6 @@ def _read_kinds(names: Sequence[str], fields: Json) -> Kinds:
 
 
 def _form(row: Row) -> JsonForm[Kinds]:
-    """{"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
     names = [kind.name for kind in _kinds_of(row.question.benchmark)]
     kind: Json = {"type": "string", "enum": names}
     kinds: Json = {"type": "array", "items": kind, "maxItems": len(names)}
@@ -295,7 +294,6 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Groups: decided and wrong answers, and the kinds of `answers`."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
         if value := AXES[axis][1](wrong.row):
@@ -319,7 +317,6 @@ def _by_axis(
 
 
 def _agreement(run: TypedRun, kinds: Sequence[str], single: bool) -> dict[str, Any]:
-    """Pairs of judges and raters; empty with fewer than two."""
     statements: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
     for wrong in [*run.sample, *run.people]:
         key = wrong.row.task, wrong.row.question.id, wrong.row.trial

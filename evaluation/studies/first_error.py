@@ -95,7 +95,6 @@ def _solution(row: Any, number: int) -> Solution:
 
 
 def _position(number: int, steps: Sequence[str]) -> int:
-    """Place of step NUMBER, from 1: by its own name, else counted."""
     named = (place for place, step in enumerate(steps, 1) if re.match(rf"\s*step\s*{number}\b", step, re.IGNORECASE))
     place = next(named, number)
     if not 1 <= place <= len(steps):
@@ -157,7 +156,6 @@ def _of_critic(process: Process | None, critic: str, solution: Solution) -> int 
 
 
 def _of_panel(process: Process | None, solution: Solution) -> int | None:
-    """The majority: no error, or the first step named most often."""
     if process is None:
         return UNDECIDED
     steps = [first_wrong_step(process, critic, solution.steps) for critic in process.critics]

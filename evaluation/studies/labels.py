@@ -231,7 +231,6 @@ def _share(row: Mapping[str, Any]) -> float | None:
 
 
 def _criteria(row: Mapping[str, Any]) -> dict[str, float]:
-    """Points by criterion, from an object or (CSV) its JSON."""
     value = row.get("criteria", {})
     with suppress(ValueError, RecursionError):
         value = json.loads(value) if isinstance(value, str) else value

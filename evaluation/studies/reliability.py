@@ -140,7 +140,6 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
 
 
 def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
-    """Unanimous statements on answers that two or more labelled."""
     consensus: dict[_Key, dict[str, bool]] = {}
     for key in {key for person in people for key in person}:
         given = [person[key] for person in people if key in person]
@@ -153,7 +152,6 @@ def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key
 
 
 def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
-    """By kind, each pair of people, the first as the reference."""
     if len(people) < 2:
         return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
     pairs: dict[str, dict[str, Any]] = {}
@@ -251,7 +249,6 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
 
 
 def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By pair or critic, the share of equal decisions on each kind."""
     if "note" in section:
         return {}
     names = list(dict.fromkeys(name for kind in KINDS for name in section[kind]))

@@ -120,7 +120,6 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 
 
 def _means(scores: Mapping[str, tuple[Shares, Shares]], keys: Sequence[QuestionKey]) -> list[float]:
-    """The metric of each run over some questions; 0 without weight."""
     means = []
     for share, weight in scores.values():
         weighed = [key for key in keys if key in weight]

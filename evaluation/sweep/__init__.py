@@ -222,7 +222,6 @@ def _read_sweep(path: Path) -> Sweep:
 
 
 def _first(error: ValidationError) -> str:
-    """The first mistake with the path of its key."""
     wrong = error.errors(include_url=False)[0]
     path = ""
     for step in wrong["loc"]:
@@ -376,7 +375,6 @@ def read_plan(file: Path) -> SweepPlan:
 
 
 def _trials(tasks: list[str]) -> int:
-    """The tasks' own number without one in the file."""
     from livek12.tasks.registry import default_trials, get_task
 
     return default_trials(map(get_task, tasks))
@@ -420,7 +418,6 @@ def _labels(sweep: Sweep, file: Path) -> list[str]:
 
 
 def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
-    """The model's own arguments, and those that place its replicas."""
     from livek12.engines import check_engine, parse_engine_args
 
     checked_engine(entry.engine, f"{where}.engine:")
@@ -439,7 +436,6 @@ def _engine_args(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, str]:
 
 
 def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
-    """The arguments that place an engine running the model itself."""
     args: dict[str, Any] = {}
     if entry.engine in ("vllm", "auto") and (entry.gpus or 0) > 1 and not {*SPREADING} & entry.engine_args.keys():
         args["tensor_parallel_size" if entry.engine == "vllm" else "gpus"] = int(entry.gpus or 0)
@@ -529,7 +525,6 @@ def _judge_flags(options: JudgingOptions) -> list[str]:
 
 
 def _check_judges(options: JudgingOptions, model: str, tasks: list[str], where: str) -> None:
-    """Refuses impossible judges, and those that may not judge this model."""
     from livek12.evaluation.marking import check_judges
     from livek12.judges.llm.spec import names_file
 

@@ -100,7 +100,6 @@ def _noted(note: Path) -> dict[str, str]:
 
 
 def _stage(job: str) -> str:
-    """State of a job on the Hub, such as RUNNING."""
     output = _called(["hf", "jobs", "inspect", job])
     try:
         (record,) = json.loads(output)

@@ -184,7 +184,6 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller: bool) -> PlannedRun | None:
-    """Notes a child's end; returns the run to restart, if any."""
     note = _ended(work, child, say)
     run = child.run
     if note.code == 0:
@@ -202,7 +201,6 @@ def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller
 
 
 def _engine_of(run: PlannedRun) -> str:
-    """The engine of a run; the folder has the one that `auto` chose."""
     with contextlib.suppress(UserError, OSError):
         return run.engine or RunFolder(run.folder).spec().engine
     return "vllm"
@@ -237,7 +235,6 @@ def _clear(child: _Child) -> None:
 
 
 def _stop(work: Path, living: list[_Child], say: Callable[[str], None]) -> None:
-    """Ends all children, cleanly if they are quick enough."""
     for child in living:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.process.pid, _TOLD)  # send_signal would reap one that has ended just now
