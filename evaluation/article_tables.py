@@ -98,7 +98,6 @@ class TableShape:
 
 
 def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
-    """Each table of the file, and whether it is printed only if it is named."""
     import yaml
 
     text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
@@ -263,7 +262,6 @@ class _Pool:
         return task_terms(self.table, self._profile, self.parameters)
 
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
-        """Questions (indices) by value of an axis, computed once: a table asks paper by paper."""
         if axis not in self._having:
             places = defaultdict[str, list[int]](list)
             for index, question in enumerate(self.table.questions):
@@ -405,7 +403,6 @@ def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
 
 
 def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:
-    """The standard ways of two runs as two ways of one."""
     if len(named) != 2:
         raise UserError(f"--pair {name}: names {len(named)} runs; write NAME=RUN,RUN: without and with reasoning")
     first, other = ({s.benchmark: s for s in sitters if s.name == run and STANDARD in s.ways} for run in named)

@@ -211,7 +211,6 @@ class _Maker:
             raise UserError(f"{matrix.file}: {cells} cannot be marked without keys: a column key, here or in --items")
 
     def _alike_as(self, question: Question) -> str:
-        """Equal for questions whose answers are marked alike."""
         if self._cells == "letters" and question.question_type in ("single_choice", "multiple_choice"):
             return question.model_copy(update={"options": [o.label for o in question.options]}).model_dump_json(
                 include={*_MARKING}, warnings=False
@@ -431,7 +430,6 @@ class Matrix:
         raise UserError(f"{self.file}: {model}, question {question}: {one_line(cell, 40)!r} is no cell of {kind}{hint}")
 
     def _misfit(self, kind: Cells) -> tuple[int, str, str, str] | None:
-        """The first cell that is not of the kind, after the number of those that are."""
         judged: dict[str, bool] = {}
         count = 0
         for model, own in self.cells.items():

@@ -397,7 +397,6 @@ class RunFolder:
         texts: bool = True,
         questions: Collection[tuple[str, str]] | None = None,
     ) -> Index[Verdict]:
-        """An index, for millions of verdicts."""
         spec = self.spec()
         return Index(
             self.path,

@@ -275,7 +275,6 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 
 
 def _stands(path: Path, fd: int) -> bool:
-    """True if the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:

@@ -273,7 +273,6 @@ def _task_deltas(
     modalities: Mapping[str, str],
     limits: Mapping[str, Limit],
 ) -> dict[str, Estimate]:
-    """Each image-only task against the other tasks of its benchmark, under the same budget."""
     deltas: dict[str, Estimate] = {}
     subset = "complex_layout"
     budget = {task: limits[task].share if task in limits else None for task in by_task}

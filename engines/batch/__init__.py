@@ -182,7 +182,6 @@ class BatchEngine:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _take(self, request: Request) -> Outcome | None:
-        """Files the request in a batch; the outcome if it cannot be asked."""
         if has_images(request) and not self.images:
             return cannot_see(request, self.model)
         try:

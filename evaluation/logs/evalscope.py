@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, at, log_files, numbers, objects
+from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, at, log_files, numbers, objects
 from livek12.tasks.plugins.evalscope import SUBSET
 from livek12.tasks.plugins.harness_task import harness_name
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
+from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, numbers
 
 FIELDS: Final = Fields(
     question=("doc.specific.question", "doc.query"), gold=("gold",), type=("doc.specific.question_type",)

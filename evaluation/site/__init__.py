@@ -246,7 +246,6 @@ def _records(
     prints: dict[str, str],
     fresh: str,
 ) -> tuple[dict[str, Any], int]:
-    """The records of all runs, and the number of those read anew; `prints` then depend on `fresh` too."""
     records, read = dict[str, Any](), 0
     with Progress("reading runs", len(slugs), patient=True) as progress:
         for slug, path in slugs.items():
@@ -360,7 +359,6 @@ def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
 
 
 def _check(out: Path) -> None:
-    """Refuses a folder of something else; before the first build it holds at most an exam day's page."""
     foreign = f"{out}: holds something else than a site; choose an empty folder"
     if out.exists() and not out.is_dir():
         raise UserError(foreign)

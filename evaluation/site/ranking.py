@@ -84,7 +84,6 @@ def place(
 
 
 def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    """Both metrics of all runs have the same values, as where each question is worth the same."""
     import numpy as np
 
     pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
@@ -143,7 +142,6 @@ def _slim(question: Question) -> SlimQuestion:
 
 
 def _table(task: str, record: Mapping[str, Any], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]) -> Table:
-    """Answers of a run; an adaptive one has its predicted marks, where the site has the questions of its bank."""
     outcomes = _outcomes(task, record["cells"][task], slim, numbers)
     if (exam := record["facts"].get("adaptive")) is None:
         return tabulate(outcomes)

@@ -228,8 +228,6 @@ def answers_of(slug: str) -> str:
 
 
 class _Pieces:
-    """Writes fragments of answers, several to a file."""
-
     def __init__(self, store: SiteStore, slug: str) -> None:
         self._store, self._slug = store, slug
         self._part: dict[str, str] = {}

@@ -208,7 +208,6 @@ def _print(console: Any, table: TableShown) -> None:
 
 
 def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Columns of each table: those without room go to a further one, a column wider than all alone."""
     from rich.cells import cell_len
 
     named = _GAP + max(map(cell_len, names), default=0)
@@ -262,7 +261,7 @@ def difference(a: Mapping[str, Share], b: Mapping[str, Share]) -> dict[str, Any]
     return {"questions": len(shared), **_ends(apart, -1.0), "p": _p(apart)}
 
 
-def corrected(cells: Iterable[dict[str, Any]]) -> None:
+def add_holm(cells: Iterable[dict[str, Any]]) -> None:
     """Adds Holm's correction to each p."""
     cells = list(cells)
     for cell, p in zip(cells, holm([cell["p"] for cell in cells]), strict=True):

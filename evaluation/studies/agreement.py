@@ -335,7 +335,6 @@ def _check_judges(named: Mapping[str, Sequence[str]], judges: str) -> None:
 
 
 def _accuracy(by_answer: Mapping[str, Verdict], answers: int) -> dict[str, float]:
-    """Right answers over all; undecided and missing ones at worst and at best."""
     right = sum(verdict.correct is True for verdict in by_answer.values())
     wrong = sum(verdict.correct is False for verdict in by_answer.values())
     return {"low": right / answers, "high": 1 - wrong / answers}
@@ -487,7 +486,6 @@ def _beside(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
-    """Marks as shares of full marks, where label and verdict have numbers."""
     shares = [
         (label.share, row.verdict.points / row.verdict.max_points)
         for label, row, _ in pairs

@@ -360,7 +360,6 @@ class _Study:
         return cells
 
     def near(self, near: Mapping[str, float]) -> Cells:
-        """Questions near a public one, by bands of similarity, minus those near none."""
         cells: Cells = []
         for least, below in zip(BANDS, (1.01, *BANDS), strict=False):
             similar = {key: near.get(question.source) for key, question in self._asked.items()}

@@ -194,7 +194,6 @@ def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) 
 def _mark(
     answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float, power: float
 ) -> tuple[float, float, float]:
-    """The corrected mark with undecided answers at worst or at best, and its interval."""
     import numpy as np
 
     values = np.array([(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers])

@@ -350,7 +350,6 @@ def _beside(
 def _regression(
     runs: Mapping[str, TypedRun], typed: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """Accuracy on rates of unit variance; `why_not` where there is no such fit."""
     usable = {run: result for run, result in runs.items() if result.accuracy is not None and typed[run]}
     accuracy = [result.accuracy or 0.0 for result in usable.values()]
     rates = {

@@ -109,7 +109,6 @@ def first_wrong_step(process: Process, judge: str, steps: Sequence[str]) -> int 
 
 
 def _place(quotation: str, steps: Sequence[str]) -> int:
-    """The first step that holds a quotation; of one over several steps, the step of its beginning."""
     for end in range(1, len(steps) + 1):
         if is_quoted(quotation, "\n".join(steps[:end])):
             starts = [

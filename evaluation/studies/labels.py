@@ -199,7 +199,6 @@ def _text(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _yes_no(row: Mapping[str, Any], name: str, lenient: bool = False) -> bool | None:
-    """A truth value; None for an empty cell, and for other words if `lenient`."""
     if name not in row:
         return None
     value = _YES_NO.get(str(row[name]).strip().lower())
@@ -241,7 +240,6 @@ def _criteria(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _last_words(labels: Iterable[Label]) -> list[Label]:
-    """One label for each rater and answer: the latest where rows have times; without withdrawn ones."""
     latest: dict[tuple[object, ...], Label] = {}
     for label in labels:
         key = label.rater, label.model, label.task, label.question_id, label.trial

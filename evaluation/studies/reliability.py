@@ -165,7 +165,6 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
 
 
 def _with_means(kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Adds the mean figures of the three types, as table 8 has them; None where a type has none."""
     if all(kind in kinds for kind in ERROR_TYPES):
         kinds[MEAN] = {name: _mean([kinds[kind][name] for kind in ERROR_TYPES]) for name in kinds[ERROR_TYPES[0]]}
     return kinds
@@ -200,7 +199,6 @@ def _beside(
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
-    """Critics against themselves, over the repeats of all models together."""
     most = max(len(repeats) for repeats in runs.values())
     if most < 2:
         return _note("the answers were judged once: the agreement of a judge with itself needs repeats")

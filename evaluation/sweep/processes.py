@@ -217,7 +217,6 @@ def _wait_for_memory(child: _Child, say: Callable[[str], None]) -> None:
 
 
 def _ended(work: Path, child: _Child, say: Callable[[str], None], told: bool = False) -> Note:
-    """Clears a child away and notes its end; with `told` a death by our signal is a clean stop."""
     _clear(child)
     code = child.process.wait()
     code = code if code >= 0 else 128 - code

@@ -433,7 +433,6 @@ def _missing(cell: Cell) -> str:
 
 
 def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Sums over the cells; missing in a cell is missing in all, but for GPUs behind endpoints."""
     billed = [cell.bill for cell in cells if cell.bill]
     taken = [bill.counted for bill in billed]
     costs = [bill.cost for bill in billed]

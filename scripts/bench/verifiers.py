@@ -89,7 +89,7 @@ def _warm_math_verify() -> None:
 def _math_verify(row: BenchRow) -> SideAnswers:
     from math_verify import StringExtractionConfig, parse, verify
 
-    from livek12.evaluation.pair_file import as_formula
+    from livek12.evaluation.other_verdicts import as_formula
 
     began = time.perf_counter()
     if row.question_type in CHOICE_TYPES:

@@ -70,7 +70,7 @@ def judge_pairs(
     from livek12.evaluation.pair_file import judge_file
 
     if compare:  # what the page needs is missed before anything is judged
-        from livek12.evaluation.pair_file import compare_verdicts
+        from livek12.evaluation.other_verdicts import compare_verdicts
     counts = judge_file(source, target, judging.judges(), model)
     answer(as_json, {"out": str(target), **asdict(counts)}, _told(target, counts))
     if compare:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.evaluation.pair_file import compare_verdicts, judge_file
+from livek12.evaluation.other_verdicts import compare_verdicts
+from livek12.evaluation.pair_file import judge_file
 from livek12.judges.jury import JudgeOptions
 
 ROWS = [
