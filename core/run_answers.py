@@ -143,10 +143,7 @@ def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
 
 
 def read_answers(
-    run: RunFolder,
-    slim: Slim,
-    takes: Callable[[Question], bool] | None = None,
-    picker: RowPicker | None = None,
+    run: RunFolder, slim: Slim, takes: Callable[[Question], bool] | None = None, picker: RowPicker | None = None
 ) -> ScoredAnswers:
     """Reads the answers of a run from its table, or from its rows, of which a table is made then.
 

@@ -418,8 +418,8 @@ class _Marking:
         given, unmarked = (self.judges.options, self.number, LINE_SECONDS), partial(_unmarked, self.scorer, self.number)
         if most and self.ray:
             files = [file for name in ("run.json", QUESTIONS, KEYS_FILE) if (file := path / name).exists()]
-            held, worth = {file.name: file.read_bytes() for file in files}, -(-most // WORTH_A_PROCESS)
-            return ray_batches(lines, self.ray, self.workers, worth, mark_responses, held, *given, unmarked=unmarked)
+            contents, worth = {file.name: file.read_bytes() for file in files}, -(-most // WORTH_A_PROCESS)
+            return ray_batches(lines, self.ray, self.workers, worth, mark_responses, contents, *given, unmarked=unmarked)
         if size := processes(self.workers, most):
             pool = MarkPool(mark_responses, path.resolve(), *given, unmarked=unmarked, size=size)
             return stack.enter_context(pool).batches(lines)

@@ -294,11 +294,7 @@ class _Maker:
         if share > 1:
             raise UserError(f"{self._matrix.file}: question {question.id}: {cell} points of {worth:g}")
         part = PartVerdict(
-            answer=None,
-            gold="",
-            decision="accept" if share == 1 else "reject",
-            score=share,
-            decided_by=GIVEN,
+            answer=None, gold="", decision="accept" if share == 1 else "reject", score=share, decided_by=GIVEN
         )
         return Verdict(
             key=response.key,

@@ -96,10 +96,7 @@ class ChosenOption(NamedTuple):
 
 
 def exam_figures(
-    exam: Exam,
-    outcomes: Outcomes,
-    chosen: Callable[[set[str]], Iterable[ChosenOption]],
-    parameters: Parameters,
+    exam: Exam, outcomes: Outcomes, chosen: Callable[[set[str]], Iterable[ChosenOption]], parameters: Parameters
 ) -> ExamFigures:
     """Figures of an exam from the answers to its questions; `chosen` gives the options chosen in some of them."""
     answers = _Answers(exam, tabulate(once_each(outcomes)))

@@ -242,9 +242,7 @@ def take_marks(run: RunFolder, file: Path) -> None:
 
 
 def _checked(
-    marked: dict[str, Any],
-    questions: dict[tuple[str, str], Question],
-    responses: dict[str, tuple[str, Response]],
+    marked: dict[str, Any], questions: dict[tuple[str, str], Question], responses: dict[str, tuple[str, Response]]
 ) -> Verdict | None:
     try:
         verdict = Verdict.model_validate({**marked, "marking": 0, "repeat": 0})

@@ -19,16 +19,7 @@ from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.estimates import NORMAL
 from livek12.core.scoring.formulas import PredictedTerm, Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import (
-    AXES,
-    UNTOLD,
-    AnswerFinding,
-    Findings,
-    Outcomes,
-    SlimQuestion,
-    Table,
-    tabulate,
-)
+from livek12.core.scoring.outcomes import AXES, UNTOLD, AnswerFinding, Findings, Outcomes, SlimQuestion, Table, tabulate
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm

@@ -158,10 +158,7 @@ def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
 
 
 def contrast(
-    run: Scored,
-    part: Mapping[QuestionKey, bool],
-    questions: Mapping[QuestionKey, SlimQuestion],
-    least: float = 0.0,
+    run: Scored, part: Mapping[QuestionKey, bool], questions: Mapping[QuestionKey, SlimQuestion], least: float = 0.0
 ) -> Contrast | None:
     """One run on part a (True) against part b (False) of the questions; None where either is empty.
 
