@@ -359,7 +359,6 @@ class _Sitter:
         return _reflected(paired, 0) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
-        """Excess of a variant over its source, metric by metric, where both were asked."""
         if part.way not in self.ways:
             return None
         base = self.ways.get(minus.way)

@@ -317,7 +317,6 @@ class _Sheets:
         self._ready: deque[Response | Failure] = deque()
 
     def outcomes(self, requests: Iterable[Request]) -> Iterator[Response | Failure]:
-        """Outcomes of questions, in the order of the sheets' replies."""
         for outcome in self._make(self._asked(requests)):
             yield from self._drained()
             wanted = self._wanted.pop(outcome.key, None)
@@ -335,7 +334,6 @@ class _Sheets:
             yield self._ready.popleft()
 
     def _asked(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """One request for the questions of a sheet, which are adjacent, in each trial."""
         for sheet, group in groupby(requests, key=lambda each: self._sheets.get((each.key.task, each.key.question_id))):
             if sheet is None:
                 yield from group

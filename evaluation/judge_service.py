@@ -276,7 +276,7 @@ class Gate:
         self._in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on, or answers it."""
+        """Answers or forwards."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return

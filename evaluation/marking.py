@@ -419,7 +419,9 @@ class _Marking:
         if most and self.ray:
             files = [file for name in ("run.json", QUESTIONS, KEYS_FILE) if (file := path / name).exists()]
             contents, worth = {file.name: file.read_bytes() for file in files}, -(-most // WORTH_A_PROCESS)
-            return ray_batches(lines, self.ray, self.workers, worth, mark_responses, contents, *given, unmarked=unmarked)
+            return ray_batches(
+                lines, self.ray, self.workers, worth, mark_responses, contents, *given, unmarked=unmarked
+            )
         if size := processes(self.workers, most):
             pool = MarkPool(mark_responses, path.resolve(), *given, unmarked=unmarked, size=size)
             return stack.enter_context(pool).batches(lines)

@@ -475,7 +475,7 @@ class Expected:
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
     def __call__(self, response: Response | ResponseHead | StoredKey) -> bool:
-        """Returns true for a response of the run."""
+        """True for responses of the run."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:
             return self._refused("unasked", f"is to {key}, which this run does not ask")

@@ -108,7 +108,7 @@ class Guard:
         self._cookie = f"livek12_review_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on, or answers it."""
+        """Answers or forwards."""
         if scope["type"] == "http":
             await self._http(scope, receive, send)
         else:
