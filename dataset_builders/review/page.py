@@ -48,9 +48,8 @@ class ReviewAgreement(Record):
     Attributes:
         n: questions both decided.
         same: of those, equal verdicts.
-        kappa: Cohen's κ of the verdicts.
         same_answer: of those both accepted, equal answers.
-        answer_kappa: Cohen's κ of accepted answers, as nominal labels.
+        kappa, answer_kappa: Cohen's κ of verdicts, and of accepted answers as nominal labels.
     """
 
     a: str

@@ -141,5 +141,4 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-
         say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

@@ -45,11 +45,8 @@ def judge(
         options.confine(run, data=[answers, data])
     lost = marking.judge(folder, again=again, options=judges, workers=workers, ray=str(placing.get("ray", "")))
     counts = states(folder)
-    if as_json:
-        typer.echo(json.dumps({"run": str(run), **counts, "lost": lost}))
-    else:
-        summary = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
-        tell(f"{run}: {summary}; next: livek12 report {run}")
+    summary = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
+    answer(as_json, {"run": str(run), **counts, "lost": lost}, f"{run}: {summary}; next: livek12 report {run}")
     end_judging(lost)
 
 

@@ -61,7 +61,6 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
         def told(
             *, html: Path | None, format: str, as_json: bool, task: str = "", way: str = "", **values: Any
         ) -> None:
-
             if as_json and format:
                 raise UserError("--json, --format: give one of them")
             form = "json" if as_json else one_of("--format", format, FORMATS) if format else ""

@@ -39,7 +39,6 @@ from livek12.evaluation.judge_service import (
 )
 from livek12.evaluation.workers import FIELDS
 
-pytestmark = pytest.mark.slow
 JSON = {"Content-Type": "application/json"}
 ROWS: list[dict[str, Any]] = [
     {"gold": "1/2", "response": r"So \boxed{0.5}."},

@@ -26,7 +26,6 @@ QUESTIONS = 15
 PATIENCE = 300.0
 IN_HAND = 8
 """Requests at most that a cut finds asked and not stored yet; far fewer than are stored by then."""
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

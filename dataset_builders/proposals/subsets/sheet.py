@@ -1,10 +1,9 @@
 """Proposal sheet: CSV, reviewed in a spreadsheet, read back, counted and applied to a build.
 
-Contract: the reviewer sets `decision` (accept or reject), `by`, `at` (a date, year first) and `reason`; a decision
-counts with name and date, for the question's exact text. `merged` transfers reviews by subset, id and text, and loses
-none. `apply` changes only `subsets` (or `is_korean_specific`): contradictory rows, in any sheets, cancel; proposals of
-runs or draws count unless a reviewer decided otherwise, as in the articles. An apostrophe, removed on reading, guards
-texts that would start a formula.
+Contract: a decision counts with name and date (year first), for the question's exact text. `merged` transfers reviews
+by subset, id and text, and loses none. `apply` changes only `subsets` (or `is_korean_specific`): contradictory rows, in
+any sheets, cancel; proposals of runs or draws count unless a reviewer decided otherwise, as in the articles. An
+apostrophe, removed on reading, guards texts that would start a formula.
 """
 
 from __future__ import annotations
@@ -194,7 +193,6 @@ class ReviewerPair:
         both: proposals that both decided.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
-        kappa: Cohen's κ, or None.
         only_one: proposals that one of them decided.
     """
 

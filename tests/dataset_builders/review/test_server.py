@@ -22,7 +22,6 @@ from livek12.report.markup import render, render_answer
 from tests.dataset_builders.review.folders import HOSTILE, make_folder
 
 pytest.importorskip("fastapi", reason="the review extra is not installed")
-pytestmark = pytest.mark.slow
 PAGE = {"Content-Type": "application/json", "X-Livek12": "review"}
 TOKEN = "correct-horse"
 
