@@ -181,7 +181,7 @@ class GroupedHelp(TyperCommand):
 def _take_config(context: typer.Context, config: Path | None) -> Path | None:
     """Makes the values of a YAML file the defaults of a command's options."""
     from livek12.core.errors import UserError
-    from livek12.core.plain_yaml import read_yaml
+    from livek12.core.files import read_yaml
 
     values = {} if config is None else read_yaml(config, 1 << 16)
     named = {name.lstrip("-"): each for each in context.command.params for name in each.opts if each.name != "config"}

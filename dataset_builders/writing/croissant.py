@@ -31,15 +31,18 @@ def _words() -> dict[str, dict[str, str]]:
 
 
 def words_of(kind: str) -> dict[str, str]:
-    """Words of cards by name: the columns of a record, or the `numbers` or `axes` of the statistics."""
-    names = {"{languages}": listed(codes()), "{types}": listed(type_names())}
-    return {name: names.get(words, words) for name, words in _words()[kind].items()}
+    """Words of cards by name: the `numbers` or `axes` of the statistics."""
+    return _words()[kind]
 
 
 def meanings(record: type[Record], benchmarks: Iterable[str] = ()) -> dict[str, str]:
     """The meaning of each column in a dataset of these benchmarks."""
-    texts, names = words_of(record.__name__), sorted(benchmarks)
-    named = re.findall(r"\w+", texts.get("benchmark", ""))
+    stated = {"language": listed(codes()), "question_type": listed(type_names())}
+    texts = {
+        name: stated.get(name) or next(note for note in field.metadata if isinstance(note, str))
+        for name, field in record.model_fields.items()
+    }
+    named, names = re.findall(r"\w+", texts.get("benchmark", "")), sorted(benchmarks)
     return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}
 
 

@@ -214,7 +214,7 @@ def _responses_hash(run: Path) -> str:
 
 def plan_sweep(folder: ExamFolder, models: Path) -> None:
     """Writes the sweep on the frozen exam."""
-    from livek12.evaluation.sweep.plan import sweep_values
+    from livek12.evaluation.sweep import sweep_values
 
     places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
     content = json.dumps({**sweep_values(models), **places}, ensure_ascii=False, indent=1)
@@ -300,7 +300,7 @@ def _prepare(folder: ExamFolder, papers: list[Path], language: str, licence: str
 
 
 def _ask(folder: ExamFolder, models: Path | None) -> None:
-    from livek12.evaluation.sweep.plan import read_plan
+    from livek12.evaluation.sweep import read_plan
     from livek12.evaluation.sweep.status import look
     from livek12.scripts.commands import sweep
 
@@ -340,7 +340,7 @@ def _mark(folder: ExamFolder, files: list[str], typed: list[str]) -> None:
 
 def _site(folder: ExamFolder, rights: Path | None) -> None:
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site import SiteWishes, make_site
 
     write_page(folder)
     permissions = read_rights(rights) if rights else []
@@ -426,7 +426,7 @@ def change(
     """Makes the next key version and marks the runs by it; may be repeated."""
     from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
-    from livek12.evaluation.remarking import check_runs, mark_again
+    from livek12.evaluation.comparing import check_runs, mark_again
     from livek12.scripts.commands.review import user_name
 
     if file is None and not typed:

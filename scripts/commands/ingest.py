@@ -130,7 +130,7 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
     for paper in outcome.papers:
         many = counts(paper)
         pages = f"{paper.pages} pages, " if paper.pages else ""
-        summary = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
+        summary = ", ".join([*(f"{many[name]} {text}" for name, text in _WORDS.items()), f"{len(paper.errors)} errors"])
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
         tell(f"{paper.source}: {paper.paper_id}, {pages}{summary}{unchanged}")
         for line in paper.errors:

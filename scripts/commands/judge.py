@@ -97,7 +97,7 @@ def serve_judge(
     as_json: options.Json = False,
 ) -> None:
     """Serve the judge over HTTP: POST /verify, POST /verify/batch, GET /health."""
-    from livek12.core.serving.pages import is_loopback
+    from livek12.core.serving import is_loopback
     from livek12.evaluation.judge_service import serve
     from livek12.evaluation.verify import Verifier
 

@@ -163,8 +163,8 @@ def label_plan(
     from livek12.core.files import write_atomically
     from livek12.core.run.folder import LABEL_PLAN, RunFolder
     from livek12.core.run.sums import write_summed
-    from livek12.evaluation.studies.label_plan import METRICS
-    from livek12.evaluation.studies.label_plan import label_plan as chosen
+    from livek12.evaluation.studies.labels import METRICS
+    from livek12.evaluation.studies.labels import label_plan as chosen
 
     file = out or run / LABEL_PLAN
     if file.exists():

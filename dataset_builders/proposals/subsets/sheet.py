@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.records import Page, Question
+from livek12.core.statistics import cohen_kappa
 from livek12.core.tables import bare, csv_text
 from livek12.dataset_builders.base import Log, one_line
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256

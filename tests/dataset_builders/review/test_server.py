@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.serving.pages import Guard
+from livek12.core.serving import Guard
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.review.page import Rendering, make_app
 from livek12.dataset_builders.review.store import ReviewStore
