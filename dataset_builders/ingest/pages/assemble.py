@@ -497,7 +497,9 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     rest = list(glyphs)
     for frame in frames:
         own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
-        level = [g for g in rest if frame[1] < (g.top + g.bottom) / 2 < frame[3] and g.left > frame[2]]
+        row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
+        others = [other for other in frames if other[2] < frame[0]]
+        level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *centre(g)) for other in others)]
         worded = sum(glyph.text.isalnum() for glyph in own) >= _FEWEST_BOXED
         inner = lines_of(own, []) if worded and not level else []
         if len(inner) == 1 and _hugs(frame, inner[0]) and not _BOXED.fullmatch(inner[0].text):

@@ -131,6 +131,17 @@ def test_a_running_head_counts_no_questions(lines: list[str], head: bool) -> Non
     assert bool(heads(sheets)) is head
 
 
+@pytest.mark.parametrize(
+    "rows", [["Q1    Q2    Q3    Q4", "O    X    X    O"], ["Q1    Q2", "O    X", "Q3    Q4", "X    O"]]
+)
+def test_labels_before_the_names_of_questions_and_a_key_in_rows(rows: list[str]) -> None:
+    asked = [(f"예방    Q{n}    O/X", f"손을 {n}번 씻어야 하나요?…", "□ 해설", f"균이 {n}번 묻어요.") for n in "1234"]
+    paper = read(page(*(line for lines in asked for line in lines)), page("정답 확인", *rows, number=2))
+    assert [(draft.number, draft.answer, draft.solution) for draft in paper.drafts] == [
+        (n, [answer], f"균이 {n}번 묻어요.") for n, answer in zip("1234", "OXXO", strict=True)
+    ]
+
+
 def test_a_title_at_one_height_of_all_pages_begins_a_section_on_each() -> None:
     sheets = [page("一、选择题（每小题4分）", f"1．求{n}。", f"2．解{n}。", number=n) for n in range(1, 4)]
     assert [draft.section[:5] for draft in read(*marked(sheets)).drafts] == ["一、选择题"] * 6
