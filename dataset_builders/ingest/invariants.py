@@ -723,7 +723,7 @@ def _questions_ask(reading: PaperReading) -> Iterator[Breach]:
 
 def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
     """Short lines of one indent behind most questions may be options without letters."""
-    places, asked = [], 0
+    places, stems = [], 0
     for place, segment, draft in reading.pairs:
         lines = segment.items[1:]
         run = list(takewhile(partial(_is_level, lines[-1]), reversed(lines))) if lines and not draft.options else []
@@ -731,8 +731,8 @@ def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
         whole = not any(_SAYS.search(item.text) or wraps(item, reading.stream.columns) for item in run)
         if len(run) >= _SHARES and whole:
             places.append(place)
-            asked += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
-    if asked >= max(_SHARES, len(reading.drafts) / 2):
+            stems += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
+    if stems >= max(_SHARES, len(reading.drafts) / 2):
         text = "short lines stand behind it, of one indent: they may be options without letters"
         yield Breach(text, tuple(places), "options", 0.3)
 

@@ -89,7 +89,6 @@ def ingest(
 
 
 def _parser(spec: str, out: Path) -> Any:
-
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
@@ -99,7 +98,6 @@ def _parser(spec: str, out: Path) -> Any:
 
 
 def _reader(spec: str, form: str, out: Path) -> Any:
-
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
@@ -109,7 +107,6 @@ def _reader(spec: str, form: str, out: Path) -> Any:
 
 
 def _tell(outcome: Any, report: Path, as_json: bool) -> None:
-
     from livek12.dataset_builders.ingest.report import counts
 
     if as_json:

@@ -214,8 +214,8 @@ def _behind_sections(
         bare = sum(not numbers for numbers in below[first:end])
         if first == start or end - first < 2 or any(several[first:end]) or 2 * bare <= end - first:
             return []
-        asked = titles[start].place, titles[first].place
-        run += [*(other for other in others if asked[0] < other.place < asked[1]), *titles[first:end]]
+        low, high = titles[start].place, titles[first].place
+        run += [*(other for other in others if low < other.place < high), *titles[first:end]]
     return run
 
 
