@@ -852,11 +852,11 @@ def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
         if atom.parted or not theirs:
             theirs.append("")
         theirs[-1] += atom.text
-    known = set(_WORD.findall(" ".join(theirs)))
+    words_of_others = set(_WORD.findall(" ".join(theirs)))
     apart = _BESIDE_GAP.sub("\0", text)
     words = (
         match
         for match in _WORD.finditer(apart)
         if "\0" not in (apart[match.start() - 1 : match.start()], apart[match.end() : match.end() + 1])
     )
-    return [match[0] for match in words if match[0] not in known]
+    return [match[0] for match in words if match[0] not in words_of_others]

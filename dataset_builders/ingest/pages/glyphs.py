@@ -725,7 +725,7 @@ def _known(font: str, code: int, unmapped: bool) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:
-        known = next((table for name, table in _RENAMED if name in lower), {})
-        return known.get(code, UNREAD if known and chr(code).isalpha() and "mt" in lower else None)
+        meanings = next((table for name, table in _RENAMED if name in lower), {})
+        return meanings.get(code, UNREAD if meanings and chr(code).isalpha() and "mt" in lower else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)
