@@ -495,7 +495,8 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     """Lines with their look; the text of a frame at the end of a line is one of its own."""
     boxed: list[TextLine] = []
     rest = list(glyphs)
-    for frame in frames:
+    tallest = _TALLEST * layout.body_size(glyphs)
+    for frame in (frame for frame in frames if frame[3] - frame[1] < tallest):
         own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
         row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
         others = [other for other in frames if other[2] < frame[0]]
@@ -522,8 +523,7 @@ def _are_level(line: TextLine, other: TextLine) -> bool:
 
 
 def _hugs(frame: Bounds, line: TextLine) -> bool:
-    wide = max(line.box[0] - frame[0], frame[2] - line.box[2])
-    return wide < line.size and frame[3] - frame[1] < _TALLEST * line.size
+    return max(line.box[0] - frame[0], frame[2] - line.box[2]) < line.size
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
