@@ -297,7 +297,7 @@ class HeldModels:
 
     def abandon(self) -> None:
         """Closes models out of use without waiting for it."""
-        if self._threads is not None:
+        if self._models is not None:
             threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 
     def after_fork(self) -> None:
@@ -307,8 +307,7 @@ class HeldModels:
 
     def _begin(self) -> None:
         self._opened = ExitStack()
-        self._threads: ThreadPoolExecutor | None = None
-        self._pairs: PairModels | None = None
+        self._models: tuple[PairModels, ThreadPoolExecutor] | None = None
 
     def _submit(self, line: bytes, reply: Reply) -> Future[list[Reply]]:
         if "verdict" in reply and reply["row"]["score"] is None:
@@ -320,11 +319,11 @@ class HeldModels:
         return done
 
     def _open(self) -> tuple[PairModels, ThreadPoolExecutor]:
-        if self._pairs is None or self._threads is None:
+        if self._models is None:
             judges = self._opened.enter_context(Jury(self._options))
-            self._pairs = PairModels(judges, None)
-            self._threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
-        return self._pairs, self._threads
+            threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
+            self._models = PairModels(judges, None), threads
+        return self._models
 
 
 def _by_models(pairs: PairModels, line: bytes, reply: Reply) -> list[Reply]:

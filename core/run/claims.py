@@ -2,7 +2,7 @@
 
 Contract: of two living processes only one gets a unit of work. A claim names the journal file that its process holds
 locked and is void once nobody holds that file, so the work of a killed process is free again within `LOOK_SECONDS`.
-Where locks may not reach other machines a claim is a hard link (`core.run.leases`).
+Where locks may not reach other machines a claim is a hard link (`core.run.locks`).
 """
 
 from __future__ import annotations

@@ -364,8 +364,11 @@ _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|�
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
+    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]"
+    r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
+"""Pieces that no whole formula has."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
@@ -403,6 +406,7 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
+_BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
@@ -647,6 +651,7 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     if not sum(lengths):
         return
     usual = median(lengths) if len(lengths) >= _FEWEST_QUESTIONS else max(lengths)
+    worth = median(draft.points or 0 for draft in reading.drafts)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
         if (
@@ -658,6 +663,8 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
         elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
+            if pages <= _MOST_PAGES and 0 < 2 * worth <= (draft.points or 0):
+                continue  # it has the points of several
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
             yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
@@ -712,7 +719,7 @@ def _questions_ask(reading: PaperReading) -> Iterator[Breach]:
     places = [
         place
         for place, segment, draft in reading.pairs
-        if not draft.options and not draft.answer and not section_type(segment.section.title)
+        if not draft.options and not section_type(segment.section.title)
         if not asks(f"{draft.question}\n{segment.section.text}") and not re.search(r"____|[=:：]\s*$", draft.question)
     ]
     if len(places) >= max(_SHARES, len(reading.drafts) / 2):
@@ -805,6 +812,9 @@ def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "figure", 0.3)
         elif any(_adjoin(box, other) for box, other in combinations(boxes, 2)):
             yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
+        elif match := _BETWEEN.search(draft.question):
+            text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
+            yield Breach(text, (place,), "figure", 0.3)
 
 
 def _adjoin(box: Box, other: Box) -> bool:

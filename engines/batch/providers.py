@@ -1,4 +1,4 @@
-"""The batch APIs: limits, requests and replies of each; `engine` has all that they share.
+"""The batch APIs: limits, requests and replies of each; the package has all that they share.
 
 A batch carries a token of ours: in its metadata, its display name, or (Anthropic, which lists neither) in the ids of
 its requests, which are readable once it has ended. No request is repeated and no redirect followed; proxies and

@@ -103,7 +103,7 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys |= {*_line_keys(line), _page_key(line)}
+            keys |= {*_line_keys(line), _page_key(line), _whole_key(line)}
     keys.discard("")
     return keys
 
@@ -130,6 +130,12 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
         else:
             blocks.append(block)
     return replace(page, blocks=blocks)
+
+
+def _whole_key(line: Line) -> str:
+    """A line that speaks of the exam, with its numbers, in the margins."""
+    zone = _zone(line.box)
+    return f"{zone}:{round(line.box.top * 50)}:={line.text}" if zone and len(INSTRUCTS.findall(line.text)) > 1 else ""
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
@@ -176,6 +182,9 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     if not zone and ((line.box.top > ends and _is_paged(line, around)) or _is_page_of(text)):
         return "footer"
     asks = ASKED.fullmatch(text) or counts_questions(text) or _LISTED.match(text) or says_worth(text)
+    whole = _whole_key(line)
+    if zone and whole and _near(whole) & around:
+        return zone
     if not zone or asks or _BELONGS.match(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):

@@ -124,7 +124,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         text = _with_marks(
             re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
         )
-        return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
+        own = marks(text)
+        return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
     printed = marks(text)
     if not printed and (head := _HEAD.match(text)):
         return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []

@@ -607,7 +607,9 @@ def test_code_that_does_not_close_what_it_opens_is_doubted(code: str, doubted: b
     assert any("code of it is not whole" in doubt.text for doubt in draft.doubts) is doubted
 
 
-@pytest.mark.parametrize("formula", [r"$\lim_{x\to}f(x)$", r"$O--\to C$", r'$T_{!"\#}$', "${}^1$"])
+@pytest.mark.parametrize(
+    "formula", [r"$\{\ge M\cap|M$", r"$(x)\sin_x^1$", r"$\lim_{x\to}f(x)$", r"$O--\to C$", r'$T_{!"\#}$', "${}^1$"]
+)
 def test_formulas_that_lost_a_piece_are_doubted(formula: str) -> None:
     draft = read(page(f"1. Find {formula}.", "2. Find $x$.")).drafts[0]
     assert any("formula of it is not whole" in doubt.text for doubt in draft.doubts)
@@ -622,3 +624,21 @@ def test_a_tree_that_is_said_to_be_shown_is_a_figure() -> None:
 def test_the_title_of_another_paper_at_the_end_is_doubted(line: str) -> None:
     draft = read(page("1. 求下列函数的值，并说明理由。…", "求导数的值。", line, "2. 求值。")).drafts[0]
     assert any("title of a paper" in doubt.text for doubt in draft.doubts)
+
+
+def test_a_label_between_two_pictures_may_be_in_one() -> None:
+    sheet = page("1. As wide as all.…", "Look at it.", "DD", "2. Why is it so?")
+    box = sheet.blocks[2].box
+    boxes = [replace(box, top=box.top + off, bottom=box.top + off + 0.005) for off in (-0.01, 0.03)]
+    above, below = (Block(kind="figure", box=own, picture=b"\x89PNG") for own in boxes)
+    sheet.blocks[2:3] = [above, sheet.blocks[2], below]
+    assert any("'DD' stands between its pictures" in doubt.text for doubt in read(sheet).drafts[0].doubts)
+
+
+@pytest.mark.parametrize(("worth", "doubted"), [(2, True), (9, False)])
+def test_a_long_question_with_the_points_of_several_is_no_doubt(worth: int, doubted: bool) -> None:
+    long = [f"{LONG} {n}." for n in range(20)]
+    asked = [f"{n}. (2 points) Why is the quick brown fox so quick, and the dog so lazy? Say it." for n in range(2, 30)]
+    paper = read(page(f"1. ({worth} points) Why?", *long, top=0.0), page(*asked, number=2, top=0.0))
+    doubts = [doubt.text for doubt in paper.drafts[0].doubts]
+    assert any("much longer than the others" in text for text in doubts) is doubted
