@@ -501,9 +501,10 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
         others = [other for other in frames if other[2] < frame[0]]
         level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *centre(g)) for other in others)]
-        worded = sum(glyph.text.isalnum() for glyph in own) >= _FEWEST_BOXED
+        letters = [glyph.text for glyph in own if glyph.text.isalnum()]
+        worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
         inner = lines_of(own, []) if worded and not level else []
-        if len(inner) == 1 and _hugs(frame, inner[0]) and not _BOXED.fullmatch(inner[0].text):
+        if len(inner) == 1 and _hugs(frame, inner[0]):
             boxed.append(replace(inner[0], look="boxed"))
             inside = set(map(id, own))
             rest = [glyph for glyph in rest if id(glyph) not in inside]

@@ -49,6 +49,7 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
         "#box(stroke: 0.5pt, inset: 3pt)[It was {}] in the end.",
         "\\ #rect(width: 100%)[Note that the shop also sells {}.]",
         "\\ #text(fill: red)[(5 marks)]",
+        "\\ #text(fill: blue)[https:\\//example.org/{}]",
         "\\ A. #box(stroke: 0.5pt, inset: 3pt)[{}] \\ B. #box(stroke: 0.5pt, inset: 3pt)[nothing]",
     ],
 )
@@ -57,6 +58,12 @@ def test_what_frames_a_part_of_the_question_is_no_answer(frame: str, tmp_path: P
         [f"Which compound is {f}? {frame.format(n)}" for f, n in zip(FORMULAS, NAMES, strict=True)], tmp_path
     )
     assert not any(draft.answer or draft.solution for draft in paper.drafts)
+
+
+def test_framed_numbers_are_a_part_of_the_question(tmp_path: Path) -> None:
+    box = "#box(stroke: 0.5pt, inset: 3pt)"
+    paper = printed([f"What is half of {n} and {box}[{worth}]" for n, worth in enumerate((10, 15, 20))], tmp_path)
+    assert [draft.question for draft in paper.drafts] == [f"What is half of {n} and {5 * n + 10}" for n in range(3)]
 
 
 def test_a_frame_at_one_question_is_a_part_of_it(tmp_path: Path) -> None:
