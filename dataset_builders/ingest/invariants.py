@@ -553,7 +553,7 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         if _IN_FORM.search(draft.question):
             yield Breach("words of the paper's form stand in it", (place,), "text", 0.3)
         *before, last = segment.items
-        edges = reading.stream.columns.get((last.box.page, last.column))
+        edges = reading.stream.columns.get((last.box.page, last.column)) if not draft.solution else None
         if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]

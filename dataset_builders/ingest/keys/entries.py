@@ -225,9 +225,9 @@ def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     return entries
 
 
-def _counts_up(cells: Sequence[str]) -> bool:
+def _counts_up(cells: Sequence[str], fewest: int = 3) -> bool:
     numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
-    return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
@@ -349,7 +349,8 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name)
-    long = _numbered(items, name)
+    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
+    long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
     numbers = {entry.number for entry in short}
     solved = {entry.number: entry for entry in long}
     merged = [
@@ -479,8 +480,8 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             rest = " ".join(_SPAN.sub(" ", text).split())
             pairs = list(_PAIR.finditer(rest))
             answers += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
-        elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
-            answers += _of_rows(text, texts[place + 1])
+        elif place + 1 < len(texts) and (row := _of_rows(text, texts[place + 1])):
+            answers += row
         elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
             answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
@@ -520,8 +521,14 @@ def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
 
 
 def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
-    left, right = _NUMBERS_ROW.sub("", numbers, 1).split(), _ANSWERS_ROW.sub("", answers, 1).split()
-    if len(left) != len(right) or not all(number.isdigit() for number in left):
+    """Entries of a row of numbers above one of answers, by their names or because only the numbers count up."""
+    named = _NUMBERS_ROW.match(numbers) and _ANSWERS_ROW.match(answers)
+    left = [cell.removeprefix("Q") for cell in _NUMBERS_ROW.sub("", numbers, 1).split()]
+    right = _ANSWERS_ROW.sub("", answers, 1).split()
+    counted = (
+        all(map(str.isdigit, left)) if named else _counts_up(left, 2 + ("Q" not in numbers)) and not _counts_up(right)
+    )
+    if len(left) != len(right) or not counted:
         return []
     return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
 

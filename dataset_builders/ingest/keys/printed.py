@@ -44,7 +44,7 @@ def _end(segment: Segment, look: str) -> list[Item]:
     first, *lines = [item for item in segment.items if item.line]
     end: list[Item] = []
     for item in reversed(lines):
-        if begins_option(item.text):
+        if begins_option(item.text) or "://" in item.text:
             break
         if item.line and item.line.look == look and not item.line.pitch:
             end.insert(0, item)

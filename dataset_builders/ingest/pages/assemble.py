@@ -495,12 +495,16 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     """Lines with their look; the text of a frame at the end of a line is one of its own."""
     boxed: list[TextLine] = []
     rest = list(glyphs)
-    for frame in frames:
+    tallest = _TALLEST * layout.body_size(glyphs)
+    for frame in (frame for frame in frames if frame[3] - frame[1] < tallest):
         own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
-        level = [g for g in rest if frame[1] < (g.top + g.bottom) / 2 < frame[3] and g.left > frame[2]]
-        worded = sum(glyph.text.isalnum() for glyph in own) >= _FEWEST_BOXED
+        row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
+        others = [other for other in frames if other[2] < frame[0]]
+        level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *centre(g)) for other in others)]
+        letters = [glyph.text for glyph in own if glyph.text.isalnum()]
+        worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
         inner = lines_of(own, []) if worded and not level else []
-        if len(inner) == 1 and _hugs(frame, inner[0]) and not _BOXED.fullmatch(inner[0].text):
+        if len(inner) == 1 and _hugs(frame, inner[0]):
             boxed.append(replace(inner[0], look="boxed"))
             inside = set(map(id, own))
             rest = [glyph for glyph in rest if id(glyph) not in inside]
@@ -520,8 +524,7 @@ def _are_level(line: TextLine, other: TextLine) -> bool:
 
 
 def _hugs(frame: Bounds, line: TextLine) -> bool:
-    wide = max(line.box[0] - frame[0], frame[2] - line.box[2])
-    return wide < line.size and frame[3] - frame[1] < _TALLEST * line.size
+    return max(line.box[0] - frame[0], frame[2] - line.box[2]) < line.size
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:

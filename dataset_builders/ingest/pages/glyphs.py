@@ -360,8 +360,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
     name = ctypes.create_string_buffer(128)
-    index = -1
-    parted = True
+    colours: dict[int, str] = {}
+    index, parted = -1, True
     while index + 1 < total:
         index += 1
         at = index
@@ -402,19 +402,23 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
             math_font, sound, item=address(item), upright=upright, place=at, parted=parted,
-            start=around[0] if 0 < box[0] - around[0] < size else None, colour=_colour_of(layer, at),
+            start=around[0] if 0 < box[0] - around[0] < size else None,
+            colour=_colour_of(layer, at, address(item), colours),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
 
 
-def _colour_of(layer: Any, at: int) -> str:
+def _colour_of(layer: Any, at: int, item: int, colours: dict[int, str]) -> str:
+    """The colour of a letter, which all letters of its text object have."""
     import pypdfium2.raw as c
 
-    paints = [ctypes.c_uint() for _ in range(4)]
-    c.FPDFText_GetFillColor(layer, at, *paints)
-    red, green, blue, _ = (paint.value for paint in paints)
-    grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
-    return "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
+    if item not in colours:
+        paints = [ctypes.c_uint() for _ in range(4)]
+        c.FPDFText_GetFillColor(layer, at, *paints)
+        red, green, blue, _ = (paint.value for paint in paints)
+        grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
+        colours[item] = "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
+    return colours[item]
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:

@@ -38,6 +38,7 @@ _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
 _SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
+_NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
@@ -252,9 +253,12 @@ def _mark_alone(line: Line, mark: str) -> Line:
 
 
 def _numbered(line: Line) -> Line:
-    """A line with its number before its first formula, not in it, nor behind a box for the score; so its marks."""
+    """A line with its number first: not in its formula, behind a box for the score or a label; so its marks."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
+    pieces = re.split(r"\s{3,}", text)
+    names = [piece for piece in pieces if _NAMED.fullmatch(piece)]
+    text = "    ".join([*names, *(piece for piece in pieces if piece not in names)]) if len(names) == 1 else text
     return replace(line, text=_SET_MARK.sub(r"\1", text))
 
 

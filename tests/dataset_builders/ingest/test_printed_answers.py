@@ -49,6 +49,7 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
         "#box(stroke: 0.5pt, inset: 3pt)[It was {}] in the end.",
         "\\ #rect(width: 100%)[Note that the shop also sells {}.]",
         "\\ #text(fill: red)[(5 marks)]",
+        "\\ #text(fill: blue)[https:\\//example.org/{}]",
         "\\ A. #box(stroke: 0.5pt, inset: 3pt)[{}] \\ B. #box(stroke: 0.5pt, inset: 3pt)[nothing]",
     ],
 )
@@ -57,6 +58,12 @@ def test_what_frames_a_part_of_the_question_is_no_answer(frame: str, tmp_path: P
         [f"Which compound is {f}? {frame.format(n)}" for f, n in zip(FORMULAS, NAMES, strict=True)], tmp_path
     )
     assert not any(draft.answer or draft.solution for draft in paper.drafts)
+
+
+def test_framed_numbers_are_a_part_of_the_question(tmp_path: Path) -> None:
+    box = "#box(stroke: 0.5pt, inset: 3pt)"
+    paper = printed([f"What is half of {n} and {box}[{worth}]" for n, worth in enumerate((10, 15, 20))], tmp_path)
+    assert [draft.question for draft in paper.drafts] == [f"What is half of {n} and {5 * n + 10}" for n in range(3)]
 
 
 def test_a_frame_at_one_question_is_a_part_of_it(tmp_path: Path) -> None:
@@ -129,6 +136,17 @@ def heads(pages: list[PageBlocks]) -> list[str]:
 def test_a_running_head_counts_no_questions(lines: list[str], head: bool) -> None:
     sheets = [page(*(line.format(n=n, p="甲乙丙丁"[n - 1]) for line in lines), number=n, top=0.05) for n in range(1, 5)]
     assert bool(heads(sheets)) is head
+
+
+@pytest.mark.parametrize(
+    "rows", [["Q1    Q2    Q3    Q4", "O    X    X    O"], ["Q1    Q2", "O    X", "Q3    Q4", "X    O"]]
+)
+def test_labels_before_the_names_of_questions_and_a_key_in_rows(rows: list[str]) -> None:
+    asked = [(f"예방    Q{n}    O/X", f"손을 {n}번 씻어야 하나요?…", "□ 해설", f"균이 {n}번 묻어요.") for n in "1234"]
+    paper = read(page(*(line for lines in asked for line in lines)), page("정답 확인", *rows, number=2))
+    assert [(draft.number, draft.answer, draft.solution) for draft in paper.drafts] == [
+        (n, [answer], f"균이 {n}번 묻어요.") for n, answer in zip("1234", "OXXO", strict=True)
+    ]
 
 
 def test_a_title_at_one_height_of_all_pages_begins_a_section_on_each() -> None:
