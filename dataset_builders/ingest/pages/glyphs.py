@@ -56,7 +56,9 @@ def read_drawings(
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = _box(c, item, to_page)
-            if box:
+            if box and _is_line([], box[2] - box[0], box[3] - box[1]):
+                drawn.rules.append(Rule(*box))
+            elif box:
                 drawn.shapes.append(Shape("image", *box))
         elif kind == c.FPDF_PAGEOBJ_PATH:
             _path(c, item, to_page, drawn)
