@@ -185,7 +185,7 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
         finder.replace([*above, *below], [made])
     elif not above and (blank := _blank(finder, rule, y)):
         finder.replace([], [blank])
-    elif below and _free(rule, above) and _covers(rule, below):
+    elif below and _free(rule, above, below) and _covers(rule, below):
         finder.replace(below, [_barred(rule, below)])
     else:
         return False
@@ -310,8 +310,10 @@ def _touches(base: Atom, script: Atom) -> bool:
     )
 
 
-def _free(rule: Rule, above: list[Atom]) -> bool:
-    return all(rule.top - atom.bottom > 0.45 * atom.size for atom in above)
+def _free(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
+    """A rule far from what is above it, or at least twice as near to what is below."""
+    near = 2 * (around(below)[1] - rule.bottom)
+    return all(rule.top - atom.bottom > min(0.45 * atom.size, near) for atom in above)
 
 
 def _covers(rule: Rule, below: list[Atom]) -> bool:
@@ -600,6 +602,8 @@ _FEWEST_WIDE = 3
 """Chinese letters of small print above or below a line."""
 _BAND, _BESIDE = 0.4, 2.0
 """Share of the lower line's height, and letter sizes between lines."""
+_UNDERLINED: Final = 0.6
+"""Share of an underline that its text covers; the line of a fraction may be longer than what is on it."""
 _RUN: Final = 0.25
 """Letter sizes between small letters of one script, at most."""
 _PLAIN_FENCE = 1.2
@@ -670,9 +674,8 @@ def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
         return False
     return not any(
         other is not line
-        and other.box[0] < rule.right
-        and rule.left < other.box[2]
-        and 0 <= y - other.base < 0.5 * other.size
+        and min(other.box[2], rule.right) - max(other.box[0], rule.left) > _UNDERLINED * (rule.right - rule.left)
+        and 0 <= y - other.base < min(0.5 * other.size, top - y + 0.2 * line.size)
         for other in lines
     )
 

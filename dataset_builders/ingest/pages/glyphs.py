@@ -56,7 +56,9 @@ def read_drawings(
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = _box(c, item, to_page)
-            if box:
+            if box and _is_line([], box[2] - box[0], box[3] - box[1]):
+                drawn.rules.append(Rule(*box))
+            elif box:
                 drawn.shapes.append(Shape("image", *box))
         elif kind == c.FPDF_PAGEOBJ_PATH:
             _path(c, item, to_page, drawn)
@@ -324,6 +326,7 @@ def read(page: Any) -> RawPage:
     raw = RawPage(width, height)
     bars: list[Rule] = []
     raw.glyphs = _brackets(_long(_composed(_once(_glyphs(page, shown, bars, raw)))))
+    _distrust(raw.glyphs)
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
     raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
@@ -382,8 +385,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         box = shown.bounds(left.value, bottom.value, right.value, top.value)
         base = shown.point(x.value, y.value)[1]
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
-        along = abs(matrix.a * shown.a + matrix.b * shown.c)
-        upright = along >= abs(matrix.a * shown.b + matrix.b * shown.d)
+        upright = abs(matrix.a * shown.a + matrix.b * shown.c) >= abs(matrix.a * shown.b + matrix.b * shown.d)
+        code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
@@ -472,6 +475,8 @@ def _character(code: int) -> str:
     return UNREAD if _unsound(code) else chr(code)
 
 
+_INK: Final = 0.05
+"""Points: what is lower prints nothing."""
 _FLAT, _LINE = 0.12, 0.07
 """Letter sizes: what is lower than the one is no letter, and than the other a line; an arrow is between them."""
 _OVERHANG: Final = 0.35
@@ -523,6 +528,47 @@ def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
         seen.setdefault((glyph.text, column, row), []).append(glyph)
         kept.append(glyph)
     return kept
+
+
+_SHAPES: Final = {
+    sign: bounds
+    for signs, bounds in (
+        ("acemnorsuvwxz", (0.3, 0.64, -0.15, 1, 0, 2)),
+        ("bdhklt", (0.45, 2, -0.15, 1, 0, 2)),
+        ("gpqy", (0, 2, -2, -0.05, 0, 2)),
+        ("ABCDEFGHIKLMNOPRSTUVWXYZ", (0.48, 1.05, -0.2, 1, 0, 2)),
+        ("0123456789", (0.35, 0.95, -2, 1, 0, 2)),
+        (":;.,!|", (-1, 2, -2, 2, 0, 0.42)),
+        ("\"'", (-1, 2, 0.25, 2, 0, 2)),
+        ("$", (0, 2, -2, -0.02, 0, 2)),
+        ("=<>≤≥≠≈+∩∪∈→", (-1, 1.2, -1, 2, 0.36, 2)),
+    )
+    for sign in signs
+}
+"""Least and most height over the base line, of the foot, and width, in letter sizes, of all fonts for text."""
+_LIES, _LYING = 2, 0.25
+"""Signs of a font in other shapes, and their share, that show that the file gives it other letters."""
+
+
+def _distrust(glyphs: Sequence[Glyph]) -> None:
+    """Doubts fonts whose signs do not have the shapes of their letters, in place; not if most of the page has not."""
+    shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
+    odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
+    if 2 * len(odd) > len(shaped):
+        return
+    signs: dict[str, tuple[set[str], set[str]]] = {}
+    for glyph in shaped:
+        signs.setdefault(glyph.font, (set(), set()))[id(glyph) in odd].add(glyph.text)
+    lying = {font for font, (even, others) in signs.items() if len(others) >= max(_LIES, _LYING * len(even | others))}
+    for glyph in glyphs:
+        if glyph.font and glyph.font in lying and glyph.text.strip():
+            glyph.sound = False
+
+
+def _is_shaped(glyph: Glyph) -> bool:
+    least, most, deepest, highest, narrow, wide = _SHAPES[glyph.text]
+    top, foot = (glyph.base - glyph.top) / glyph.size, (glyph.base - glyph.bottom) / glyph.size
+    return least < top < most and deepest < foot < highest and narrow <= (glyph.right - glyph.left) / glyph.size < wide
 
 
 def _part_ligatures(glyphs: list[Glyph]) -> None:
