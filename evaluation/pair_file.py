@@ -10,11 +10,12 @@ import json
 import sqlite3
 import sys
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import tee
 from pathlib import Path
 from typing import Final
 
@@ -106,15 +107,9 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
 
 
 def _by_rules(rules: MarkPool[Reply], lines: Iterable[_Line]) -> Iterator[tuple[_Line, Reply]]:
-    in_hand: deque[_Line] = deque()
-
-    def texts() -> Iterator[bytes]:
-        for line in lines:
-            in_hand.append(line)
-            yield b"" if line.problem else line.text
-
-    for reply in rules.stream(texts()):
-        yield in_hand.popleft(), reply
+    lines, sent = tee(lines)
+    replies = rules.stream(b"" if line.problem else line.text for line in sent)
+    return zip(lines, replies, strict=False)
 
 
 def _settled(

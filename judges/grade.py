@@ -123,8 +123,8 @@ _OTHER_PART = "right for another entry of the key"
 
 def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
     """The answers by the names of blanks or keys; None for a contradiction."""
-    printed = blank_names(question) or [answer_name(gold) for gold in golds]
-    if len(printed) != len(answers) or len(answers) < 2:
+    printed = (blank_names(question) or [answer_name(gold) for gold in golds]) if len(answers) > 1 else []
+    if len(printed) != len(answers) or not printed:
         return list(answers)
     given = [answer_name(answer or "") for answer in answers]
     if not any(name and name != own and name in printed for name, own in zip(given, printed, strict=True)):

@@ -20,8 +20,7 @@ from typing import Protocol
 
 from livek12.core.errors import UserError
 from livek12.core.run.journal import journal_files
-from livek12.core.run.leases import SECONDS, in_doubt, named, owner_of
-from livek12.core.run.locks import close_own, is_held, lease_of, open_own
+from livek12.core.run.locks import SECONDS, close_own, in_doubt, is_held, lease_of, named, open_own, owner_of
 
 LOOK_SECONDS = 1.0
 TOGETHER = 64

@@ -64,12 +64,13 @@ def _statements(comparison: AnswerComparison) -> Decision:
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
-    gold, answer = (_ARROWS.sub("、", _RIGHT.sub("", bare(text))) for text in (comparison.gold, comparison.answer))
+    gold = _with_commas(comparison.gold)
     if _names_the_letter(gold, comparison.answer):
         return accept(NAME, f"chose {gold}")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
+    answer = _with_commas(comparison.answer)
     if signs is _STATEMENTS and _DIGITS.fullmatch(answer) and len(answer) > 2:
         answer = ",".join(answer)
     wanted = label_sequence(gold)
@@ -88,6 +89,10 @@ def _statements(comparison: AnswerComparison) -> Decision:
     if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
+
+
+def _with_commas(text: str) -> str:
+    return _ARROWS.sub("、", _RIGHT.sub("", bare(text)))
 
 
 _LETTER = late(r"[A-J]")
@@ -158,8 +163,8 @@ def _known(comparison: AnswerComparison) -> set[str]:
 
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """Named labels; digits ("135") are one each unless an option bears them all."""
-    digits, offered = bare(text), _known(comparison)
-    if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in offered:
+    several = type_of(comparison.question_type).several
+    if several and _DIGITS.fullmatch(digits := bare(text)) and digits not in (offered := _known(comparison)):
         labels = frozenset(digits)
         if len(labels) == len(digits) and labels <= (offered or set("12345")):
             return labels
@@ -202,10 +207,10 @@ def _by_text(comparison: AnswerComparison, answer: str) -> frozenset[str] | None
 def _same_text(text: str, answer: str) -> bool:
     if not answer.strip() or not text.strip():
         return False
-    if normal_form(text) == normal_form(answer):
-        return True
     if len(answer) == 1 and answer.isascii() and answer.isalpha() and answer not in compatible(text):
         return False
+    if normal_form(text) == normal_form(answer):
+        return True
     numbers = read_number(text), read_number(answer)
     if numbers[0] is not None and numbers[1] is not None:
         return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit
