@@ -159,6 +159,7 @@ class Closing:
         return _words(words, KANA not in self.signs).search(sentence) is not None
 
 
+# Three lines a language: signs, words that announce, words that deny.
 _TABLE = rf"""
 [{KANA}]
 したがって|従って|よって|ゆえに|以上より|答え?[はえ]|正解|正しい|求める|選[びぶ]|です|である|となる|になる|なります
