@@ -339,7 +339,6 @@ _NOT_THOUGHT = late(
     r"(?i)(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z"
 )
 _JUDGED_CHARS = 4_000
-_TEN = frozenset("ABCDEFGHIJ")
 _CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
 _QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
 _NUMBERED_OPTION = late(r"([1-9])(?:\s?번\s?(?:[.．:：,，)）]|[-–—])|[.．)）])\s?\S[^\n]*")
@@ -678,31 +677,27 @@ def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim
 
 
 def _judged(cleaned: str, offer: Asked) -> list[Claim]:
-    verdicts = label_verdicts(cleaned[-_JUDGED_CHARS:])
+    ending = cleaned[-_JUDGED_CHARS:]
+    verdicts = label_verdicts(ending)
     judged: dict[str, set[bool]] = {}
     for verdict in verdicts:
         for label in verdict.labels:
             judged.setdefault(label, set()).add(verdict.right)
-    if set(judged) != (offer.known if offer.known and offer.known < _TEN else set("ABCD")):
-        return []
-    if any(len(values) > 1 for values in judged.values()):
+    options = offer.known if offer.known and offer.known < frozenset("ABCDEFGHIJ") else set("ABCD")
+    if set(judged) != options or any(len(values) > 1 for values in judged.values()):
         return []
     chosen = _odd_ones(judged, offer)
-    text = "；".join(cleaned[-_JUDGED_CHARS:][verdict.start : verdict.end] for verdict in verdicts)
-    strength, wording = (JUDGED, ", ".join(sorted(chosen))) if chosen else (UNSURE, remarks.quoted(text))
-    end = max(0, len(cleaned) - _JUDGED_CHARS) + verdicts[-1].end
+    quote = remarks.quoted("；".join(ending[verdict.start : verdict.end] for verdict in verdicts))
+    end = len(cleaned) - len(ending) + verdicts[-1].end
+    strength, wording = (JUDGED, ", ".join(sorted(chosen))) if chosen else (UNSURE, quote)
     return [Claim(0, end, strength, wording, "conclusion", chosen)]
 
 
 def _odd_ones(judged: dict[str, set[bool]], offer: Asked) -> Labels:
     right = frozenset(label for label, values in judged.items() if values == {True})
     wrong = frozenset(judged) - right
-    if offer.several:
-        return wrong if offer.wrong else right
-    if offer.wrong is None and len(judged) > 2:
-        return right if len(right) == 1 else wrong if len(wrong) == 1 else NO_LABELS
-    chosen = wrong if offer.wrong else right
-    return chosen if len(chosen) == 1 else NO_LABELS
+    sides = [wrong] if offer.wrong else [right] if offer.several or offer.wrong is False else [right, wrong]
+    return next((side for side in sides if offer.several or len(side) == 1), NO_LABELS)
 
 
 def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:

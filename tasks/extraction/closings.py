@@ -159,6 +159,7 @@ class Closing:
         return _words(words, KANA not in self.signs).search(sentence) is not None
 
 
+# Three lines a language: signs, words that announce, words that deny.
 _TABLE = rf"""
 [{KANA}]
 したがって|従って|よって|ゆえに|以上より|答え?[はえ]|正解|正しい|求める|選[びぶ]|です|である|となる|になる|なります
@@ -274,26 +275,11 @@ def _last_sentence(text: str) -> str | None:
     return sentence[concluded[-1].end() :] if concluded else sentence
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The count of numbers asked for, and patterns of the answering sentence."""
-
-    count: int
-    any_of: re.Pattern[str]
-    all_of: tuple[str, ...] = ()
-
-
 def closing_values(text: str, question: str) -> str | None:
     """The numbers of the last sentence that the question asks for, joined by ", "; one with its unit."""
-    sentence = _last_sentence(text)
-    asked = _asked(question) if question else None
-    if sentence is None or asked is None:
-        return None
-    sentence = _without_work(sentence)
-    small = sentence.lower()
-    if not asked.any_of.search(sentence) or any(word not in small for word in asked.all_of):
-        return None
-    return _numbers(sentence, question, asked.count)
+    sentence = _last_sentence(text) if question else None
+    sentence = None if sentence is None else _without_work(sentence)
+    return _numbers(sentence, question, count) if sentence and (count := _asked(question, sentence)) else None
 
 
 def announced_value(sentence: str, question: str) -> str | None:
@@ -347,22 +333,21 @@ def _plain(number: str) -> str:
     return number.strip("-−$€£¥%\\").replace(",", "").rstrip(".")
 
 
-def _asked(question: str) -> _Asked | None:
+def _asked(question: str, sentence: str) -> int:
+    """The count of numbers asked for, if the sentence speaks of them; else 0."""
     if _CJK.search(question):
         places = [match for pattern in (_ASKED_CJK, _ASKED_KO) for match in pattern.finditer(question)]
-        words = [word for word in (places[-1]["before"], places[-1]["unit"] or "") if word] if places else []
-        return _Asked(1, re.compile("|".join(map(re.escape, words)))) if words else None
+        words = [word for word in (places[-1]["before"], places[-1]["unit"]) if word] if places else []
+        return int(any(word in sentence for word in words))
     count = 2 if _TWO.search(question) else 1
     clauses = [*_HOW.finditer(question)] or [*_WHICH.finditer(question)]
     if not clauses:
-        return None
+        return 0
     kind = (clauses[-1].groupdict().get("kind") or "").lower().split()
     if kind and kind[0] != "many":
-        return _Asked(count, re.compile(_KINDS.get(kind[-1], _KINDS[kind[0]]), re.IGNORECASE))
+        return count if re.search(_KINDS.get(kind[-1], _KINDS[kind[0]]), sentence, re.IGNORECASE) else 0
     words = _WORDS.findall((kind[-1:] or [clauses[-1]["thing"]])[0].lower())
-    things = [word[: max(3, len(word) - 2)] for word in words]
-    things = [thing for thing in things if thing not in _EMPTY_WORDS]
-    if not things:
-        return None
-    alternatives = re.compile("|".join(rf"\b{re.escape(thing)}" for thing in things), re.IGNORECASE)
-    return _Asked(count, alternatives, () if count > 1 else tuple(things[:_MODIFIERS]))
+    things = [thing for word in words if (thing := word[: max(3, len(word) - 2)]) not in _EMPTY_WORDS]
+    small = sentence.lower()
+    named = any(re.search(rf"\b{re.escape(thing)}", small) for thing in things)
+    return count if named and (count > 1 or all(thing in small for thing in things[:_MODIFIERS])) else 0

@@ -35,7 +35,6 @@ _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
 """The number of a label and its position."""
-
 _HEAD_CHARS = 20
 _HEAD = late(
     r"(?i)(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z"

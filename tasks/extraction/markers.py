@@ -47,7 +47,6 @@ _LAST = late(
 _MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")
 _CJK = late(f"[{IDEOGRAPHS}]")
 _HANGUL = late(f"[{HANGUL}]")
-
 _STRAY = late(r"\A\s*[\]】)）]\s?(?=[A-J①-⑩])")
 """The close of a bracket that the prompt opened."""
 _QUOTED = late(

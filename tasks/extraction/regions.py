@@ -35,7 +35,9 @@ _BOX = late(
     r"(?s)\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]"
 )
 _BOX_NAMES = late(r"\\(?:boxed|fbox|answer)")
-_TAG = late(r"(?i)<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>")
+_TAG_NAME = r"(?:(?:final_)?answer|ans)\s*>"
+_TAG = late(rf"(?i)<\s*(/?)\s*{_TAG_NAME}")
+_TAGGED = late(rf"(?is)<\s*{_TAG_NAME}((?:(?!<\s*/?\s*{_TAG_NAME}).)*+)<\s*/\s*{_TAG_NAME}")
 
 _THINKING = Thinking()
 _FENCE = late(r"(?s)```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)")
@@ -256,14 +258,8 @@ def closed(text: str) -> str:
 
 def answer_tags(text: str) -> list[TextRegion]:
     """Contents of <answer>…</answer> and of "answer" in JSON, in order."""
-    regions: list[TextRegion] = []
-    opened: re.Match[str] | None = None
-    for match in _TAG.finditer(text) if "<" in text else ():
-        if not match[1]:
-            opened = match
-        elif opened is not None:
-            regions.append(TextRegion(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
-            opened = None
+    tags = _TAGGED.finditer(text) if "<" in text else ()
+    regions = [TextRegion(tag.start(), tag.end(), tag[1].strip()) for tag in tags]
     regions = sorted([*regions, *outside_of(regions, _json_answers(text))], key=lambda region: region.start)
     return [region for region in regions if region.content]
 

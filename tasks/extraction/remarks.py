@@ -254,7 +254,7 @@ _ANYWHERE = late(f"(?i){_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGH
 _SHORT_CHARS = 40
 _NEGATED = late(rf"(?i){NEGATION}|问题")
 _REJECTION = late(
-    rf"(?i){_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
+    rf"(?i)不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
     rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
     rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
     r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"

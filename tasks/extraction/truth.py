@@ -35,7 +35,6 @@ _ALTERNATIVE = late(
 )
 _ABOUT_CHARS = 24
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
-
 _ABOUT_ANOTHER = late(
     r"(?i)(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
     r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z"
@@ -81,10 +80,6 @@ def _said(text: str, match: re.Match[str]) -> str:
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
-    if (
-        _ALTERNATIVE.match(text, match.end())
-        or refused(text, match.start())
-        or taken_back(text, match.end(), _NOTHING_ELSE) is not None
-    ):
-        return quoted(text[match.start() :])
-    return match["word"]
+    unclear = _ALTERNATIVE.match(text, match.end()) or refused(text, match.start())
+    denied = unclear or taken_back(text, match.end(), _NOTHING_ELSE) is not None
+    return quoted(text[match.start() :]) if denied else match["word"]
