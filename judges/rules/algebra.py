@@ -395,13 +395,17 @@ class Comparer:
         ]
         values = [gold[3], answer[3]]
         sides = [trees.symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
-        related = sides[0] & sides[1] or (sides[0] | sides[1]) & trees.symbols(values)
-        if not gold[2] or not answer[2] or related or any(trees.holds_symbol(values, name) for name in names):
+        related = sides[0] & sides[1] | (sides[0] | sides[1]) & trees.symbols(values)
+        arguments = {bound[1] for node in (gold, answer) if (bound := trees.bound_variable(node[1]))}
+        named_inside = related - arguments or any(trees.holds_symbol(values, name) for name in names)
+        if not gold[2] or not answer[2] or named_inside:
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
-        if max(len(gold), len(answer)) > 4 and outcome != "accept":
+        if outcome != "accept" and (max(len(gold), len(answer)) > 4 or reason == expressions.A_NAME):
             return doubt
         exprs = [value_of(value).expr for value in values]
+        if outcome == "undecided" and not trees.holds_opaque(values) and (other := expressions.other_kind(*exprs)):
+            return "reject", other
         if outcome == "undecided" and (
             not all(plain)
             or trees.base_letter(names[0]) == trees.base_letter(names[1])
@@ -411,7 +415,8 @@ class Comparer:
             return doubt
         if outcome == "accept":
             alike = trees.alike_but_for_index(*names) if exprs[0].free_symbols else False
-            return (outcome, reason) if alike or self._is_one_formula(names, exprs[0]) else doubt
+            alike = not related and (alike or self._is_one_formula(names, exprs[0]))
+            return (outcome, reason) if alike else doubt
         directed = [trees.is_directed(value) for value in values]
         if directed[0] != directed[1] or (exprs[0].free_symbols and equations.proportion(*exprs) is not None):
             return doubt
