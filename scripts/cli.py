@@ -75,7 +75,8 @@ GROUPS = {
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 FAMILIES = {
-    "build": ("validate",),
+    "build": ("validate", "dedup"),
+    "exam_day": ("keys",),
     "export": ("site",),
     "imports": ("import-judgements", "import-responses", "import-results", "rejudge"),
     "judge": ("judge-pairs", "serve-judge"),

@@ -53,7 +53,7 @@ def demo(
     from livek12.evaluation.marking import judge
     from livek12.evaluation.options import RunOptions
     from livek12.evaluation.reporting import score_run
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site import SiteWishes, make_site
     from livek12.report.terminal import print_marks
     from livek12.scripts.endings import end
 
@@ -141,5 +141,4 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-
         say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

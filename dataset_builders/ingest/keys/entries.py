@@ -19,7 +19,7 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
-from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_title
+from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_titles
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
@@ -248,7 +248,8 @@ def column_of(name: str) -> str:
 
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
-_LONGEST_ANSWER = 60
+LONGEST_ANSWER = 60
+"""Characters of an answer that is no solution."""
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
@@ -274,13 +275,16 @@ _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
 """Points behind an answer."""
 _WORTH_WITHIN = re.compile(
-    rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
+    rf"(?P<answer>.{{1,{LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
 )
 """An answer, its points, and a remark on how they are given."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
-_PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
-"""An answer in parts, each on its line."""
+_VALUE_ALONE = re.compile(
+    rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
+)
+"""One answer: a label with its text, or a few words, that introduce no list and are no part."""
+_BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
@@ -320,7 +324,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
     starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
     if len(starts) > 1:
         ends = [*starts[1:], len(items)]
-        names = [short_title(items[start].text) for start in starts]
+        names = short_titles([items[start].text for start in starts])
         parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
         doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
         if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
@@ -350,7 +354,7 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     solved = {entry.number: entry for entry in long}
     merged = [
         replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
-        if entry.number in solved and solved[entry.number].answer != entry.answer
+        if entry.number in solved and not f"{solved[entry.number].answer} ".startswith(f"{entry.answer} ")
         else entry
         for entry in short
     ]
@@ -448,7 +452,7 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     worked = text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
-    if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
+    if len(rest) > LONGEST_ANSWER and _VALUE_ALONE.fullmatch(first) and not _BULLET.match(rest):  # it is explained
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
 
@@ -548,7 +552,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         return answer, solution
-    if solution is not None and 0 < len(stem.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(stem):
+    if solution is not None and 0 < len(stem.strip()) <= LONGEST_ANSWER and not _SOLVES.match(stem):
         return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
@@ -556,7 +560,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()
         return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
-    if len(first) <= _LONGEST_ANSWER:
+    if len(first) <= LONGEST_ANSWER:
         return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
     return "", text
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import bisect
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,8 +30,13 @@ ACCENTS: Final = {
     "\u0308": "ddot", "\u20d6": "overleftarrow", "\u030c": "check", "\u0306": "breve", "\u203e": "bar", "\u00af": "bar",
     "⏜": "overparen", "⏞": "overbrace", "⏝": "underparen",
     "⏟": "underbrace", "\u0311": "overparen", "\u02c6": "hat", "\u02dc": "tilde", "\u0332": "underline",
+    "\u02d9": "dot", "\u00a8": "ddot", "\u02da": "mathring",
 }  # fmt: skip
 WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
+OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
+"""Arrows that may stand over letters."""
+ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "=": "", "⟹": "\\xRightarrow"}
+"""Signs with a label over or under them."""
 BRACES: Final = frozenset("⏞⏟")
 BELOW: Final = frozenset("⏝⏟\u0332")
 """Accents that stand under their letters."""
@@ -42,10 +48,12 @@ _NAMES: Final = {
     "⫋": "\\subsetneqq", "∪": "\\cup", "∩": "\\cap", "∅": "\\varnothing", "∁": "\\complement", "∀": "\\forall",
     "∃": "\\exists", "¬": "\\neg", "∧": "\\wedge", "∨": "\\vee", "⇒": "\\Rightarrow", "⇔": "\\Leftrightarrow",
     "⇐": "\\Leftarrow", "→": "\\to", "←": "\\leftarrow", "↔": "\\leftrightarrow", "⟶": "\\longrightarrow",
+    "⟵": "\\longleftarrow", "⟷": "\\longleftrightarrow", "⟹": "\\Longrightarrow", "⟸": "\\Longleftarrow",
+    "⟺": "\\Longleftrightarrow",
     "↦": "\\mapsto", "⇌": "\\rightleftharpoons", "∑": "\\sum", "∏": "\\prod", "∫": "\\int", "∬": "\\iint",
     "∮": "\\oint", "⋃": "\\bigcup", "⋂": "\\bigcap", "∂": "\\partial", "∇": "\\nabla", "√": "\\sqrt", "∠": "\\angle",
     "∥": "\\parallel", "∦": "\\nparallel", "⊥": "\\perp", "⟂": "\\perp", "△": "\\triangle",
-    "∘": "\\circ", "⚬": "\\circ", "○": "\\circ", "°": "^{\\circ}",
+    "∘": "\\circ", "◦": "\\circ", "⚬": "\\circ", "○": "\\circ", "°": "^{\\circ}",
     "⋯": "\\cdots", "…": "\\ldots", "⋮": "\\vdots", "⋱": "\\ddots", "′": "'", "″": "''",
     "‴": "'''", "∣": "|", "∖": "\\setminus",
     "⌊": "\\lfloor", "⌋": "\\rfloor", "⌈": "\\lceil", "⌉": "\\rceil", "⟨": "\\langle", "⟩": "\\rangle",
@@ -124,6 +132,7 @@ class Atom:
     pitch: float = 0.0
     place: int = -1
     parted: bool = False
+    parts: tuple[Atom, ...] = ()
 
     @property
     def middle(self) -> float:
@@ -187,7 +196,10 @@ def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra:
         left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
     sound = all(atom.sound for atom in atoms)
     sure = sum(atom.confidence for atom in atoms) / len(atoms)
-    return Atom(text, left, top, right, bottom, base, size, True, True, sound=sound, advance=right, confidence=sure)
+    return Atom(
+        text, left, top, right, bottom, base, size, True, True,
+        sound=sound, advance=right, confidence=sure, parts=tuple(atoms),
+    )  # fmt: skip
 
 
 class Finder:
@@ -223,12 +235,18 @@ _SPACE: Final = 0.18
 _WORD_GAP, _SIGN_GAP = 0.12, 0.22
 """Letter sizes between words and between signs, from the end of one letter with its white space to the origin of the
 next: on real papers letters of a word are at most 0.08 apart and words at least 0.14, also in tight lines."""
+_NEAR, _FAR = 0.5, 1.3
+"""Letter sizes between a formula and the digits that are its own, and within it."""
 _ROW_GAP: Final = 0.5
 """Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
 _NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
 """Bases of no script: one behind them belongs to the letter that follows."""
+_FULL: Final = 0.835
+"""Share of a line's size that its scripts have at most; TeX's smallest are 5 points beside 6."""
+_SHIFTED: Final = 0.14
+"""Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
 _NEUTRAL: Final = re.compile(r"[0-9+\-=<>()\[\],.:;|/*!'′%°]+$")
 
@@ -249,20 +267,21 @@ def tex(atoms: Sequence[Atom]) -> str:
     ordered = sorted((atom for atom in atoms if atom.text.strip()), key=lambda atom: (atom.left, atom.right))
     if not ordered:
         return ""
-    tokens = _tokens(ordered, _reference(ordered))
+    tokens = _tokens(ordered, _reference(ordered), _SHIFTED)
     return _formula(tokens)
 
 
 def _reference(atoms: Sequence[Atom]) -> Atom:
     """The middle one of the biggest letters, as the line's base and size."""
-    plain = [atom for atom in atoms if not atom.built and atom.text not in FENCES | BIG] or list(atoms)
-    size = max(atom.size for atom in plain)
-    usual = sorted((atom for atom in plain if atom.size >= 0.87 * size), key=lambda atom: atom.base)
-    return usual[len(usual) // 2]
+    letters = [atom for atom in atoms if atom.built or atom.text not in FENCES | BIG] or list(atoms)
+    size = max(atom.size for atom in letters)
+    full = [atom for atom in letters if atom.size >= 0.87 * size]
+    plain = [atom for atom in full if not atom.built] or full
+    return sorted(plain, key=lambda atom: atom.base)[len(plain) // 2]
 
 
-def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
-    """Letters of a line from left to right, with scripts attached."""
+def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Token]:
+    """Letters of a line from left to right, with scripts attached; `off` the line are those as big as its own."""
     tokens: list[_Token] = []
     at = 0
     while at < len(row):
@@ -271,30 +290,37 @@ def _tokens(row: Sequence[Atom], reference: Atom) -> list[_Token]:
             tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
             at += 1
             continue
-        shift = _shift(atom, reference)
+        shift = _shift(atom, reference, off)
         if not shift:
             tokens.append(_plain(atom))
             at += 1
             continue
-        scripts: list[Atom] = []
-        while at < len(row) and row[at].text.strip() and _shift(row[at], reference):
-            scripts.append(row[at])
+        scripts: list[tuple[Atom, int]] = []
+        while at < len(row) and row[at].text.strip():
+            shift = _shift(row[at], reference, off)
+            if not shift and scripts and _touches(row[at], scripts[-1][0], reference):
+                shift = scripts[-1][1]
+            if not shift:
+                break
+            scripts.append((row[at], shift))
             at += 1
-        _script(tokens, scripts, reference)
+        _script(tokens, scripts, reference, row[at] if at < len(row) else None)
         bare = at < len(row) and row[at].text in ")]" and bool(tokens) and "{}" in tokens[-1].text
-        for script in scripts:
+        for script, _ in scripts:
             script.sound = script.sound and not bare and not _too_big(script, reference)
     return tokens
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
     """A letter off the line as big as those on it is part of an unread formula."""
-    return len(script.text) == 1 and script.text.isalnum() and script.size > 0.83 * reference.size
+    return len(script.text) == 1 and script.text.isalnum() and script.size > _FULL * reference.size
 
 
-def _shift(atom: Atom, reference: Atom) -> int:
+def _shift(atom: Atom, reference: Atom, full: float = 0.3) -> int:
     """1 raised, -1 lowered, 0 on the line."""
-    if atom is reference or atom.text in ("′", "″", "'") or (atom.text in "°" and not atom.built):
+    if atom.text in ("′", "″", "'"):  # of a letter below the line
+        return -1 if atom.size < _FULL * reference.size and atom.bottom > reference.axis else 0
+    if atom is reference or (atom.text in "°" and not atom.built):
         return 0
     if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
         return 0
@@ -303,8 +329,8 @@ def _shift(atom: Atom, reference: Atom) -> int:
         limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
         return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
     off = reference.base - atom.base
-    if atom.size > 0.83 * reference.size:
-        return 0 if abs(off) < 0.3 * reference.size else (1 if off > 0 else -1)
+    if atom.size > _FULL * reference.size:
+        return 0 if abs(off) < full * reference.size else (1 if off > 0 else -1)
     if atom.text in "∘" and off > 0.1 * reference.size:
         return 1
     return 0 if abs(off) < 0.08 * reference.size else (1 if off > 0 else -1)
@@ -319,18 +345,28 @@ def _plain(atom: Atom) -> _Token:
     return _Token(text, atom.math, left, right, atom.size, pitch=atom.pitch)
 
 
-def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
-    raised = [atom for atom in scripts if _shift(atom, reference) > 0]
-    lowered = [atom for atom in scripts if _shift(atom, reference) < 0]
+def _touches(atom: Atom, script: Atom, reference: Atom) -> bool:
+    """A small letter on the line right behind a script is the script's own."""
+    small = atom.size < _FULL * reference.size and atom.text not in FENCES
+    return small and atom.left - script.right < _SPACE * atom.size
+
+
+def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference: Atom, after: Atom | None) -> None:
     text = ""
-    for mark, atoms in (("_", lowered), ("^", raised)):
-        inner = tex(atoms) if atoms else ""
+    scripts = [atom for atom, _ in shifted]
+    for mark, sign in (("_", -1), ("^", 1)):
+        inner = tex([atom for atom, shift in shifted if shift == sign])
         if inner:
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
-    while tokens and tokens[-1].space:
-        tokens.pop()
     left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
     size = reference.size
+    ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
+    parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
+    if ahead and (parted or _is_no_base(tokens[-1].text)):
+        tokens.append(_Token("{}" + text, True, left, right, size))
+        return
+    while tokens and tokens[-1].space:
+        tokens.pop()
     if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
         tokens += [_plain(atom) for atom in scripts]
     elif tokens and left - tokens[-1].right < 0.8 * size and not _is_no_base(tokens[-1].text):
@@ -344,10 +380,51 @@ def _script(tokens: list[_Token], scripts: list[Atom], reference: Atom) -> None:
             _absorb(tokens)
         last = tokens[-1]
         last.text, last.right = last.text + text, right
-    elif any(atom.math for atom in scripts):
-        tokens.append(_Token("{}" + text, True, left, right, size))
-    else:
-        tokens += [_plain(atom) for atom in scripts]
+    else:  # of no base
+        in_formula = any(atom.math for atom in scripts)
+        tokens += [_Token("{}" + text, True, left, right, size)] if in_formula else [_plain(atom) for atom in scripts]
+        for atom in scripts:
+            atom.sound = False
+
+
+_SIGN: Final = re.compile(r"\\(?:begin|end)\{[a-z]+\}|\\[A-Za-z]+|\\?.", re.DOTALL)
+_STRUCTURE: Final = frozenset(
+    (
+        "mathrm mathbb mathfrak mathcal boldsymbol text frac quad overset overparen overbrace underparen underbrace "
+        "underline overline vec bar hat tilde dot ddot check breve mathring overrightarrow overleftarrow widehat "
+        "widetilde xrightarrow xleftarrow xRightarrow to longrightarrow longleftarrow Longrightarrow leftarrow"
+    ).split()
+)
+"""Commands that stand for no sign of their own, and arrows, which may be accents."""
+
+
+def explains(text: str, atoms: Iterable[Atom]) -> bool:
+    """Checks that a line has each of its letters and signs as often as they are printed."""
+    return _signs(text) == _signs(*(leaf.text for atom in atoms for leaf in _leaves(atom)))
+
+
+def _signs(*texts: str) -> Counter[str]:
+    """Letters and signs of LaTeX or text, in one spelling."""
+    signs: Counter[str] = Counter()
+    for text in texts:
+        for token in _SIGN.findall(re.sub(r"\\(begin|end)\{([pv])matrix\}", _fence, text)):
+            for sign in _SIGN.findall(symbol(token)) if len(token) == 1 else [token]:
+                if sign[1:] in FUNCTIONS:
+                    signs.update(sign[1:])
+                elif sign.strip(" \t\u3000\xa0{}[]$&_^\\#%~=-") and sign[1:] not in _STRUCTURE and "{" not in sign:
+                    signs[sign] += 1
+    return signs
+
+
+def _fence(match: re.Match[str]) -> str:
+    return "|" if match[2] == "v" else "(" if match[1] == "begin" else ")"
+
+
+def _leaves(atom: Atom) -> Iterator[Atom]:
+    for part in atom.parts:
+        yield from _leaves(part)
+    if not atom.parts:
+        yield atom
 
 
 def _is_no_base(text: str) -> bool:
@@ -384,7 +461,8 @@ def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
         letter = not token.math and token.text.isascii() and token.text.isalpha()
         run += [token] if letter else []
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        goes_on = letter and after and not after.math and after.text.isalpha() and _gap(token, after) < _SPACE
+        is_word = letter and after is not None and not after.math and after.text.isascii() and after.text.isalpha()
+        goes_on = is_word and after is not None and _gap(token, after) < _SPACE
         if letter and not goes_on:
             before = tokens[at - len(run)] if at >= len(run) else None
             spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
@@ -433,7 +511,7 @@ def written(row: list[Atom], head: Atom) -> str:
             while (
                 end < len(tokens)
                 and (tokens[end].math or (tokens[end].space and end + 1 < len(tokens) and tokens[end + 1].math))
-                and _gap(tokens[end - 1], tokens[end]) < 1.3
+                and _gap(tokens[end - 1], tokens[end]) < _FAR
             ):
                 end += 1
             piece = _formula(tokens[at:end])
@@ -490,22 +568,32 @@ def _neutral(tokens: list[_Token]) -> None:
     at = 0
     while at < len(tokens):
         end = at
-        while end < len(tokens) and not tokens[end].math and not tokens[end].space and _NEUTRAL.match(tokens[end].text):
+        while (
+            end < len(tokens)
+            and not (tokens[end].math or tokens[end].space)
+            and _NEUTRAL.match(tokens[end].text)
+            and (end == at or _gap(tokens[end - 1], tokens[end]) < _FAR)
+        ):
             end += 1
         if end == at:
             at += 1
             continue
-        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < 0.5
-        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < 0.5
-        run = tokens[at:end]
-        if (
-            (before and after)
-            or (before and run[0].text in "=<>+-")
-            or (before and run[0].text in ")]" and _open(tokens[:at]))
-        ):
-            for token in run:
+        before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < _NEAR
+        after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < _NEAR
+        closes = before and tokens[at].text in ")]" and _open(tokens[:at])
+        if closes and not after:
+            end = at + 1
+        if (before and after) or closes or (before and tokens[at].text in "=<>+-" and not _is_hyphen(tokens, at)):
+            for token in tokens[at:end]:
                 token.math, token.text = True, _in_formula(token.text)
         at = end
+
+
+def _is_hyphen(tokens: Sequence[_Token], at: int) -> bool:
+    """A short line before a letter of the text, as in "x-axis"."""
+    sign, after = tokens[at], tokens[at + 1 : at + 2]
+    short = sign.text == "-" and sign.right - sign.left < 0.45 * sign.size
+    return short and bool(after) and after[0].text.isalpha() and _gap(sign, after[0]) < _SPACE
 
 
 def _open(tokens: Sequence[_Token]) -> bool:

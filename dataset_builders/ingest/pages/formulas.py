@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.atoms import (
     ACCENTS,
+    ARROWS,
     AXIS,
     BELOW,
     BIG,
@@ -22,11 +23,13 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     FENCES,
     FUNCTIONS,
     LIMITS,
+    OVER,
     WIDE,
     Atom,
     Finder,
     around,
     atom_of,
+    explains,
     ideographic,
     joined,
     symbol,
@@ -72,6 +75,9 @@ def _within(atom: Atom, first: Rule, last: Rule) -> bool:
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Attaches accents; a rule that runs into an accent is its shaft."""
+    arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
+    for arrow in arrows:
+        arrow.text = OVER[arrow.text]
     signs = [atom for atom in atoms if atom.text in ACCENTS]
     if not signs:
         return atoms
@@ -93,6 +99,7 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             < 0.6 * atom.size
             and atom.size < 1.6 * accent.size
             and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
+            and (accent not in arrows or accent.left < atom.middle < accent.right)
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
@@ -103,6 +110,19 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         else:
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
+    """An arrow right over letters, from the first to the last of them, with nothing on its own line."""
+    size = arrow.size
+    below = [a for a in atoms if arrow.left - 0.2 * size < a.middle < arrow.right + 0.2 * size and a.text.strip()]
+    below = [a for a in below if -0.1 * size < a.top - arrow.bottom < 0.4 * size]
+    if not below or not all(a.text.isalnum() for a in below if a.size > 0.8 * size):
+        return False
+    left, _, right, _ = around(below)
+    level = (a for a in atoms if a.text.strip() and a.text not in OVER and a.top < arrow.axis < a.bottom)
+    beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
+    return max(abs(left - arrow.left), abs(right - arrow.right)) < 0.45 * size and not beside
 
 
 def _shaft(rule: Rule, accent: Atom) -> bool:
@@ -125,6 +145,7 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     inner = tex(below)
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
     text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
+    text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
     box = (accent.left, accent.top, accent.right, accent.bottom)
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
@@ -254,22 +275,39 @@ def _root(finder: Finder, rule: Rule, near: list[Atom], y: float) -> bool:
     ]
     if not inner:
         return False
-    index = [
-        atom
-        for atom in finder.between(sign.left - 0.6 * sign.size, sign.middle)
-        if atom is not sign
-        and atom.size < 0.8 * sign.size
-        and atom.bottom < sign.bottom - 0.3 * sign.height
-        and atom.bottom > sign.top - 0.3 * sign.size
-        and atom.right < sign.middle + 0.2 * sign.size
-    ]
-    order = f"[{tex(index)}]" if index and all(atom.text in "23456789n𝑛" for atom in index) else ""
+    index = _index(finder, sign)
+    order = f"[{tex(index)}]" if index else ""
     parts = [sign, *inner, *(index if order else [])]
     head = max(inner, key=lambda atom: atom.size)
     base = head.base if not head.built else head.axis + AXIS * head.size
     made = joined(f"\\sqrt{order}{{{tex(inner)}}}", parts, base, head.size, extra=(rule.left, y, rule.right, y))
     finder.replace(parts, [made])
     return True
+
+
+def _index(finder: Finder, sign: Atom) -> list[Atom]:
+    """The small letters of one line that end over the hook of a root, or before it behind no letter."""
+    index: list[Atom] = []
+    before = finder.between(sign.left - 3 * sign.size, sign.middle)
+    for atom in reversed(before):
+        level = sign.top - 0.3 * sign.size < atom.bottom < sign.bottom - 0.3 * sign.height
+        small = atom is not sign and atom.size < 0.8 * sign.size and atom.right < sign.middle + 0.2 * sign.size
+        reach = -0.3 * atom.size if index or not any(_touches(other, atom) for other in before) else 0.05 * sign.size
+        edge = index[-1].left if index else sign.left
+        if level and small and atom.right > edge + reach and (not index or abs(atom.base - index[0].base) < 1):
+            index.append(atom)
+    return index
+
+
+def _touches(base: Atom, script: Atom) -> bool:
+    """Checks for a letter or bracket that a raised letter stands at."""
+    sign = base.math or base.text.isascii()
+    return (
+        sign
+        and base.size > 1.15 * script.size
+        and script.left - base.left >= 0
+        and script.left - base.right < 0.15 * base.size
+    )
 
 
 def _free(rule: Rule, above: list[Atom]) -> bool:
@@ -359,14 +397,21 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * head.size
-            if not any(other is not head and _is_script_of(atom, other) for other in heads)
+            if not any(other is not head and _is_script_of(atom, other) for other in heads if other.text not in ARROWS)
         ]
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
+        if head.text in ARROWS:
+            under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
-        name = head.text if head.built else symbol(head.text)
-        text = name + (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
+        text = head.text if head.built else symbol(head.text)
+        if head.text == "=":
+            text = f"\\overset{{{tex(over)}}}{{=}}" if over else text
+        elif head.text in ARROWS:
+            text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        else:
+            text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
     return [*finder.atoms, *spaces]
 
@@ -377,8 +422,20 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
     return level and -1.0 < atom.left - head.right < 1.6 * head.size
 
 
+def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
+    """Checks for a label over or under an arrow or a sign of equality, which is no script of a letter beside it."""
+    left, top, right, bottom = around(row)
+    beside = finder.between(left - head.size, left)
+    base = any(
+        a.size > row[0].size and left - max(a.right, a.advance) < 0.3 * a.size and a.top < bottom and top < a.bottom
+        for a in beside
+    )
+    return abs(left + right - head.left - head.right) < 0.6 * head.size and not base
+
+
 def _limited(atom: Atom) -> bool:
-    return (atom.text in LIMITS) if atom.built else (len(atom.text) == 1 and symbol(atom.text) in LIMITS)
+    name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
+    return atom.text in ARROWS or name in LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
@@ -543,6 +600,8 @@ _FEWEST_WIDE = 3
 """Chinese letters of small print above or below a line."""
 _BAND, _BESIDE = 0.4, 2.0
 """Share of the lower line's height, and letter sizes between lines."""
+_RUN: Final = 0.25
+"""Letter sizes between small letters of one script, at most."""
 _PLAIN_FENCE = 1.2
 """Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
@@ -555,6 +614,7 @@ class TextLine:
         pitch: width of each letter of code; 0 for text.
         place: of its middle letter in the text layer; -1 for none.
         other: words that pdfium reads otherwise.
+        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
     """
 
     text: str
@@ -567,6 +627,7 @@ class TextLine:
     pitch: float = 0.0
     place: int = -1
     other: str = ""
+    look: str = ""
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
@@ -705,27 +766,53 @@ def _small_print(scripts: list[Atom]) -> set[int]:
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:
+    """Adds runs of small letters to the rows that they are nearest to."""
     spans = [(min(a.top for a in row), max(a.bottom for a in row), max(a.size for a in row)) for row in rows]
-    homes: dict[int, int] = {}
-    for atom in sorted(small, key=lambda atom: atom.left):
-        best, cost = None, 1e9
-        centre = (atom.top + atom.bottom) / 2
-        for at, (top, bottom, size) in enumerate(spans):
-            if not top - 0.7 * size < centre < bottom + 0.6 * size:
-                continue
-            for host in rows[at]:
-                gap = min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
-                away = gap + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
-                if id(host) in homes:
-                    away += 0.05 * size
-                if away < cost:
-                    best, cost = at, away
-        if best is None:
-            rows.append([atom])
-            spans.append((atom.top, atom.bottom, atom.size))
+    placed: set[int] = set()
+    for run in _runs(small):
+        costs = [cost for atom in (run[0], run[-1]) for cost in _costs(atom, rows, spans, placed)]
+        if not costs:
+            rows.append(run)
+            spans.append((run[0].top, run[0].bottom, run[0].size))
         else:
-            rows[best].append(atom)
-            homes[id(atom)] = best
+            rows[min(costs)[1]] += run
+            placed.update(map(id, run))
+
+
+def _runs(small: list[Atom]) -> list[list[Atom]]:
+    """Small letters on one line that touch."""
+    runs: list[list[Atom]] = []
+    for atom in sorted(small, key=lambda atom: atom.left):
+        for run in runs:
+            last = run[-1]
+            level = abs(last.base - atom.base) < 0.1 * atom.size and not atom.built | last.built
+            if level and -0.3 * atom.size < atom.left - last.right < _RUN * atom.size:
+                run.append(atom)
+                break
+        else:
+            runs.append([atom])
+    return runs
+
+
+def _costs(
+    atom: Atom, rows: Sequence[list[Atom]], spans: Sequence[tuple[float, float, float]], placed: set[int]
+) -> Iterator[tuple[float, int]]:
+    """Distance of a small letter from each row near it, and the row."""
+    centre = (atom.top + atom.bottom) / 2
+    for at, (top, bottom, size) in enumerate(spans):
+        if top - 0.7 * size < centre < bottom + 0.6 * size:
+            big = [host for host in rows[at] if host.size > 1.15 * atom.size and not host.built]
+            over = any(host.left < atom.middle < host.right for host in big)
+            yield (
+                size * over
+                + min(
+                    min(abs(atom.left - host.right), abs(host.left - atom.right) + 0.2 * size)
+                    + max(0.0, host.top - 0.2 * size - centre, centre - host.bottom - 0.2 * size)
+                    + 0.05 * size * (id(host) in placed)
+                    for host in rows[at]
+                ),
+                at,
+            )
 
 
 def _line(row: list[Atom]) -> TextLine:
@@ -734,6 +821,7 @@ def _line(row: list[Atom]) -> TextLine:
     ordered = sorted(row, key=lambda atom: (atom.left, atom.right))
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
+        sound = sound and ("$" not in text or explains(text, ink))
     except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
         text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)
@@ -764,11 +852,11 @@ def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
         if atom.parted or not theirs:
             theirs.append("")
         theirs[-1] += atom.text
-    known = set(_WORD.findall(" ".join(theirs)))
+    words_of_others = set(_WORD.findall(" ".join(theirs)))
     apart = _BESIDE_GAP.sub("\0", text)
     words = (
         match
         for match in _WORD.finditer(apart)
         if "\0" not in (apart[match.start() - 1 : match.start()], apart[match.end() : match.end() + 1])
     )
-    return [match[0] for match in words if match[0] not in known]
+    return [match[0] for match in words if match[0] not in words_of_others]

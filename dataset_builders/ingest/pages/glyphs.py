@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -248,6 +249,8 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
 
 _SAME_PLACE: Final = 0.2
 """Points between the left edges of two codes of one glyph, at most."""
+_COLOURED: Final = 80
+"""Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
@@ -271,6 +274,7 @@ class Glyph:
         pitch: width of all letters of its font, if that is a typewriter's; else 0.
         place: in the text layer; -1 for what is not in it.
         parted: by pdfium, from the letter before.
+        colour: "#rgb", if it is none of the greys; "" otherwise.
     """
 
     text: str
@@ -292,6 +296,7 @@ class Glyph:
     pitch: float = 0.0
     place: int = -1
     parted: bool = False
+    colour: str = ""
 
 
 @dataclass(slots=True)
@@ -318,7 +323,7 @@ def read(page: Any) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     bars: list[Rule] = []
-    raw.glyphs = _brackets(_composed(_once(_glyphs(page, shown, bars, raw))))
+    raw.glyphs = _brackets(_long(_composed(_once(_glyphs(page, shown, bars, raw)))))
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
     raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
@@ -383,20 +388,33 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
         item = c.FPDFText_GetTextObject(layer, at)
-        raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
+        raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
         meaning = _known(font, code, unmapped)
-        flat = box[3] - box[1] < 0.12 * size < box[2] - box[0]
-        sound = meaning is not None or not (unmapped or _unsound(code) or (flat and character in _TALL))
-        if meaning == _BAR or (not sound and flat):
+        flat = upright and box[3] - box[1] < _FLAT * size < box[2] - box[0]
+        sound = (meaning or UNREAD) != UNREAD or not (
+            meaning or unmapped or _unsound(code) or (flat and character in _TALL)
+        )
+        if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
             bars.append(Rule(*box))
             continue
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
-            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
-            upright=upright, start=around[0] if 0 < box[0] - around[0] < size else None, place=at, parted=parted,
+            bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
+            math_font, sound, item=address(item), upright=upright, place=at, parted=parted,
+            start=around[0] if 0 < box[0] - around[0] < size else None, colour=_colour_of(layer, at),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
+
+
+def _colour_of(layer: Any, at: int) -> str:
+    import pypdfium2.raw as c
+
+    paints = [ctypes.c_uint() for _ in range(4)]
+    c.FPDFText_GetFillColor(layer, at, *paints)
+    red, green, blue, _ = (paint.value for paint in paints)
+    grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
+    return "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
@@ -450,6 +468,8 @@ def _character(code: int) -> str:
     return UNREAD if _unsound(code) else chr(code)
 
 
+_FLAT, _LINE = 0.12, 0.07
+"""Letter sizes: what is lower than the one is no letter, and than the other a line; an arrow is between them."""
 _OVERHANG: Final = 0.35
 _HYPHENATED: Final = 2
 """Pdfium's code of a hyphen that parts a word at the end of a line."""
@@ -561,6 +581,32 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     return done
 
 
+_LONG: Final = (("-+→", "⟶"), ("←-+", "⟵"), ("←-*→", "⟷"), ("=+⇒", "⟹"), ("⇐=+", "⟸"), ("⇐=*⇒", "⟺"), ("7→", "↦"))
+"""Long arrows of pieces that touch."""
+_TOUCH: Final = 0.05
+
+
+def _long(glyphs: list[Glyph]) -> list[Glyph]:
+    """Joins the pieces of a long arrow."""
+    runs: list[list[Glyph]] = []
+    for glyph in glyphs:
+        last = runs[-1][-1] if runs else glyph
+        piece = glyph.text in "−-=←→⇐⇒" and last.text in "−-=←⇐7"
+        near = abs(last.base - glyph.base) < 0.1 * glyph.size and glyph.left < last.right + _TOUCH * glyph.size
+        if piece and near and last is not glyph and last.left < glyph.right:
+            runs[-1].append(glyph)
+        else:
+            runs.append([glyph])
+    for run in runs:
+        text = "".join(glyph.text for glyph in run).replace("−", "-")
+        if sign := next((sign for form, sign in _LONG if len(run) > 1 and re.fullmatch(form, text)), ""):
+            run[0].text, run[0].math, run[0].advance = sign, True, run[-1].advance
+            run[0].left, run[0].right = min(g.left for g in run), max(g.right for g in run)
+            run[0].top, run[0].bottom = min(g.top for g in run), max(g.bottom for g in run)
+            del run[1:]
+    return [glyph for run in runs for glyph in run]
+
+
 _FORMS: Final = {"{": "⎧⎨⎩⎪", "}": "⎫⎬⎭", "(": "⎛⎜⎝", ")": "⎞⎟⎠", "[": "⎡⎢⎣", "]": "⎤⎥⎦"}
 _BRACKET_OF: Final = {piece: bracket for bracket, pieces in _FORMS.items() for piece in pieces}
 _FEET: Final = "⎩⎭⎝⎠⎣⎦"
@@ -641,6 +687,13 @@ def _run(first: int, characters: str) -> dict[int, str]:
 
 _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
+_EXTRA: Final = {
+    0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
+}  # fmt: skip
+"""MathType's Extra."""
+_DOUBLE: Final = {0x41 + at: chr(0x1D538 + at) for at in range(26)} | {
+    ord(c): unicodedata.lookup(f"DOUBLE-STRUCK CAPITAL {c}") for c in "CHNPQRZ"
+}
 _ENCODINGS: Final = (
     ("hyhwpeq", _hyhwpeq()),
     (
@@ -649,24 +702,30 @@ _ENCODINGS: Final = (
         | _run(0xF061, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼")
         | _run(0xF0A2, "′≤/∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…  ↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇   ∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨   ∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⟩∫   ⎞⎟⎠⎤⎥⎦⎫⎬⎭"),
     ),
-    ("mt-extra", {0xF03A: "∼", 0xF04C: "⋯", 0xF04D: "⋮", 0xF04F: "⋱", 0xF0A1: "ℝ"}),
+    ("mt-extra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     (
         "cmex mathextension10 mathextension-",
         _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
-        | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁        []⌊⌋⌈⌉{}√√√√"),
+        | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
     ("cmmi", _run(0x2E, "▷◁") | {0x3F: "⋆"}),
+    ("msbm", _DOUBLE),
     ("cmsy", {0x36: _SLASH}),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
+_RENAMED: Final = (("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("msbm", _DOUBLE))
+"""Fonts whose Latin codes are no Latin letters, whatever the file says."""
+
+
 def _known(font: str, code: int, unmapped: bool) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
-    if code and not unmapped and not 0xE000 <= code < 0xF900:
-        return None
     lower = font.lower()
+    if code and not unmapped and not 0xE000 <= code < 0xF900:
+        meanings = next((table for name, table in _RENAMED if name in lower), {})
+        return meanings.get(code, UNREAD if meanings and chr(code).isalpha() and "mt" in lower else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)
