@@ -227,7 +227,8 @@ def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
     if value.value == 0 or (value.value.denominator == 1 and 0 < value.value <= len(options)):
         return False
     digits = _digits(answer)
-    if any(digits in _digits(text) or _NUMBER_WORD.search(text) for text in options):
+    words = [text for text in options if read_number(text) is None]
+    if any(digits in _digits(text) for text in words) or any(map(_NUMBER_WORD.search, options)):
         return False
     for text in options:
         decision = cascade.decide(AnswerComparison(gold=text, answer=answer, question_type="short_answer")).decision

@@ -15,7 +15,7 @@ from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accep
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.notation import bare
-from livek12.judges.rules.numeric import compare_quantities, read_number
+from livek12.judges.rules.numeric import read_number
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node, unnamed
@@ -38,8 +38,6 @@ class ChoiceStage:
         answer, doubt = _chosen(comparison)
         if answer is None and _says_none(comparison):
             return reject(NAME, "chose none of the options")
-        if answer is None and _is_no_option(comparison):
-            return reject(NAME, "the value of none of the options")
         if answer is None:
             return undecided(NAME, doubt)
         if not _same_script(gold, answer):
@@ -110,8 +108,6 @@ def _names_the_letter(gold: str, answer: str) -> bool:
     return _DENIED.search(pair[1]) is None
 
 
-MIN_OPTIONS = 3
-"""With fewer, some may not have been read."""
 _NONE = late(
     r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
     r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
@@ -125,19 +121,6 @@ def _says_none(comparison: AnswerComparison) -> bool:
     texts = [option.text.strip() for option in comparison.options]
     complete = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
     return complete and _NONE.fullmatch(bare(comparison.answer)) is not None
-
-
-def _is_no_option(comparison: AnswerComparison) -> bool:
-    value = read_number(comparison.answer)
-    numbers = [read_number(option.text) for option in comparison.options]
-    if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
-        return False
-    if value.value.denominator == 1 and 0 < value.value <= len(numbers):  # perhaps the number of an option
-        return False
-    values = [number for number in numbers if number is not None]
-    if len(values) < len(numbers) or any(quantity.unit.word != values[0].unit.word for quantity in values):
-        return False
-    return all(compare_quantities(number, value, None)[0] == "reject" for number in values)
 
 
 def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:

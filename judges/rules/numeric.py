@@ -221,7 +221,7 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
     if any(words) and (gold.unit.symbol or answer.unit.symbol):
         return f"a unit beside {' or '.join(filter(None, words))}"
     bare_numbers = gold.unit == answer.unit == NO_UNIT
-    if bare_numbers or (outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value)):
+    if bare_numbers or (outcome == "reject" and not by_a_change_of_units(gold.value, answer.value)):
         return ""
     if gold.unit.symbol and not answer.unit.symbol and not (gold.unit.may_be_left_out or _is_a_year(gold)):
         return f"the key has the unit {gold.unit.symbol}, the answer none"
@@ -239,7 +239,8 @@ def _is_a_year(number: Number) -> bool:
 _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
 
 
-def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+def by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+    """Checks for a quotient with the digits of a common conversion."""
     if first == 0 or second == 0 or (first < 0) != (second < 0):
         return False
     return any(_leading(first / second) == digits for step in _STEPS for digits in (_leading(step), _leading(1 / step)))
