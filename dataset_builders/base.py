@@ -86,8 +86,7 @@ class Log:
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    64 bits of each id are stored: a million ids take 24 MB, and one source of that size in 37 million has a collision,
-    which names an id ID-2 for nothing.
+    64 bits of each id are stored (24 MB a million); a collision, in one of 37 million sources of a million, adds -2.
     """
 
     def __init__(self) -> None:

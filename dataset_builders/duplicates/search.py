@@ -166,7 +166,6 @@ class Decided:
 
 
 def _read_decisions(file: Path) -> Decided:
-    """Reads the decisions of a pair file; none if it does not exist."""
     decided = Decided({}, [])
     if not file.is_file():
         return decided
@@ -187,7 +186,7 @@ def _read_decisions(file: Path) -> Decided:
 
 
 def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
-    """Yields the rows of the pairs, the later question first, with their decisions."""
+    """The later question comes first."""
     for place, other_place, similarity, difference in pairs:
         later, earlier = library.stem(other_place), library.stem(place)
         apart = distance(later.figures, earlier.figures)

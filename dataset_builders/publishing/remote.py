@@ -441,7 +441,6 @@ def _hashed(file: Path) -> LocalFile:
 def _read_back(
     repository: Repository, commit: str, folder: Path, local: dict[str, LocalFile]
 ) -> dict[str, dict[str, int]]:
-    """Returns the rows of each config and split as loaded."""
     for change in changes(local, repository.files(commit)):
         if change.kind in ("added", "changed"):
             _differs(repository, f"{change.path} is {change.kind} against the folder")
@@ -610,7 +609,7 @@ class Shipping:
         return state
 
     def _commit(self, state: State) -> State:
-        """Sends the missing contents and commits; after a lost answer there is still only one commit."""
+        """After a lost answer there is still only one commit."""
         todo = changes(self._files, state.files)
         paths = [change.path for change in todo if change.kind in ("added", "changed")]
         removed = [change.path for change in todo if change.kind == "removed"]

@@ -136,7 +136,7 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, i
             raise BadRow(f"{shown} is an HTML page, not a picture") from None
         if not data.startswith(MAGIC):
             raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
-        # Pillow's text names a Python object, which is of no use to a reader.
+        # Pillow's text names a Python object.
         why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
         raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
 

@@ -48,7 +48,7 @@ class Element:
 
 
 def _read_json(file: Path) -> Iterator[Element | BadLine]:
-    """Yields the rows of a file; bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
+    """Bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
     with file.open("rb") as stream:
         text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
         try:

@@ -213,7 +213,7 @@ class Board:
         self.applied.add(action.id)
 
     def _restructure(self, action: Action) -> bool:
-        """Replaces questions by others; False if one of them is gone."""
+        """False if one of them is gone."""
         old = [self.entries.get(id) for id in action.replaces]
         gone = [entry for entry in old if entry is not None and entry.live]
         taken = {draft.id for draft in action.drafts} & self.entries.keys() - set(action.replaces)

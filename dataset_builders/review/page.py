@@ -208,7 +208,6 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
 
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
-    """HTML of a copy: question and options with figures, answers, solution."""
     pictures = [_picture(_figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.

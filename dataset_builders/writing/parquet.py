@@ -442,11 +442,9 @@ class PackedRows:
     sizes: list[tuple[int, int]]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Serialises the batch, for another process only."""
         return {**vars(self), "batch": self.batch.serialize().to_pybytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Reads the batch."""
         import pyarrow as pa
 
         self.__dict__ = {**state, "batch": pa.ipc.read_record_batch(pa.py_buffer(state["batch"]), _schema())}
@@ -504,7 +502,7 @@ class Packer:
     compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
-        """The questions, grouped by tables and split."""
+        """The questions, by tables and split."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
         layouts = {name: builder_of(name).layout for name in {question.benchmark for question in questions}}
         for place, question in enumerate(questions):

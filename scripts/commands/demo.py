@@ -94,13 +94,11 @@ def demo(
 
 
 def _handed_in(question: Question) -> str:
-    """The question's own solution as a recorded answer."""
     keys = " ".join(f"\\boxed{{{key}}}" for key in question.answer)
     return json.dumps({"question_id": question.id, "response": f"{question.solution}\n\n{keys}"}) + "\n"
 
 
 def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
-    """A question that the rules decided, with both answers and marks."""
     from livek12.core.text import one_line
     from livek12.report.marks import decision_sentence, mark_of
 

@@ -154,7 +154,7 @@ def _folder_of(sheet: Path) -> Path:
 
 
 def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
-    """Writes the pictures of the questions with these ids; returns each one's cell of relative paths."""
+    """Returns each question's cell of relative paths."""
     folder = _folder_of(sheet)
     cells = {}
     try:
@@ -234,7 +234,7 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
 
 
 def _whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
-    """Yields every question of a benchmark in a built data set; raises UserError without any."""
+    """Raises UserError without any question."""
     configs = read_card(data)
     has_config = False
     for config in builder_of(benchmark).layout.every_question:
@@ -355,7 +355,6 @@ def _ranked(
     """Sorts by language and subject, best first; rows over the quota become reserves."""
     quota = wanted.per_subject or subset.per_subject
     verdicts = {row.key: row.verdict[0] for row in old}
-    # Accepted rows are kept even if no longer proposed, and use the quota.
     rows = [replace(row, state="kept") if row.state == "out" and verdicts.get(row.key) else row for row in rows]
     order = sorted(
         rows,
