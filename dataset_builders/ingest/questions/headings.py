@@ -257,7 +257,7 @@ _NOTICE = re.compile(
 )
 ANSWER_HEAD = re.compile(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
-    r"|(?:答案|参考答案|正确答案|정?답|Answer|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
+    r"|(?:答案|参考答案|正确答案|정?답|Answer(?:\s+Key)?|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(

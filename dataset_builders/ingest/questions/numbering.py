@@ -24,7 +24,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
+            r"\s*(?:Ques(?:ti|□)on|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
             re.I,
         ),
         1.2,

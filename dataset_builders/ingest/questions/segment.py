@@ -7,6 +7,7 @@ go elsewhere.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -121,6 +122,7 @@ _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
 _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
+_AGAIN = 3
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -259,12 +261,16 @@ def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table."""
+    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table.
+
+    A title that comes again and again is the head of each question's answer.
+    """
+    many = Counter(squeezed(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
-        if item.line and title and not _goes_on(items, place):
+        if item.line and title and many[squeezed(item.text)] < _AGAIN and not _goes_on(items, place):
             return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place

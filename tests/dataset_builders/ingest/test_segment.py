@@ -121,6 +121,15 @@ def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> Non
     assert [draft.section[:6] for draft in titled.drafts] == ["Part A", "Part A", "Part B"]
 
 
+@pytest.mark.parametrize("word", ["Question", "Ques□on"])
+def test_a_title_of_answers_that_comes_again_heads_those_of_each_question(word: str) -> None:
+    lines = [line for n in range(1, 5) for line in (f"{word} {n}. Why is it so?", "Answer Key:", f"Since {n} is so.")]
+    drafts = read(page(*lines, top=0.0)).drafts
+    assert [(draft.question, draft.answer) for draft in drafts] == [
+        ("Why is it so?", [f"Since {n} is so"]) for n in range(1, 5)
+    ]
+
+
 def test_numbers_of_parts_begin_a_question_with_their_first() -> None:
     assert numbers(page("1. 구하시오.", "2-1. 구하시오.", "2-2. 보이시오.", "3-1. 쓰시오.", "3-2. 쓰시오.")) == [
         1,
