@@ -94,6 +94,8 @@ _BUILT_IN: Final = {
 }
 
 
+BUILT_IN: Final = ", ".join(("auto", *_BUILT_IN))
+"""Names for the help of `--engine`."""
 _ALIASES: Final = {"hf": "transformers"}
 """Names of other harnesses."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from livek12.core.engine_kinds import spelled_engine
+from livek12.core.engine_kinds import BUILT_IN, spelled_engine
 
 if TYPE_CHECKING:
     from livek12.judges.jury import JudgeOptions
@@ -48,7 +48,7 @@ class RunOptions:
     data: Annotated[
         str, Flag(TASK, "Folder made by `livek12 build`, or ORG/NAME on the Hub.", envvar="LIVEK12_DATA")
     ] = ""
-    engine: Annotated[str, Flag(MODEL, "auto, vllm, transformers, openai, batch or replay.")] = "auto"
+    engine: Annotated[str, Flag(MODEL, f"{BUILT_IN}.")] = "auto"
     engine_args: Annotated[str | Mapping[str, Any], Flag(MODEL, "Engine arguments: K=V,…", type=str)] = ""
     limit: Annotated[int | None, Flag(TASK, "Only the first N questions of a task.", min=1)] = None
     trials: Annotated[int | None, Flag(TASK, "Answers per question; default: the task's, usually 1.", min=1)] = None

@@ -16,6 +16,7 @@ from itertools import combinations, groupby, pairwise, takewhile
 from statistics import median
 from typing import Final
 
+from livek12.core.languages import languages, listed
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
@@ -843,7 +844,9 @@ def unknown_language(stream: Stream) -> str:
     text = " ".join(_MATH.sub("", item.text) for item in stream.items)
     letters = [sign for sign in text if sign.isalpha()]
     names = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters)
-    foreign = {name: many for name, many in names.items() if name and not _SCRIPTS.match(name)}
+    own = re.compile("|".join(f"[{row.letters}]" for row in languages() if row.letters))
+    others = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters if not own.match(sign))
+    foreign = {name: many for name, many in others.items() if name and not _SCRIPTS.match(name)}
     words = [word.lower() for word in _WORDS.findall(text)]
     script = ""
     if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
@@ -851,7 +854,8 @@ def unknown_language(stream: Stream) -> str:
     elif len(words) >= _FEWEST_LATIN and names["LATIN"] > _LATIN * len(letters):
         english = sum(word in _ENGLISH for word in words) > _FEWEST_ENGLISH * len(words)
         script = "" if english else "language without rules here (Latin letters, not English)"
-    return script and f"its text is in a {script}: the rules know Chinese, English and Korean"
+    names_here = listed((row.labels["en"] for row in languages()), "and")
+    return script and f"its text is in a {script}: the rules know {names_here}"
 
 
 def _scans_are_compared(reading: PaperReading) -> Iterator[Breach]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from livek12.core.engine_kinds import BUILT_IN
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, tell
 from livek12.scripts import options
@@ -31,7 +32,7 @@ def tag(
         str,
         (
             "Who answers: light, embedding or the folder of a trained model (tags); that of --model (variables and"
-            " flows): auto, vllm, transformers, openai or replay."
+            f" flows): {BUILT_IN}."
         ),
     ] = "auto",
     how: Annotated[str, options.Opt("The older name for who tags.", "--with", hidden=True)] = "",

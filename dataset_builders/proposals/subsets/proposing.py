@@ -381,20 +381,18 @@ def _decided(
 ) -> ProposalReport:
     blind = decided.read_runs(wanted.without_images)
 
-    def outcome(item: Candidate) -> decided.Outcome:
-        if subset.name == "hard":
-            return decided.hard(item, answers)
-        if subset.name == "adversarial":
-            return decided.adversarial(item, answers, wanted.confidence)
-        return decided.image_dependent(item, answers, blind, wanted.confidence)
-
+    outcomes: dict[str, Callable[[Candidate], decided.Outcome]] = {
+        "hard": lambda item: decided.hard(item, answers),
+        "adversarial": lambda item: decided.adversarial(item, answers, wanted.confidence),
+        "image_dependent": lambda item: decided.image_dependent(item, answers, blind, wanted.confidence),
+    }
     run_names = [f"{run.name} ({run.model})" for run in answers]
     run_names += [f"without images {run.name} ({run.model})" for run in blind]
     confidence = "" if subset.name == "hard" else f", confidence {wanted.confidence:g}"
     made_by = f"rules {RULES_VERSION}{confidence}, runs {', '.join(run_names)}"
     rows = []
     for item in items:
-        state, why = outcome(item)
+        state, why = outcomes[subset.name](item)
         if wanted.everything or state != "out":
             rows.append(_row(subset, item, state, None, evidence=why, made_by=made_by))
     rows.sort(key=lambda row: (sheet.STATES.index(row.state), row.language, row.subject, row.id))
