@@ -236,7 +236,7 @@ def _is_a_year(number: Number) -> bool:
     return number.unit.symbol == "y^1" and number.value.denominator == 1 and 1000 <= number.value <= 2100
 
 
-_STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
+_STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64", "57.296")]
 
 
 def by_a_change_of_units(first: Fraction, second: Fraction) -> bool:

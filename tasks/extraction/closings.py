@@ -43,7 +43,8 @@ _VALUE_AT_END = late(
     rf"(?P<unit>\s?(?:\\?%|[°A-Za-zµΩ]{{1,4}}(?:/[A-Za-z]{{1,3}})?[²³]?)(?![\w²³/]))?\s?{_JAPANESE_END}\Z"
 )
 _CANDIDATE = late(rf"\d|[$]|\\\(|{_LETTERS}")
-_AMBIGUOUS = late(r",|\.\d{3}\Z")
+_AMBIGUOUS = late(r",\D|[.,].*,|,.*[.,]|[.,]\d{3}\Z")
+"""Several separators, or one that may part thousands."""
 _ANY_VALUES = late(r"\$[^$\n]*\$|\\\((?:(?!\\\)).)*\\\)|\d+(?:[.,/]\d+)*")
 MATH = late(r"(?s)\$\$(.{1,400}?)\$\$|\$([^$\n]{1,400})\$|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]")
 _CHARS = 120
