@@ -22,7 +22,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
@@ -445,6 +445,7 @@ _HEAD: Final = re.compile(
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
+_NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
 """Share of letters of other scripts, in a text of so many letters at least."""
@@ -735,6 +736,31 @@ def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
 
 
+def _named_figures_are_its_own(reading: PaperReading) -> Iterator[Breach]:
+    """A figure that a question names, whose caption stands elsewhere on the page; a picture with several captions."""
+    lines = [line.text for page in reading.pages for block in page.blocks for line in block.lines]
+    captions = [block.caption for page in reading.pages for block in page.blocks]
+    printed = {number for text in (*lines, *captions) for number in _captioned(text)}
+    for place, segment, draft in reading.pairs:
+        blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
+        texts = [(block.caption, *(line.text for line in block.lines)) for block in blocks if block.kind == "figure"]
+        labels = [{number for text in some for number in _captioned(text)} for some in texts]
+        beside = {n for item in (*segment.passage, *segment.items) if item.line for n in _captioned(item.text)}
+        named = {match[1] for match in _NAMED.finditer(draft.question)} - beside
+        lost = sorted((named & printed) - set().union(*labels), key=int)
+        if lost:
+            text = f"it names figure {', '.join(lost)}, and no picture of it has that caption"
+            yield Breach(text, (place,), "figure", 0.3)
+        elif any(len(some) > 1 for some in labels) or 0 < len(draft.figures) < len(beside):
+            yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
+
+
+def _captioned(text: str) -> list[str]:
+    """Numbers of the captions that a line consists of."""
+    parts = re.split(r"\s{3,}", text)
+    return [match[1] for part in parts if is_caption(part) and (match := _NAMED.search(part))]
+
+
 def _pictures_stand_with_text(reading: PaperReading) -> Iterator[Breach]:
     """A page of a question with pictures alone: they may be the head of the next part."""
     for place, segment, _ in reading.pairs:
@@ -987,6 +1013,7 @@ INVARIANTS: Final = tuple(
         (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
         (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
         (_figures_are_whole, "a question has few pictures, or names them"),
+        (_named_figures_are_its_own, "a figure that a question names has its caption"),
         (_pictures_stand_with_text, "a question has text on its last page"),
         (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
         (_begins_at_its_beginning, "no question begins with a part (b)"),
