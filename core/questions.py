@@ -456,7 +456,6 @@ def _splits(listed: Any) -> dict[str, list[str]]:
 
 
 def _content(value: Any) -> Any:
-    """Pictures are replaced by their hashes."""
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     if isinstance(value, Mapping):

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -64,7 +64,10 @@ class Image(Record):
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces, for stable hashes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class Sampling(SparseRecord):
@@ -529,43 +532,61 @@ class Question(SparseRecord):
 
     sparse = {"variant": None, "boxes": [], "scheme": []}
 
-    id: str
-    benchmark: BenchmarkName
-    release: str | None = None
+    id: Annotated[str, "unique in its config"]
+    benchmark: Annotated[BenchmarkName, "livek12, kmmmu, cfe or mdk12"]
+    release: Annotated[str | None, "when the question was released or asked"] = None
     language: Language
-    subject: str
+    subject: Annotated[str, "the school or university subject"]
     question_type: QuestionType
-    question_type_raw: str | None = None
-    question: str
-    options: list[Option] = Field(default_factory=list)
-    images: list[Image] = Field(default_factory=list)
-    paper_id: str | None = None
-    page_numbers: list[int] = Field(default_factory=list)
-    boxes: list[PageBox] = Field(default_factory=list)
-    number: str | None = None
-    answer: list[str] = Field(default_factory=list)
-    part_points: list[float] = Field(default_factory=list)
-    part_units: list[str] = Field(default_factory=list)
-    answer_images: list[Image] = Field(default_factory=list)
-    solution: str | None = None
-    solution_images: list[Image] = Field(default_factory=list)
-    variables: list[Variable] = Field(default_factory=list)
-    reasoning_flow: list[FlowStep] = Field(default_factory=list)
-    scheme: Scheme = Field(default_factory=list)
-    points: float | None = None
-    knowledge_points: list[str] = Field(default_factory=list)
-    taxonomy: list[str] = Field(default_factory=list)
-    difficulty: str | None = None
-    year: int | None = None
-    subsets: list[str] = Field(default_factory=list)
-    flags: Flags = Field(default_factory=lambda: _NO_FLAGS)
-    attributes: Attributes = Field(default_factory=lambda: _NO_ATTRIBUTES)
-    exam: str | None = None
-    translation_of: str | None = None
-    review: Review = Field(default_factory=lambda: _NO_REVIEW)
-    removed_in: str | None = None
-    source: Source = Field(default_factory=lambda: _NO_SOURCE)
-    variant: Variant | None = None
+    question_type_raw: Annotated[str | None, "the type in the source's own words"] = None
+    question: Annotated[str, "the text, without the options that could be taken out of it"]
+    options: Annotated[list[Option], "the choices, in order"] = Field(default_factory=list)
+    images: Annotated[list[Image], "the figures, in the order of their marks"] = Field(default_factory=list)
+    paper_id: Annotated[str | None, "the paper the question stands on"] = None
+    page_numbers: Annotated[list[int], "the pages of the paper it stands on, from 1"] = Field(default_factory=list)
+    boxes: Annotated[
+        list[PageBox], "where it stands on these pages, in fractions of width and height; empty where that is not known"
+    ] = Field(default_factory=list)
+    number: Annotated[str | None, "its number on the paper"] = None
+    answer: Annotated[
+        list[str], "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry"
+    ] = Field(default_factory=list)
+    part_points: Annotated[list[float], "the points of each entry of the key"] = Field(default_factory=list)
+    part_units: Annotated[list[str], "the unit printed after each blank, which an answer may leave out"] = Field(
+        default_factory=list
+    )
+    answer_images: Annotated[list[Image], "pictures that belong to the key"] = Field(default_factory=list)
+    solution: Annotated[str | None, "the reference solution"] = None
+    solution_images: Annotated[list[Image], "pictures of the solution, in the order of their marks"] = Field(
+        default_factory=list
+    )
+    variables: Annotated[list[Variable], "the typed answer variables"] = Field(default_factory=list)
+    reasoning_flow: Annotated[list[FlowStep], "the sub-questions that lead to the answer, each with its own answer"] = (
+        Field(default_factory=list)
+    )
+    scheme: Annotated[
+        Scheme, "the marking scheme: alternatives, each a list of criteria with points; empty without one"
+    ] = Field(default_factory=list)
+    points: Annotated[float | None, "what a full answer is worth"] = None
+    knowledge_points: Annotated[list[str], "what one must know"] = Field(default_factory=list)
+    taxonomy: Annotated[list[str], "the path from discipline to topic"] = Field(default_factory=list)
+    difficulty: Annotated[str | None, "easy, medium or hard"] = None
+    year: Annotated[int | None, "the year of the exam"] = None
+    subsets: Annotated[list[str], "the named subsets it belongs to"] = Field(default_factory=list)
+    flags: Annotated[Flags, "yes-or-no properties; empty where the source does not say"] = Field(
+        default_factory=lambda: _NO_FLAGS
+    )
+    attributes: Annotated[Attributes, "reporting axes that only some benchmarks have"] = Field(
+        default_factory=lambda: _NO_ATTRIBUTES
+    )
+    exam: Annotated[str | None, "the exam's name"] = None
+    translation_of: Annotated[str | None, "id of the question this one translates"] = None
+    review: Annotated[Review, "who accepted the question, and when"] = Field(default_factory=lambda: _NO_REVIEW)
+    removed_in: Annotated[str | None, "the release that withdrew it"] = None
+    source: Annotated[Source, "address, licence and upstream id"] = Field(default_factory=lambda: _NO_SOURCE)
+    variant: Annotated[
+        Variant | None, "the question it was made from, and how; empty for a question as it was printed"
+    ] = None
 
     @property
     def has_key(self) -> bool:
@@ -583,11 +604,11 @@ class Question(SparseRecord):
 class Page(Record):
     """One page of a paper; joined by `paper_id` and `page_number` (from 1)."""
 
-    paper_id: str
-    page_number: int
-    image: Image
+    paper_id: Annotated[str, "the paper"]
+    page_number: Annotated[int, "the page, from 1"]
+    image: Annotated[Image, "the whole page"]
     language: Language | None = None
-    release: str | None = None
+    release: Annotated[str | None, "the paper's release"] = None
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,7 @@ def _no_number(name: str) -> Any:
 
 def object_schema(**properties: Json) -> Json:
     """The JSON schema of an object with exactly these fields, in this order."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def fields_of(value: Any, *names: str) -> Json:

@@ -86,7 +86,6 @@ class ScoredAnswers:
 
     @cached_property
     def _counts(self) -> list[tuple[AnswerMaking, int]]:
-        """Answers of each making, by the first answer of each."""
         import numpy as np
 
         codes, first, counts = np.unique(self.making, return_index=True, return_counts=True)
@@ -144,10 +143,7 @@ def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
 
 
 def read_answers(
-    run: RunFolder,
-    slim: Slim,
-    takes: Callable[[Question], bool] | None = None,
-    picker: RowPicker | None = None,
+    run: RunFolder, slim: Slim, takes: Callable[[Question], bool] | None = None, picker: RowPicker | None = None
 ) -> ScoredAnswers:
     """Reads the answers of a run from its table, or from its rows, of which a table is made then.
 

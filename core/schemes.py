@@ -190,7 +190,6 @@ def _cut(pattern: re.Pattern[str], text: str) -> tuple[str, str, str]:
 
 
 def _partial_marks(text: str, worth: float) -> tuple[list[PointsFor], list[PointsFor], list[str]]:
-    """The partial marks, the deductions, and the clauses that are neither."""
     partial: list[PointsFor] = []
     deduct: list[PointsFor] = []
     prose: list[str] = []
@@ -219,7 +218,6 @@ def expression_in(text: str) -> str | None:
 
 
 def _main_clause(text: str) -> str:
-    """The text before the first aside outside of formulas."""
     inside = [match.span() for match in _FORMULA.finditer(text)]
     asides = (match.start() for match in _ASIDE.finditer(text))
     outside = (place for place in asides if not any(start <= place < end for start, end in inside))
@@ -298,7 +296,6 @@ def marks_in_solution(solution: str, points: float | None) -> Scheme:
 
 
 def _without_leaders(text: str) -> str:
-    """The text of a step without the dots and spaces that lead to its mark."""
     before = ""
     while before != text:
         before, text = text, text.strip(" \t\n.…⋯·")

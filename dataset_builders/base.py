@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
+from typing import Any
 
+from livek12.core.errors import UserError, why
 from livek12.core.records import Page, Question
 from livek12.core.visible import visible
 
@@ -83,8 +86,7 @@ class Log:
 class UniqueIds:
     """Makes repeated ids unique: the first keeps its name, later ones become ID-2, ID-3, ...
 
-    64 bits of each id are stored: a million ids take 24 MB, and one source of that size in 37 million has a collision,
-    which names an id ID-2 for nothing.
+    64 bits of each id are stored (24 MB a million); a collision, in one of 37 million sources of a million, adds -2.
     """
 
     def __init__(self) -> None:
@@ -150,6 +152,18 @@ def one_line(text: object, limit: int = 300) -> str:
     """The text on one line, cut to `limit` characters, with invisible characters made visible."""
     line = visible(" ".join(str(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def read_yaml(file: Path, what: str, kib: int = 1024) -> Any:
+    """Reads a YAML file as plain data; `what` names its kind in errors."""
+    import yaml
+
+    try:
+        if file.stat().st_size > kib << 10:
+            raise UserError(f"{file}: larger than {f'{kib} KiB' if kib < 1024 else f'{kib >> 10} MiB'}: no {what}")
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
 
 
 def _place(where: str, id: str | None) -> str:

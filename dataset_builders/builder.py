@@ -14,7 +14,7 @@ from typing import Any
 
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.reading.exams import exam_files
+from livek12.dataset_builders.reading.built import exam_files
 from livek12.dataset_builders.reading.fields import with_scheme
 from livek12.dataset_builders.reading.images import ImageLoader, find_pages, unused_pictures
 from livek12.dataset_builders.reading.languages import VOTERS, FileLanguage, asked_text, vote
@@ -77,11 +77,10 @@ class Builder:
             function, since several processes call it.
         licence: the publisher's, for a revision that states none itself.
         files: the origins of published files, by SHA-256.
-        month: of the article, YYYY-MM; newer benchmarks come first.
+        month: of the article, YYYY-MM.
         beside: reads, once per source, the context of the rows; must be picklable.
-        keys: the keys that `question` reads: other spellings (`reading.names`) are renamed, and a build that would
+        keys: the keys that `question` reads: other spellings (`reading/names.txt`) are renamed, and a build that would
             drop keys with text or pictures fails.
-        rows: splits a row into rows of one question each.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
@@ -178,7 +177,6 @@ def read(
     builder: Builder,
     source: Path,
     log: Log,
-    hosts: Collection[str] = (),
     given: Given = NOTHING,
     benchmark: str = "",
     origin: Origin = UNKNOWN,
@@ -186,11 +184,11 @@ def read(
 ) -> Iterator[Page | Question | list[P]]:
     """Yields the pages, then the questions of a source, with `pack` packed by the process that made them.
 
-    `hosts` are the only hosts that images may be fetched from, as HOST or HOST:PORT. Rows of another benchmark than
-    `benchmark` are left out; "" accepts all. The default `origin` is what the source's files prove.
+    Rows of another benchmark than `benchmark` are left out; "" accepts all. The default `origin` is what the source's
+    files prove.
     """
     reading = _Reading(builder, origin, Naming(builder.keys, given))
-    make, pages = _made_of(reading, source, log, hosts, benchmark)
+    make, pages = _made_of(reading, source, log, benchmark)
     yield from pages
     used: set[str] = set()
     if pack is None:
@@ -204,13 +202,11 @@ def read(
     _tell_of_rest(builder, source, used, log)
 
 
-def _made_of(
-    reading: _Reading, source: Path, log: Log, hosts: Collection[str], benchmark: str
-) -> tuple[_Maker, Iterator[Page]]:
+def _made_of(reading: _Reading, source: Path, log: Log, benchmark: str) -> tuple[_Maker, Iterator[Page]]:
     builder, naming = reading.builder, reading.naming
     naming.check()
     root = source_root(source)
-    loader, pages = ImageLoader(root, hosts), find_pages(root) if builder.pages else {}
+    loader, pages = ImageLoader(root, naming.given.hosts), find_pages(root) if builder.pages else {}
     if pages and source.is_file():  # the folder beside a file may hold the pages of other exams
         papers = {row.data.get("paper_id") for row in reading.named(read_rows(source, Log()))}
         pages = {page: file for page, file in pages.items() if page[0] in papers}

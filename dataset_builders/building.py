@@ -17,14 +17,14 @@ from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
 from livek12.dataset_builders.base import Log, PageKey, Records, one_line
 from livek12.dataset_builders.builder import Layout, SourcePlace
-from livek12.dataset_builders.reading.exams import write_exams
+from livek12.dataset_builders.reading.built import write_exams
 from livek12.dataset_builders.reading.naming import NOTHING, Given, lost_keys, refuse_losses
 from livek12.dataset_builders.reading.publishers import Origin, stated_licence
 from livek12.dataset_builders.reading.rows import hub_snapshot
 from livek12.dataset_builders.registry import builder_of, builders, merged, merged_tables, tables
 from livek12.dataset_builders.writing.data_set import BuildReport, Carried, write
 from livek12.dataset_builders.writing.listings import MemberRow
-from livek12.dataset_builders.writing.packing import Packed, Packer
+from livek12.dataset_builders.writing.parquet import Packed, Packer
 from livek12.dataset_builders.writing.releases import Base, read_withdrawals
 
 ALL, SAMPLE = "all", "sample"
@@ -36,15 +36,13 @@ def names() -> tuple[str, ...]:
     return (SAMPLE, *builders(), ALL)
 
 
-def layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
-    """The layout of a dataset; `all` holds the given benchmarks."""
+def _layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
     if data_set in (ALL, SAMPLE):
         return merged(benchmarks if data_set == ALL else sample.BENCHMARKS)
     return builder_of(data_set).layout
 
 
-def tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
-    """A module-level function that gives the tables of a question."""
+def _tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
     return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
@@ -52,14 +50,13 @@ def read_source(
     name: str,
     source: SourcePlace,
     log: Log,
-    hosts: Collection[str] = (),
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
     """The records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
-    return builder.read(builder_of(name), source.path, log, hosts, given, name, source.origin, pack)
+    return builder.read(builder_of(name), source.path, log, given, name, source.origin, pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
@@ -122,7 +119,6 @@ def build(
     benchmark: str,
     source: str | Sequence[str],
     out: Path,
-    hosts: Collection[str] = (),
     subsets: Sequence[Path] = (),
     step: Callable[[], None] = lambda: None,
     base: str = "",
@@ -133,22 +129,21 @@ def build(
 ) -> BuildReport:
     """Builds the dataset of one benchmark, or of all of them, into `out`.
 
-    `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. Pictures are fetched only from
-    `hosts`. `subsets` are reviewed sheets of `livek12 subsets`. The release is added to `base` (a folder, or
-    ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`. `withdraw` is a list for
-    `releases.read_withdrawals`.
+    `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. `subsets` are reviewed sheets. The
+    release is added to `base` (a folder, or ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`.
+    `withdraw` is a list for `releases.read_withdrawals`.
     """
     log = Log()
     sources = [source] * bool(source) if isinstance(source, str) else source
     only_withdraws = withdraw is not None and not sources and benchmark in names()
     places = {} if only_withdraws else find_sources(benchmark, sources, log)
     older = _base(base, benchmark, withdraw, base_answers)
-    layout = layout_of(benchmark, [name for name in builders() if name in places or older])
-    packer = Packer(tables_of(benchmark), set())
+    layout = _layout_of(benchmark, [name for name in builders() if name in places or older])
+    packer = Packer(_tables_of(benchmark), set())
     members: list[MemberRow] = []
     shown = source if isinstance(source, str) else " ".join(source)
     looks = bool(older or subsets or keep)  # each of which looks at questions
-    records = _read_all(places, log, hosts, given, None if looks else packer)
+    records = _read_all(places, log, given, None if looks else packer)
     if looks:
         wanted = _in_subsets(cast(Records, records), subsets, log, members)
         wanted = filter(keep, wanted) if keep else wanted
@@ -160,11 +155,11 @@ def build(
 
 
 def _read_all(
-    places: Mapping[str, SourcePlace], log: Log, hosts: Collection[str], given: Given, pack: Packer | None
+    places: Mapping[str, SourcePlace], log: Log, given: Given, pack: Packer | None
 ) -> Iterator[Page | Question | list[Packed]]:
     for benchmark, source in places.items():
         own = Log()
-        yield from read_source(benchmark, source, own, hosts, given, pack)
+        yield from read_source(benchmark, source, own, given, pack)
         refuse_losses(source.path, own)
         log.read += own.read
         log.mended += Counter({f"{benchmark} {name}": count for name, count in own.mended.items()})
@@ -206,10 +201,6 @@ class Preview:
     said: list[str]
     looked_at: int
 
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {"questions": self.questions, "lost": self.lost, "said": self.said, "looked_at": self.looked_at}
-
     def lines(self) -> Iterator[str]:
         """Lines for people: a block per question, a line per field."""
         for question in self.questions:
@@ -221,9 +212,7 @@ class Preview:
         yield f"{self.looked_at} questions looked at, nothing written"
 
 
-def preview(
-    benchmark: str, source: str | Sequence[str], hosts: Collection[str] = (), given: Given = NOTHING
-) -> Preview:
+def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING) -> Preview:
     """Reads the first questions of each source as they would be built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
@@ -232,7 +221,7 @@ def preview(
     sources = [source] if isinstance(source, str) else source
     for name, place in find_sources(benchmark, sources, Log()).items():
         log = Log()
-        records = (record for record in read_source(name, place, log, hosts, given) if isinstance(record, Question))
+        records = (record for record in read_source(name, place, log, given) if isinstance(record, Question))
         sample = list(islice(records, LOOKED_AT))
         records.close()
         questions += [_held(question) for question in sample[:SHOWN]]

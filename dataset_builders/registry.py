@@ -1,9 +1,8 @@
 """Registry of the builders, by benchmark, and the configs and splits that their layouts give a dataset.
 
-Contract: a config is one table or several without a common row, so that large configs do not duplicate questions: only
-image-only rows (without pictures) and members of subsets are stored again. Pages are split by language and release. In
-the merged dataset the configs of all benchmarks but livek12 have the benchmark's name as prefix; a few also have a
-familiar name without it (`NAMED`) for the same files.
+Contract: a config is one table or several without a common row: only image-only rows (without pictures) and members of
+subsets are stored again. Pages are split by language and release. In the merged dataset the configs of all benchmarks
+but livek12 have the benchmark's name as prefix; a few also have a familiar name without it (`NAMED`).
 """
 
 from __future__ import annotations

@@ -21,15 +21,7 @@ from livek12.engines.base import Engine, Outcome
 
 _log = logging.getLogger(__name__)
 
-__all__ = [
-    "Engine",
-    "Outcome",
-    "check_engine",
-    "choose_engine",
-    "in_folder",
-    "make_engine",
-    "parse_engine_args",
-]
+__all__ = ["Engine", "Outcome", "check_engine", "choose_engine", "in_folder", "make_engine", "parse_engine_args"]
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:

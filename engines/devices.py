@@ -103,7 +103,6 @@ def _allocator(number: int) -> dict[str, int]:
 
 
 def _cuda_in_use() -> Any:
-    """torch.cuda if a device is open."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 

@@ -19,14 +19,7 @@ from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.ranks import this_rank
 from livek12.core.run.journal import JournalWriter
-from livek12.core.run.sessions import (
-    RULES,
-    STEM,
-    DeviceEnergy,
-    Memory,
-    Session,
-    Stage,
-)
+from livek12.core.run.sessions import RULES, STEM, DeviceEnergy, Memory, Session, Stage
 from livek12.engines.common import figures_of
 from livek12.engines.devices import Gpus, bytes_written, measure, peak_rss
 

@@ -118,7 +118,6 @@ class _Row:
             self.spent += 1
 
     def forced(self) -> int | None:
-        """The next forced token, if any."""
         if self.inside and not self._closing and self.spent >= self._limit.budget:
             end = self._limit.end
             begun = next(n for n in range(len(end) - 1, -1, -1) if self._tail[len(self._tail) - n :] == end[:n])

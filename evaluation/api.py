@@ -491,7 +491,6 @@ def _place(data: object) -> str:
 
 
 def _model(model: object, engine: str) -> tuple[str, str]:
-    """Name and engine of a model."""
     if callable(model):
         return lend(model), PYTHON
     if not isinstance(model, str | Path):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
-from livek12.core.scoring.deltas import delta
+from livek12.core.scoring.comparison import delta
 from livek12.core.scoring.estimates import Units, draw, estimates, group_difference
 from livek12.core.scoring.formulas import Terms
 from livek12.core.scoring.metrics import task_terms
@@ -98,7 +98,6 @@ class TableShape:
 
 
 def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
-    """Each table of the file, and whether it is printed only if it is named."""
     import yaml
 
     text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
@@ -112,7 +111,6 @@ def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
 
 
 def _blocks(block: Mapping[str, Any]) -> Iterator[ColumnBlock]:
-    """The blocks of one entry: of two ways one for each, and their difference."""
     pairs = (text.partition("=") for text in block["show"])
     metrics = tuple((metric, label or metric) for metric, _, label in pairs)
     more = {key: block[key] for key in ("head", "tail") if key in block}
@@ -264,7 +262,6 @@ class _Pool:
         return task_terms(self.table, self._profile, self.parameters)
 
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
-        """Questions (indices) by value of an axis, computed once: a table asks paper by paper."""
         if axis not in self._having:
             places = defaultdict[str, list[int]](list)
             for index, question in enumerate(self.table.questions):
@@ -362,7 +359,6 @@ class _Sitter:
         return _reflected(paired, 0) if turned else paired
 
     def _paired(self, part: Slice, minus: Slice) -> dict[str, Estimate] | None:
-        """Excess of a variant over its source, metric by metric, where both were asked."""
         if part.way not in self.ways:
             return None
         base = self.ways.get(minus.way)
@@ -406,7 +402,6 @@ def _is_in(group: tuple[str, str], question: SlimQuestion) -> bool:
 
 
 def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter], profile: Profile) -> Iterator[_Sitter]:
-    """The standard ways of two runs as two ways of one."""
     if len(named) != 2:
         raise UserError(f"--pair {name}: names {len(named)} runs; write NAME=RUN,RUN: without and with reasoning")
     first, other = ({s.benchmark: s for s in sitters if s.name == run and STANDARD in s.ways} for run in named)
@@ -437,7 +432,6 @@ def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:
 
 
 def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[list[str], Slice, Slice | None]]:
-    """Headings, part and what is subtracted, for each combination of values and for the whole."""
     parts: list[tuple[list[str], Slice]] = [([], block.part)] if block.by else []
     for axis in block.by:
         parts = [
@@ -455,7 +449,6 @@ def _parts(block: ColumnBlock, sitters: Sequence[_Sitter]) -> Iterator[tuple[lis
 
 
 def _subtracted(minus: Slice, part: Slice, sitters: Sequence[_Sitter]) -> Slice:
-    """The subtracted part: with the newest value, that of this value."""
     axis = next((axis for axis, value in minus.where if value == NEWEST), None)
     if axis is None:
         return minus
@@ -505,8 +498,6 @@ def _plain(low: int | None, high: int | None, n: int, note: str | None = None) -
 
 
 def _reflected(estimate: Estimate, whole: float) -> Estimate:
-    """The whole minus an estimate."""
-
     def rest(number: float | None) -> float | None:
         return None if number is None else whole - number
 

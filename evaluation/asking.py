@@ -30,8 +30,7 @@ from livek12.core.records import EarlierReply, Failure, Key, Question, Request, 
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.journal import JournalWriter
-from livek12.core.run.keys import AnsweredKeys
+from livek12.core.run.journal import AnsweredKeys, JournalWriter
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import tell_memory
 from livek12.core.run.spec import MOST_NAME, RunSpec, differences
@@ -153,7 +152,6 @@ def _fill(
 
 
 def _check(tasks: Iterable[Task], sampling: Mapping[str, Any], engine: str) -> None:
-    """Refuses limits that contradict each other or cannot be kept."""
     limited = [task.name for task in tasks if task.budget is not None]
     if limited and "max_tokens" in sampling:
         raise UserError(f"--max-tokens and the budget of {limited[0]} are two limits of one answer: give one of them")
@@ -185,14 +183,9 @@ def generate(
     Of several launched processes (`core.ranks`) the first returns when all has been asked, and asks what a dead one
     left. It holds no journal while it waits: another launch on this folder may wait for it.
 
-    Args:
-        run: the run folder.
-        exam: the questions.
-        engine: answers them.
-        ready: called when run.json describes the engine, before anything is asked.
-        tried: `run.tries()` when the command began; later failures are not asked again.
-        answered: `run.follow()`, where the answers have been read before.
-        ended: called with each outcome.
+    `ready` is called when run.json describes the engine, before anything is asked; `tried` is `run.tries()` when the
+    command began (later failures are not asked again), `answered` is `run.follow()`, where the answers have been read
+    before. `ended` is called with each outcome.
     """
     spec = run.spec()
     known = {"engine_versions": engine.versions(), "model_revision": engine.revision}
@@ -216,7 +209,6 @@ def generate(
         return stored() | (run.tries() - before).keys()
 
     def ask() -> set[str]:
-        """Returns the other processes that keep some of the work."""
         with run.writer("responses") as responses, run.writer("failures") as failures, ExitStack() as stack:
             make = _two_requests(run, exam, engine, stack)
             claims = Claims(responses.path, "responses", over, together)
@@ -236,7 +228,6 @@ def generate(
         return f"asking: {done}/{total} by all, waiting for the processes that write {others} since {seconds:.0f} s"
 
     def left_to(others: set[str]) -> bool:
-        """True if some of their work may be left."""
         if not others or not rank.first:
             return False
         if not rank.alone:
@@ -326,7 +317,6 @@ class _Sheets:
         self._ready: deque[Response | Failure] = deque()
 
     def outcomes(self, requests: Iterable[Request]) -> Iterator[Response | Failure]:
-        """Outcomes of questions, in the order of the sheets' replies."""
         for outcome in self._make(self._asked(requests)):
             yield from self._drained()
             wanted = self._wanted.pop(outcome.key, None)
@@ -344,7 +334,6 @@ class _Sheets:
             yield self._ready.popleft()
 
     def _asked(self, requests: Iterable[Request]) -> Iterator[Request]:
-        """One request for the questions of a sheet, which are adjacent, in each trial."""
         for sheet, group in groupby(requests, key=lambda each: self._sheets.get((each.key.task, each.key.question_id))):
             if sheet is None:
                 yield from group

@@ -22,7 +22,7 @@ from livek12.core.errors import UserError
 from livek12.core.progress import say, warn
 from livek12.core.records import Key, Question
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet
 from livek12.core.run.spec import ChosenQuestions, RunSpec
 from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row

@@ -1,14 +1,17 @@
-"""Several run folders, read once and compared; sittings also by the place on the sheet."""
+"""Several run folders, read once and compared; sittings also by the place on the sheet, runs also by newer keys."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.key_versions import KeyBook
 from livek12.core.progress import Progress, warn
 from livek12.core.records import UNMARKED
 from livek12.core.run.folder import RunFolder
@@ -17,12 +20,13 @@ from livek12.core.run.spec import RunSpec
 from livek12.core.run_answers import read_answers
 from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Comparison, Profile, Row
-from livek12.core.scoring.comparison import Watch, compare_outcomes
-from livek12.core.scoring.deltas import Counterpart, delta
+from livek12.core.scoring.comparison import Counterpart, Watch, compare_outcomes, delta
 from livek12.core.scoring.outcomes import UNTOLD, Outcomes, Slim, SlimQuestion
 from livek12.core.scoring.schema import Delta, KindMarks, SheetPosition, SittingCurve, parameters_of
 from livek12.evaluation.choosing import Where
-from livek12.evaluation.reporting import alike, beside, run_exams, run_usage, tasks_of
+from livek12.evaluation.marking import judge
+from livek12.evaluation.reporting import alike, beside, run_exams, run_usage, score_run, tasks_of
+from livek12.evaluation.task_data import reload_task_data
 from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task
 from livek12.tasks.sheets import sheets_of
@@ -157,7 +161,6 @@ def read_outcomes(runs: Sequence[Path]) -> dict[str, Outcomes]:
 
 
 def _counterparts(specs: Mapping[str, RunSpec]) -> Iterator[tuple[str, str, str, Counterpart]]:
-    """Run, task, other run of the same model, and the base there."""
     pairs = list(combinations(specs, 2))
     for a, b in pairs if len(pairs) <= MOST_PAIRS else ():
         if specs[a].model == specs[b].model:
@@ -272,6 +275,114 @@ def _is_in(ids: set[str], question: SlimQuestion) -> bool:
 
 
 def _mean_share(outcomes: Outcomes) -> list[float]:
-    """Mean shares of the points, least and most."""
     low, high = outcomes.findings.share[outcomes.finding].mean(axis=0).tolist()
     return [low, high]
+
+
+Bounds = tuple[float, float]
+_Answer = tuple[str, str, int]
+"""Task, question and trial."""
+
+
+@dataclass(frozen=True)
+class MovedMark:
+    """Points of a run in a task before and after, and its rank among the runs."""
+
+    run: str
+    task: str
+    before: Bounds
+    after: Bounds
+    of: float
+    rank_before: str
+    rank_after: str
+    moved: int
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        moved = f"{self.moved} {'answer' if self.moved == 1 else 'answers'} moved"
+        marks = f"{_points(self.before)} → {_points(self.after)} of {self.of:g}"
+        return f"{self.run}, {self.task}: {marks}, rank {self.rank_before} → {self.rank_after}; {moved}"
+
+
+def _points(bounds: Bounds) -> str:
+    low, high = (f"{round(value, 4):g}" for value in bounds)
+    return low if low == high else f"{low}–{high}"
+
+
+@dataclass(frozen=True)
+class Remarking:
+    """Marks, moved answers by question, and open answers."""
+
+    marks: list[MovedMark]
+    questions: dict[str, int]
+    open: int
+
+    def lines(self) -> list[str]:
+        """In words, the best run first."""
+        moved = [f"{id}: {count} answers moved" for id, count in self.questions.items()]
+        ranked = sorted(self.marks, key=lambda mark: (mark.task, mark.rank_after))
+        still = [f"{self.open} answers are still open: livek12 judge RUN --judge MODEL"] if self.open else []
+        return [*moved, *(mark.line for mark in ranked), *still]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[str]) -> None:
+    """Refuses runs that hold none of these questions, or other key versions."""
+    for path in runs:
+        folder = RunFolder.open(path, warn)
+        if not {id for _, id in folder.asked()} & {*ids}:
+            raise UserError(f"{path}: holds no question of {data}; name runs on this data set")
+        own = folder.key_book()
+        if not (own.extends(book) or book.extends(own)):
+            raise UserError(f"{path}: holds other key versions than {data}; it is a run on another data set")
+
+
+def mark_again(runs: Sequence[Path], book: KeyBook) -> Remarking:
+    """Gives runs the newest keys, marks what they change by the rules, and writes reports."""
+    names = run_names(runs)
+    before = {name: _marks(path) for name, path in names.items()}
+    for path in names.values():
+        folder = RunFolder.open(path, warn)
+        folder.take_keys(book)
+        judge(folder, unmarked=True)
+        if problem := score_run(folder, "article", reload_task_data(folder)).write():
+            warn(problem)
+    after = {name: _marks(path) for name, path in names.items()}
+    moved = {name: [key for key in after[name] if before[name].get(key) != after[name][key]] for name in names}
+    marks = []
+    for name in names:
+        for task in dict.fromkeys(task for task, _, _ in after[name]):
+            sums = [{run: _sum(all_[run], task) for run in names} for all_ in (before, after)]
+            ranks = [_rank(of, name) for of in sums]
+            of = sum(worth for (own, _, _), (_, _, worth) in after[name].items() if own == task)
+            count = sum(own == task for own, _, _ in moved[name])
+            marks.append(MovedMark(name, task, sums[0][name], sums[1][name], of, ranks[0], ranks[1], count))
+    questions = Counter(question for keys in moved.values() for _, question, _ in keys)
+    undecided = sum(low < high for of in after.values() for low, high, _ in of.values())
+    return Remarking(marks, dict(sorted(questions.items())), undecided)
+
+
+def _marks(run: Path) -> dict[_Answer, tuple[float, float, float]]:
+    marks = {}
+    for row in RunFolder.open(run).rows(texts=False):
+        worth = row.verdict.max_points if row.verdict else row.question.points or 1.0
+        low, high = (row.verdict.low, row.verdict.high) if row.verdict else (0.0, worth)
+        marks[row.task, row.question.id, row.trial] = (low, high, worth)
+    return marks
+
+
+def _sum(marks: Mapping[_Answer, tuple[float, float, float]], task: str) -> Bounds:
+    own = [(low, high) for (name, _, _), (low, high, _) in marks.items() if name == task]
+    return sum(low for low, _ in own), sum(high for _, high in own)
+
+
+def _rank(sums: Mapping[str, Bounds], run: str) -> str:
+    """From and to: runs whose points may be more, and surely are."""
+    low, high = sums[run]
+    others = [bounds for name, bounds in sums.items() if name != run]
+    best, worst = (1 + sum(least > high for least, _ in others), 1 + sum(most > low for _, most in others))
+    return f"{best}" if best == worst else f"{best}–{worst}"

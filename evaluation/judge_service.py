@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from livek12.core.errors import UserError, install
-from livek12.core.serving.pages import Idlers, OwnNames, bounded, listen, shown_host
+from livek12.core.serving import Idlers, OwnNames, bounded, listen, shown_host
 from livek12.core.text import one_line
 from livek12.evaluation.verify import Judgement, Verifier
 from livek12.evaluation.workers import FIELDS, default_size
@@ -276,7 +276,7 @@ class Gate:
         self._in_hand = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on, or answers it."""
+        """Answers or forwards."""
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return

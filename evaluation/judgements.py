@@ -199,7 +199,6 @@ def _judgement(place: str, row: _Json, answer: Row) -> RecordedMark:
 
 
 def _maximum(row: _Json, question: Question) -> float | None:
-    """Full marks of a row; the question's where it says none."""
     stated = row.get("max_score")
     if stated in (None, ""):
         return _full(question)
@@ -215,7 +214,6 @@ def _full(question: Question) -> float | None:
 
 
 def _verdict(row: Row, judgements: Sequence[RecordedMark], judge: str) -> Verdict:
-    """The verdict of one answer's judgements, one a prompt."""
     assert row.response is not None
     key, quorum = row.response.key, len(judgements) // 2 + 1
     awards = [judgement.award for judgement in judgements if judgement.award]
@@ -244,7 +242,6 @@ def _verdict(row: Row, judgements: Sequence[RecordedMark], judge: str) -> Verdic
 
 
 def _share(row: Row, judgement: RecordedMark, judge: str) -> float | None:
-    """The share of the points that one judgement gives; None while criteria of it are open."""
     assert row.response is not None
     if judgement.award is None or not judgement.award.criteria:
         return judgement.award.share if judgement.award else None
@@ -259,7 +256,6 @@ _Votes = list[tuple[Vote, str | None]]
 def _votes(
     question: Question, judgements: Sequence[RecordedMark], judge: str, by_criterion: bool
 ) -> list[tuple[SchemeCriterion | None, _Votes]]:
-    """The votes on each criterion, or on the whole (None)."""
     criteria: list[SchemeCriterion | None] = [*criteria_of(question)] if by_criterion else [None]
     return [(c, [_vote(own, c, place, judge) for own in judgements]) for place, c in enumerate(criteria)]
 
@@ -267,7 +263,6 @@ def _votes(
 def _vote(
     judgement: RecordedMark, criterion: SchemeCriterion | None, place: int, judge: str
 ) -> tuple[Vote, str | None]:
-    """The vote on a criterion (None: on the whole), and its quotation."""
     name = f"{judge} ({judgement.prompt})" if judgement.prompt else judge
     share, reason, quote = None, judgement.problem or judgement.reason, None
     if judgement.award and criterion:

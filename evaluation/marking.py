@@ -33,22 +33,21 @@ from livek12.core.key_versions import KEYS_FILE, KeyBook
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import Progress, say, show_log, warn
 from livek12.core.ranks import wait_until
-from livek12.core.records import Call, Image, Key, PartVerdict, Question, Response, Verdict
+from livek12.core.records import Call, Image, Key, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
 from livek12.core.run.folder import QUESTIONS, RunFolder, RunQuestion, keys_of, with_pictures
-from livek12.core.run.journal import Tail, has_lines, line_at
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet, Tail, has_lines, line_at
 from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.core.run.sessions import RULES, tell_memory
 from livek12.core.run.spec import MARKS, RunSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
-from livek12.judges.grade import judge_version, total
+from livek12.judges.grade import judge_version
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.base import Task
 from livek12.tasks.registry import get_task, is_logged
-from livek12.tasks.scorer import Scorer, stamped
+from livek12.tasks.scorer import Scorer, stamped, undecided
 
 if TYPE_CHECKING:
     from livek12.core.scoring import Row
@@ -165,10 +164,9 @@ class JudgeUsage:
 
     def merge(self, other: JudgeUsage) -> None:
         """Adds what was spent elsewhere."""
-        for name in ("requests", "remembered", "failed", "prompt_tokens", "completion_tokens", "uncounted"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        if other.cost is not None:
-            self.cost = (self.cost or 0.0) + other.cost
+        for name, value in vars(other).items():
+            if value is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
 
     def __str__(self) -> str:
         text = f"judges: {self.requests} requests, {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
@@ -253,10 +251,8 @@ class RunScorer:
 
     def unmarked(self, response: Response, why: str) -> Verdict:
         """Verdict on a response over which the rules broke off."""
-        question, scorer = self._question(response), self.scorers[response.key.task]
-        gold = "; ".join(question.answer)
-        part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=why)
-        return self._named(stamped(total(question, response.key, [part], scorer.config), response))
+        config = self.scorers[response.key.task].config
+        return self._named(stamped(undecided(self._question(response), response.key, config, why), response))
 
     def mark(self, response: Response, repeat: int = 0) -> Verdict:
         """Verdict of the rules and, on open parts, of models, asked `repeat` times before."""
@@ -335,6 +331,14 @@ class Marked:
     lost: int = 0
     spent: JudgeUsage = field(default_factory=JudgeUsage)
 
+    def count(self, verdict: Verdict, kind: str) -> None:
+        """Counts a verdict; warns of an unanswered one."""
+        self.spent.add(verdict.calls)
+        self.lost += verdict.waits
+        if unanswered(verdict):
+            reason = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
+            warn(f"{verdict.key}: {reason}", kind=kind)
+
 
 def mark(
     run: RunFolder,
@@ -349,31 +353,46 @@ def mark(
 ) -> Marked:
     """Marks the waiting answers of a run folder."""
     with Jury(options, in_turn=not options.together, sessions=run.path) as judges:
-        share = _Share(_Marking.of(run, RunScorer.open(run, judges, exam), again, unmarked), judges, over, workers, ray)
-        while share.mark() and over is None:  # others are at the rest; what one that ends early leaves is marked here
+        marking = _Marking(run, RunScorer.open(run, judges, exam), judges, again, unmarked, over, workers, ray)
+        while marking.share() and over is None:  # others are at the rest; what they leave is marked here
             wait_until(lambda: not at_work(run.path, "verdicts"), partial(_waited, run))
-    return share.marked
+    return marking.marked
 
 
 @dataclass
-class _Share:
-    marking: _Marking
+class _Marking:
+    run: RunFolder
+    scorer: RunScorer
     judges: Jury
+    again: bool
+    unmarked: bool
     over: Callable[[], bool] | None
     workers: int | None
     ray: str
+    before: RunSpec = field(init=False)
+    number: int = field(init=False)
     marked: Marked = field(default_factory=Marked)
     begun: bool = False
 
-    def mark(self) -> bool:
-        run, by_rules = self.marking.run, self.judges.panel is None
+    def __post_init__(self) -> None:
+        self.before = spec = self.run.spec()
+        self.number = spec.marking
+        if not self.again:
+            self.scorer.check_keys(spec)
+        elif spec.judges:
+            same = spec.marking and spec.judges == self.scorer.versions
+            self.number += not (same and self.run.answered() - self.finished())  # one that was broken off goes on
+
+    def share(self) -> bool:
+        """Marks what no other process does; returns true if others are at some of it."""
+        run, by_rules = self.run, self.judges.panel is None
         with ExitStack() as stack:
             writer = stack.enter_context(run.writer("verdicts"))
-            claims = Claims(writer.path, "verdicts", self.marking.finished, with_its_trials)
+            claims = Claims(writer.path, "verdicts", self.finished, with_its_trials)
             waiting = None
             if self.over is None:
                 waiting = Counter(key.partition("/")[0] for key in run.answered() if key not in claims.done)
-            if not self.begun and not self.marking.begin(self.judges, waiting):
+            if not self.begun and not self.begin(waiting):
                 return False
             self.begun = True
             progress = None
@@ -384,18 +403,8 @@ class _Share:
                 stack.enter_context(progress)
             session = stack.enter_context(SessionWriter(run.path if by_rules else None, "mark", RULES, RULES))
             session.loaded()  # judge models have sessions of their own
-            lines = _claimed_lines(run, claims, progress)
-            size = processes(self.workers, waiting.total()) if by_rules and waiting else 0
-            if by_rules and waiting and self.ray:
-                batches = self._on_ray(lines, waiting.total())
-            elif size:
-                marking = self.marking
-                pool = mark_pool(run, marking.scorer, self.judges.options, marking.number, size)
-                batches = stack.enter_context(pool).batches(lines)
-            else:
-                flow = stack.enter_context(marking_flow(self.judges, self.marking.scorer.mark))
-                batches = self._here(flow, claims, progress)
-            for batch in batches:
+            most = waiting.total() if by_rules and waiting else 0
+            for batch in self._batches(stack, claims, progress, most):
                 verdicts = [line for line in batch if line]
                 writer.write_lines(verdicts)
                 session.count(len(verdicts))
@@ -403,35 +412,78 @@ class _Share:
                     progress.step(len(verdicts))
             return bool(claims.refused)
 
-    def _on_ray(self, lines: Iterator[bytes], waiting: int) -> Iterator[list[str]]:
-        run, number = self.marking.run, self.marking.number
-        return ray_batches(
-            lines,
-            self.ray,
-            self.workers,
-            -(-waiting // WORTH_A_PROCESS),
-            mark_responses,
-            {
-                file.name: file.read_bytes()
-                for name in ("run.json", QUESTIONS, KEYS_FILE)
-                if (file := run.path / name).exists()
-            },
-            self.judges.options,
-            number,
-            LINE_SECONDS,
-            unmarked=partial(_unmarked, self.marking.scorer, number),
-        )
+    def _batches(self, stack: ExitStack, claims: Claims, progress: Progress | None, most: int) -> Iterator[list[str]]:
+        """Lines of verdicts, as they come; `most` may be marked by the rules in other processes."""
+        lines, path = _claimed_lines(self.run, claims, progress), self.run.path
+        given, unmarked = (self.judges.options, self.number, LINE_SECONDS), partial(_unmarked, self.scorer, self.number)
+        if most and self.ray:
+            files = [file for name in ("run.json", QUESTIONS, KEYS_FILE) if (file := path / name).exists()]
+            contents, worth = {file.name: file.read_bytes() for file in files}, -(-most // WORTH_A_PROCESS)
+            return ray_batches(
+                lines, self.ray, self.workers, worth, mark_responses, contents, *given, unmarked=unmarked
+            )
+        if size := processes(self.workers, most):
+            pool = MarkPool(mark_responses, path.resolve(), *given, unmarked=unmarked, size=size)
+            return stack.enter_context(pool).batches(lines)
+        flow = stack.enter_context(marking_flow(self.judges, self.scorer.mark))
+        return self._here(flow, claims, progress)
 
     def _here(self, flow: Flow[Response, Verdict], claims: Claims, progress: Progress | None) -> Iterator[list[str]]:
-        run = self.marking.run
-        stream = partial(_arriving, run, self.over) if self.over else run.responses
+        stream = partial(_arriving, self.run, self.over) if self.over else self.run.responses
         for verdict in in_rounds(stream, self.judges, flow, claims, progress):
-            self.marked.spent.add(verdict.calls)
-            self.marked.lost += verdict.waits
-            if unanswered(verdict):
-                why = verdict.reason if verdict.state == "ungraded" else verdict.process_ungraded
-                warn(f"{verdict.key}: {why}", kind="not judged")
-            yield [_line_of(verdict, self.marking.number)]
+            self.marked.count(verdict, "not judged")
+            yield [_line_of(verdict, self.number)]
+
+    def finished(self) -> KeySet:
+        if not has_lines(self.run.path, "verdicts"):
+            return KeySet()
+        if self.unmarked:
+            return keys_of(answer for answer, _ in self.run.judged())
+        done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
+        if self.again:
+            return done
+        return done | keys_of(
+            answer for answer, verdict in self.run.judged() if self.scorer.is_settled(answer, verdict)
+        )
+
+    def _is_own(self, verdict: Verdict) -> bool:
+        return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
+
+    def begin(self, waiting: Counter[str] | None) -> bool:
+        """Notes the judges once they can be asked; returns true if there is work.
+
+        `waiting` counts the answers of each task; None where they are still to come.
+        """
+        others = self.before.judges != self.scorer.versions
+        takes_over = bool(self.before.judges) and (self.again or others)
+        if waiting is not None and takes_over:
+            say(self._plan(waiting.total()))
+        if waiting is not None and not waiting:
+            return False
+        if takes_over:
+            self.judges.try_out(local=others)
+        self.run.begin_marking(self.scorer.versions, self.scorer.words, self.number)
+        if critiques := sum(count * self.scorer.critiques(task) for task, count in (waiting or {}).items()):
+            say(
+                f"the reasoning of every answer is audited: up to {critiques:,} requests, and more where a reply cannot"
+                " be read (--no-audit leaves it out)"
+            )
+        return True
+
+    def _plan(self, waiting: int) -> str:
+        by, older = Counter[str](), 0
+        for answer, verdict in self.run.judged():
+            by[self.before.who(verdict.judge)] += 1
+            older += other_rules(verdict, self.scorer.versions[answer.key.task])
+        so_far = ", ".join(f"{count:,} by {name}" for name, count in by.most_common()) or "nothing"
+        now = ", ".join(dict.fromkeys(self.scorer.words.values()))
+        if self.again:
+            what = f"to be marked anew by {now}: {waiting:,}, and the old marks count until then"
+        else:
+            what = f"open for {now}: {f'{waiting:,}' if waiting else 'nothing'}"
+            what += f", {older:,} of them marked by other rules" if older else ""
+            what += " (--again marks all anew)"
+        return f"{self.run.path}: marked so far: {so_far}; {what}"
 
 
 def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) -> Iterator[bytes]:
@@ -440,17 +492,6 @@ def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) ->
         if progress is not None:
             progress.beat()
         yield from (some[key] for key in claims.take_all(some))
-
-
-def mark_pool(
-    run: RunFolder, scorer: RunScorer, options: JudgeOptions, number: int, size: int, seconds: float = LINE_SECONDS
-) -> MarkPool[str]:
-    """Processes that mark by the rules; a reply is the line of a verdict, "" for a damaged response.
-
-    `seconds` are processor time of a response, without its symbolic comparisons.
-    """
-    given = run.path.resolve(), options, number, seconds
-    return MarkPool(mark_responses, *given, unmarked=partial(_unmarked, scorer, number), size=size)
 
 
 def processes(limit: int | None, waiting: int) -> int:
@@ -462,7 +503,11 @@ def processes(limit: int | None, waiting: int) -> int:
 def mark_responses(
     link: Link, run: Path | Mapping[str, bytes], options: JudgeOptions, number: int, seconds: float
 ) -> None:
-    """Work of `mark_pool`; on another node `run` holds the files that are read, by name."""
+    """Work of a `MarkPool`: a reply is the line of a verdict, "" for a damaged response.
+
+    On another node `run` holds the files that are read, by name. `seconds` are processor time of a response, without
+    its symbolic comparisons.
+    """
     with Jury(options) as judges:
         if isinstance(run, Path):
             scorer = RunScorer.open(RunFolder(run), judges)
@@ -493,78 +538,6 @@ def _line_of(verdict: Verdict, number: int) -> str:
 def _waited(run: RunFolder, seconds: float) -> str:
     others = ", ".join(at_work(run.path, "verdicts"))
     return f"judging: waiting for the processes that write {others} since {seconds:.0f} s"
-
-
-@dataclass(frozen=True)
-class _Marking:
-    run: RunFolder
-    scorer: RunScorer
-    again: bool
-    number: int
-    before: RunSpec
-    unmarked: bool = False
-
-    @classmethod
-    def of(cls, run: RunFolder, scorer: RunScorer, again: bool, unmarked: bool) -> _Marking:
-        spec = run.spec()
-        if not again:
-            scorer.check_keys(spec)
-        marking = cls(run, scorer, again, spec.marking, spec, unmarked)
-        if not again or not spec.judges:
-            return marking
-        broken_off = spec.marking and spec.judges == scorer.versions and run.answered() - marking.finished()
-        return marking if broken_off else replace(marking, number=spec.marking + 1)
-
-    def finished(self) -> KeySet:
-        if not has_lines(self.run.path, "verdicts"):
-            return KeySet()
-        if self.unmarked:
-            return keys_of(answer for answer, _ in self.run.judged())
-        done = keys_of(response for response, verdict in self.run.judged(self._is_own) if not verdict.waits)
-        if self.again:
-            return done
-        return done | keys_of(
-            answer for answer, verdict in self.run.judged() if self.scorer.is_settled(answer, verdict)
-        )
-
-    def _is_own(self, verdict: Verdict) -> bool:
-        return verdict.marking == self.number and verdict.judge == self.scorer.versions.get(verdict.key.task)
-
-    def begin(self, judges: Jury, waiting: Counter[str] | None) -> bool:
-        """Notes the judges once they can be asked; returns true if there is work.
-
-        `waiting` counts the answers of each task; None where they are still to come.
-        """
-        others = self.before.judges != self.scorer.versions
-        takes_over = bool(self.before.judges) and (self.again or others)
-        if waiting is not None and takes_over:
-            say(self._plan(waiting.total()))
-        if waiting is not None and not waiting:
-            return False
-        if takes_over:
-            judges.try_out(local=others)
-        self.run.begin_marking(self.scorer.versions, self.scorer.words, self.number)
-        if critiques := sum(count * self.scorer.critiques(task) for task, count in (waiting or {}).items()):
-            say(
-                f"the reasoning of every answer is audited: up to {critiques:,} requests, and more where a reply cannot"
-                " be read (--no-audit leaves it out)"
-            )
-        return True
-
-    def _plan(self, waiting: int) -> str:
-        by, older = Counter[str](), 0
-        for answer, verdict in self.run.judged():
-            by[self.before.who(verdict.judge)] += 1
-            older += other_rules(verdict, self.scorer.versions[answer.key.task])
-        so_far = ", ".join(f"{count:,} by {name}" for name, count in by.most_common()) or "nothing"
-        now = ", ".join(dict.fromkeys(self.scorer.words.values()))
-        if self.again:
-            what = f"to be marked anew by {now}: {waiting:,}, and the old marks count until then"
-        else:
-            what = f"open for {now}: {f'{waiting:,}' if waiting else 'nothing'}"
-            what += f", {older:,} of them marked by other rules" if older else ""
-            what += " (--again marks all anew)"
-        return f"{self.run.path}: marked so far: {so_far}; {what}"
 
 
 def _asked(judges: Jury) -> str:
@@ -609,9 +582,7 @@ def judge(
 
     marked = mark(run, options, pictured, again=again, unmarked=unmarked, workers=workers, ray=ray)
     if options.repeats > 1:
-        lost, spent = ask_again(run, options, pictured)
-        marked.lost += lost
-        marked.spent.merge(spent)
+        ask_again(run, options, pictured, marked)
     if options.panel is not None:
         if before is not None:
             marked.spent.merge(before.spent)
@@ -637,12 +608,11 @@ def _key(key: Key, repeat: int) -> Key:
     return Key(task=key.task, question_id=f"{key.question_id}/{key.trial}", trial=repeat)
 
 
-def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData]) -> tuple[int, JudgeUsage]:
+def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData], made: Marked) -> None:
     """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
 
-    Returns the number of verdicts that wait for a judge, and the cost.
+    `made` counts the verdicts that wait for a judge, and the cost.
     """
-    lost, spent = 0, JudgeUsage()
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options, in_turn=not options.together, sessions=run.path))
         scorer = RunScorer.open(run, judges, exam)
@@ -671,7 +641,7 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
         first = ((_key(response.key, 0), verdict) for response, verdict in run.judged(is_first))
         requests = _tell(run, first, options.repeats, claims.done)
         if not requests:
-            return lost, spent
+            return
         judges.try_out(local=False)
         progress = stack.enter_context(Progress("judging again", requests, 0))
 
@@ -682,12 +652,8 @@ def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData
         named = in_rounds(waiting, judges, flow, claims, progress, lambda verdict: _key(verdict.key, verdict.repeat))
         for verdict in named:
             writer.append(verdict.model_copy(update={"marking": marking}))
-            spent.add(verdict.calls)
-            lost += verdict.waits
+            made.count(verdict, "not judged again")
             progress.step()
-            if unanswered(verdict):
-                warn(f"{verdict.key}: {verdict.reason or verdict.process_ungraded}", kind="not judged again")
-    return lost, spent
 
 
 def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, done: Iterable[str]) -> int:
@@ -722,7 +688,6 @@ def _name(row: Row) -> str:
 
 
 def _with(row: Row, again: Verdict | None) -> Row:
-    """If it is of the same judges and answer."""
     first = row.verdict
     fits = again and first and (again.judge, again.marking) == (first.judge, first.marking)
     if fits and again and first and again.response_sha256 == first.response_sha256:

@@ -53,12 +53,10 @@ class RunOptions:
     limit: Annotated[int | None, Flag(TASK, "Only the first N questions of a task.", min=1)] = None
     trials: Annotated[int | None, Flag(TASK, "Answers per question; default: the task's, usually 1.", min=1)] = None
     questions: Annotated[
-        tuple[str, Path] | None,
-        Flag(TASK, "Only the questions that the model failed in RUN.", metavar="failed-in RUN"),
+        tuple[str, Path] | None, Flag(TASK, "Only the questions that the model failed in RUN.", metavar="failed-in RUN")
     ] = None
     sitting: Annotated[
-        str,
-        Flag(TASK, "Questions per request: one, or all of a section or of a paper (one, section, paper)."),
+        str, Flag(TASK, "Questions per request: one, or all of a section or of a paper (one, section, paper).")
     ] = "one"
     budgets: Annotated[
         str, Flag(SAMPLING, "Run each task once per token budget: shares of the task's, such as 0.1,0.5,1.")
@@ -135,17 +133,11 @@ class JudgingOptions:
     judge_scope: Annotated[
         str,
         Flag(
-            JUDGING,
-            "Answers that judges see: open (undecided by the rules; default) or all (the rules are ignored).",
+            JUDGING, "Answers that judges see: open (undecided by the rules; default) or all (the rules are ignored)."
         ),
     ] = ""
     judge_repeats: Annotated[
-        int,
-        Flag(
-            JUDGING,
-            "Number of verdicts per answer from judge models; the first one counts.",
-            min=1,
-        ),
+        int, Flag(JUDGING, "Number of verdicts per answer from judge models; the first one counts.", min=1)
     ] = 1
     cache: Annotated[bool, Flag(JUDGING, "Cache decisions and replies on disk.", name="--cache/--no-cache")] = True
     audit: Annotated[
@@ -161,8 +153,7 @@ class JudgingOptions:
         ),
     ] = "auto"
     scheme_requests: Annotated[
-        str,
-        Flag(JUDGING, "Requests for the criteria of a marking scheme: one for all (default), or each."),
+        str, Flag(JUDGING, "Requests for the criteria of a marking scheme: one for all (default), or each.")
     ] = ""
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:

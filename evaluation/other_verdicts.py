@@ -5,29 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from itertools import islice
+from itertools import tee
 from pathlib import Path
-from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
-from livek12.core.process import Ended, Link, ProcessPool, cores, limit_time, requests
+from livek12.core.process import Link
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.evaluation.pair_file import numbered_lines
 from livek12.evaluation.pairs import BadPair, Json, JudgedPair, read_pair
+from livek12.evaluation.workers import MarkPool, judge_lines
 from livek12.report.charts import study_page
 from livek12.report.tables import TableShown
 
 MATH_VERIFY = "math-verify"
 SECONDS = 10.0
 """Of processor time a row; math-verify has limits of five seconds for parsing and for comparing."""
-MEMORY_BYTES = 2 << 30
 MOST_SHOWN = 1_000
-_CHUNK = 512
 _SHOWN_CHARS = 160
 _DECISIONS = ("accept", "reject", "undecided")
 _LABELS = tuple("ABCDEFGHIJ")
@@ -92,23 +89,12 @@ def compare_verdicts(source: Path, target: Path, other: str) -> ComparedVerdicts
     """
     if other == MATH_VERIFY and find_spec("math_verify") is None:
         raise UserError("math-verify is not installed: pip install 'math-verify[antlr4_13_2]'")
-    compared = ComparedVerdicts(other, Counter(), [])
-    with (
-        target.open("rb") as judged,
-        ProcessPool(
-            verify_rows, SECONDS, size=cores(), quiet=True, wall_seconds=120, memory_bytes=MEMORY_BYTES
-        ) as pool,
-        ThreadPoolExecutor(cores()) as threads,
-    ):
-        rows = zip((line.text for line in numbered_lines(source)), map(json.loads, judged), strict=False)
-        while chunk := list(islice(rows, _CHUNK)):
-            pairs = [_pair(text, source.parent) for text, _ in chunk]
-            if other == MATH_VERIFY:
-                theirs: Iterable[bool | None] = threads.map(lambda pair: _by_math_verify(pair, pool), pairs)
-            else:
-                theirs = [_stated(text, other) for text, _ in chunk]
-            for pair, (_, row), decision in zip(pairs, chunk, theirs, strict=True):
-                _add(compared, pair, row, {True: "accept", False: "reject", None: "undecided"}[decision])
+    compared, folder = ComparedVerdicts(other, Counter(), []), source.parent
+    lines, texts = tee(line.text for line in numbered_lines(source))
+    with target.open("rb") as judged, MarkPool(verify_rows, folder, SECONDS, unmarked=lambda *_: None) as pool:
+        theirs = pool.stream(texts) if other == MATH_VERIFY else (_stated(text, other) for text in texts)
+        for text, row, decision in zip(lines, map(json.loads, judged), theirs, strict=False):
+            _add(compared, text, folder, row, {True: "accept", False: "reject", None: "undecided"}[decision])
     if other != MATH_VERIFY and all(theirs == "undecided" for _, theirs in compared.counts):
         raise UserError(
             f"{source}: no row says true or false in {other!r}; --compare takes math-verify or such a column"
@@ -116,10 +102,10 @@ def compare_verdicts(source: Path, target: Path, other: str) -> ComparedVerdicts
     return compared
 
 
-def _add(compared: ComparedVerdicts, pair: JudgedPair | None, row: Json, theirs: str) -> None:
+def _add(compared: ComparedVerdicts, text: bytes, folder: Path, row: Json, theirs: str) -> None:
     ours = str(row["decision"])
     compared.counts[ours, theirs] += 1
-    if pair is None or ours == theirs or len(compared.disagreements) >= MOST_SHOWN:
+    if ours == theirs or len(compared.disagreements) >= MOST_SHOWN or (pair := _pair(text, folder)) is None:
         return
     compared.disagreements.append(
         Disagreement(
@@ -153,40 +139,27 @@ def _stated(text: bytes, column: str) -> bool | None:
 # --- math-verify ----------------------------------------------------------------------------------------------------
 
 
-def _by_math_verify(pair: JudgedPair | None, pool: ProcessPool) -> bool | None:
-    if pair is None:
-        return None
-    request = {
-        "key": "; ".join(pair.question.answer),
-        "response": pair.response.text,
-        "labels": pair.question.question_type in CHOICE_TYPES,
-    }
-    try:
-        reply: bool | None = json.loads(pool.ask(json.dumps(request).encode()))
-    except Ended:
-        return None
-    return reply
-
-
-def verify_rows(link: Link, seconds: float) -> None:
+def verify_rows(link: Link, folder: Path, seconds: float) -> None:
     """Serves rows in a child process; `seconds` of processor time each."""
-    _verified({"key": "1", "response": "1", "labels": False})
-    for line in requests(link):
-        limit_time(seconds)
-        decision = _verified(json.loads(line))
-        limit_time(0)
-        link.send_bytes(json.dumps(decision).encode())
+
+    def decide(line: bytes) -> bool | None:
+        if (pair := _pair(line, folder)) is None:
+            return None
+        key, is_choice = "; ".join(pair.question.answer), pair.question.question_type in CHOICE_TYPES
+        return _verified(key, pair.response.text, is_choice)
+
+    _verified("1", "1", False)  # loads the library
+    judge_lines(link, seconds, decide, lambda: None)
 
 
-def _verified(row: dict[str, Any]) -> bool | None:
+def _verified(key: str, response: str, is_choice: bool) -> bool | None:
     """Decision by the defaults; None where it raises."""
     from math_verify import StringExtractionConfig, parse, verify
 
-    config = {"extraction_config": [StringExtractionConfig(strings=_LABELS)]} if row["labels"] else {}
-    texts = [row[name] if row["labels"] else as_formula(row[name]) for name in ("key", "response")]
+    config = {"extraction_config": [StringExtractionConfig(strings=_LABELS)]} if is_choice else {}
+    texts = (text if is_choice else as_formula(text) for text in (key, response))
     try:
-        key, answer = (parse(text, **config) for text in texts)
-        return bool(verify(key, answer))
+        return bool(verify(*(parse(text, **config) for text in texts)))
     except Exception:
         return None
 

@@ -10,11 +10,12 @@ import json
 import sqlite3
 import sys
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import tee
 from pathlib import Path
 from typing import Final
 
@@ -106,15 +107,9 @@ def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = 
 
 
 def _by_rules(rules: MarkPool[Reply], lines: Iterable[_Line]) -> Iterator[tuple[_Line, Reply]]:
-    in_hand: deque[_Line] = deque()
-
-    def texts() -> Iterator[bytes]:
-        for line in lines:
-            in_hand.append(line)
-            yield b"" if line.problem else line.text
-
-    for reply in rules.stream(texts()):
-        yield in_hand.popleft(), reply
+    lines, sent = tee(lines)
+    replies = rules.stream(b"" if line.problem else line.text for line in sent)
+    return zip(lines, replies, strict=False)
 
 
 def _settled(
@@ -302,7 +297,7 @@ class HeldModels:
 
     def abandon(self) -> None:
         """Closes models out of use without waiting for it."""
-        if self._threads is not None:
+        if self._models is not None:
             threading.Thread(target=self.close, name="closing judges", daemon=True).start()
 
     def after_fork(self) -> None:
@@ -312,8 +307,7 @@ class HeldModels:
 
     def _begin(self) -> None:
         self._opened = ExitStack()
-        self._threads: ThreadPoolExecutor | None = None
-        self._pairs: PairModels | None = None
+        self._models: tuple[PairModels, ThreadPoolExecutor] | None = None
 
     def _submit(self, line: bytes, reply: Reply) -> Future[list[Reply]]:
         if "verdict" in reply and reply["row"]["score"] is None:
@@ -325,11 +319,11 @@ class HeldModels:
         return done
 
     def _open(self) -> tuple[PairModels, ThreadPoolExecutor]:
-        if self._pairs is None or self._threads is None:
+        if self._models is None:
             judges = self._opened.enter_context(Jury(self._options))
-            self._pairs = PairModels(judges, None)
-            self._threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
-        return self._pairs, self._threads
+            threads = self._opened.enter_context(ThreadPoolExecutor(judges.threads, "judges"))
+            self._models = PairModels(judges, None), threads
+        return self._models
 
 
 def _by_models(pairs: PairModels, line: bytes, reply: Reply) -> list[Reply]:

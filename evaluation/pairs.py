@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import hashlib
 import json
 import re
@@ -126,13 +127,13 @@ def line_digest(line: bytes, fields: Iterable[str]) -> str:
 
 def _row(line: bytes) -> Json:
     try:
-        text = line.decode("utf-8-sig")
+        text = line.removeprefix(codecs.BOM_UTF8).decode()
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadPair(f"is not JSON ({one_line(error, 80)})") from None
     if not isinstance(row, dict):
         raise BadPair("is no JSON object")
-    return clean_json(row) if "\\ud" in text.lower() else row
+    return clean_json(row) if "\\ud" in text or "\\uD" in text else row
 
 
 def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Question:
@@ -157,7 +158,8 @@ def _question(name: str, row: Json, golds: list[str], folder: Path | None) -> Qu
         "scheme": _scheme(row),
     }
     question = _EMPTY.model_copy(update=fields)
-    return question.model_copy(update={"answer": _committed(question)}) if len(golds) == 1 else question
+    committed = _committed(question) if len(golds) == 1 else golds
+    return question if committed == golds else question.model_copy(update={"answer": committed})
 
 
 _EMPTY: Final = Question(
@@ -167,8 +169,9 @@ _EMPTY: Final = Question(
 _FORMULA = late(
     r"(?:\\(?!boxed|fbox|text|mathrm|mbox)[a-zA-Z]+|\\[^a-zA-Z]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])"
     r"|[^A-Za-z\\#:：\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3])+"
+    r"|\d[\d.,]* ?[A-Za-z]{1,3}|(?!.*\b[Aa]ns)[A-Za-z][A-Za-z '-]*"
 )
-"""A key without words, which commits to nothing but itself."""
+"""A key without words, with one for a unit or without numbers, which commits to nothing but itself."""
 
 
 def _committed(question: Question) -> list[str]:
@@ -330,7 +333,7 @@ def _language(row: Json, text: str, golds: Sequence[str]) -> Language:
     if stated is not None:
         raise BadPair(f"language {one_line(stated, 20)!r} is none of {', '.join(codes())}")
     shown = text + " ".join(golds) + str(row.get("response") or "")[:2000]
-    return written_in(letters_in(shown)) or "en"
+    return (not shown.isascii() and written_in(letters_in(shown))) or "en"
 
 
 def _type(row: Json, golds: Sequence[str], options: Sequence[Option]) -> QuestionType:

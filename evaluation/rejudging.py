@@ -22,14 +22,24 @@ from livek12.core.question_types import kind_of
 from livek12.core.records import Failure, Key, Question, Response, Sampling
 from livek12.core.run.access import check_out, make_folder
 from livek12.core.run.folder import HARNESS_MARKS, RunFolder
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet
 from livek12.core.run.spec import RunSpec, TaskSpec, check_size
 from livek12.core.run.sums import write_summed
 from livek12.core.text import clean
 from livek12.engines.replay import ending, told_of
 from livek12.engines.thinking import Thinking
-from livek12.evaluation.logs import Fields, LogEntry, entries, fields_of
-from livek12.evaluation.logs.lines import BAD_ENTRY, MISSING, field_names, first_at, number, text_of
+from livek12.evaluation.logs import (
+    BAD_ENTRY,
+    MISSING,
+    Fields,
+    LogEntry,
+    entries,
+    field_names,
+    fields_of,
+    first_at,
+    number,
+    text_of,
+)
 from livek12.evaluation.pairs import BadPair, read_pair
 from livek12.tasks.registry import BENCHMARK, NO_PROMPT, logged_name, logged_task
 
@@ -323,7 +333,6 @@ def _type(raw: Mapping[str, Any], paths: Sequence[str]) -> str | None:
 
 
 def _options(value: Any) -> Any:
-    """As `judge-pairs` takes them; also labels and texts in two lists."""
     if value is MISSING or isinstance(value, str):
         return None
     if isinstance(value, Mapping) and isinstance(value.get("text"), list):

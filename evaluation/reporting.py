@@ -30,7 +30,7 @@ from livek12.core.run.sums import note_whole, write_summed
 from livek12.core.run_answers import answers_of, read_answers, standing_of
 from livek12.core.scoring import Limit, Profile, Row
 from livek12.core.scoring.bank import in_words
-from livek12.core.scoring.deltas import Counterpart
+from livek12.core.scoring.comparison import Counterpart
 from livek12.core.scoring.exam_marks import ChosenOption, ExamFigures, exam_figures, plain_label
 from livek12.core.scoring.outcomes import Outcomes, Slim, points_awarded
 from livek12.core.scoring.schema import RunUsage, parameters_of
@@ -249,8 +249,7 @@ def corrected_marks(run: RunFolder) -> dict[str, Any]:
     if not plan.is_file() or not labels:
         return {}
     from livek12.evaluation.studies.corrected import corrected_study, said
-    from livek12.evaluation.studies.label_plan import planned_strata
-    from livek12.evaluation.studies.labels import fit_labels, read_labels
+    from livek12.evaluation.studies.labels import fit_labels, planned_strata, read_labels
 
     try:
         strata = planned_strata(plan)

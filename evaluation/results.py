@@ -153,7 +153,6 @@ def _take_keys(matrix: Matrix, exam: TaskData) -> None:
 
 
 def _question(id: str, facts: Item, source: Source, several: bool, file: Path) -> Question:
-    """A question without what the matrix does not have."""
     key = str(facts.get("key", "")).strip()
     options = _options(facts.get("options"), key, id, file)
     kind = kind_of(str(facts["question_type"])) if "question_type" in facts else None
@@ -183,7 +182,6 @@ def _question(id: str, facts: Item, source: Source, several: bool, file: Path) -
 
 
 def _options(stated: Any, key: str, id: str, file: Path) -> list[Option]:
-    """The options of a question, of which the number alone may be known."""
     texts = stated if isinstance(stated, list) else [""] * _count_of(stated)
     if len(texts) > MOST_OPTIONS or (stated not in (None, "") and not texts):
         raise UserError(f"{file}: question {id}: options {one_line(stated, 40)!r} are no number up to {MOST_OPTIONS}")
@@ -200,8 +198,6 @@ def _count_of(stated: Any) -> int:
 
 
 class _Maker:
-    """Makes runs of one matrix: what they share is made once."""
-
     def __init__(self, matrix: Matrix, exam: TaskData, cells: Cells, jury: Jury) -> None:
         self._matrix, self._exam, self._cells, self._jury = matrix, exam, cells, jury
         ((self._task, self._questions),) = exam.questions.items()
@@ -215,7 +211,6 @@ class _Maker:
             raise UserError(f"{matrix.file}: {cells} cannot be marked without keys: a column key, here or in --items")
 
     def _alike_as(self, question: Question) -> str:
-        """Equal for questions whose answers are marked alike."""
         if self._cells == "letters" and question.question_type in ("single_choice", "multiple_choice"):
             return question.model_copy(update={"options": [o.label for o in question.options]}).model_dump_json(
                 include={*_MARKING}, warnings=False
@@ -223,7 +218,6 @@ class _Maker:
         return question.id if self._cells not in MARKS else str(question.points)
 
     def run(self, model: str, folder: Path) -> Imported:
-        """Makes the run of a model, or goes on with it."""
         cells = self._matrix.cells[model]
         digest = hashlib.sha256(
             json.dumps([cells, self._matrix.tokens.get(model)], sort_keys=True).encode()
@@ -300,11 +294,7 @@ class _Maker:
         if share > 1:
             raise UserError(f"{self._matrix.file}: question {question.id}: {cell} points of {worth:g}")
         part = PartVerdict(
-            answer=None,
-            gold="",
-            decision="accept" if share == 1 else "reject",
-            score=share,
-            decided_by=GIVEN,
+            answer=None, gold="", decision="accept" if share == 1 else "reject", score=share, decided_by=GIVEN
         )
         return Verdict(
             key=response.key,
@@ -322,7 +312,6 @@ class _Maker:
 
 
 def _line(task: str, question: Question) -> bytes:
-    """The question in questions.jsonl, without what it has by default."""
     return (
         RunQuestion(task=task, question=without_bytes(question)).model_dump_json(exclude_defaults=True).encode() + b"\n"
     )
@@ -333,7 +322,6 @@ def _is_begun(run: RunFolder) -> bool:
 
 
 def _rest(record: Response | Verdict) -> str:
-    """The line of a record behind its key, without what it has by default."""
     return record.model_dump_json(exclude={"key"}, exclude_defaults=True)[1:]
 
 
@@ -438,7 +426,6 @@ class Matrix:
         raise UserError(f"{self.file}: {model}, question {question}: {one_line(cell, 40)!r} is no cell of {kind}{hint}")
 
     def _misfit(self, kind: Cells) -> tuple[int, str, str, str] | None:
-        """The first cell that is not of the kind, after the number of those that are."""
         judged: dict[str, bool] = {}
         count = 0
         for model, own in self.cells.items():
@@ -473,7 +460,6 @@ _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,17})?(?:e-\d{1,2})?", re.ASCII)
 
 
 def _text(value: Any) -> str | None:
-    """A cell as text; None for what is none."""
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -567,7 +553,6 @@ def _read_items(file: Path, named: Mapping[str, str]) -> dict[str, Item]:
 
 
 def _roles(columns: Iterable[str], named: Mapping[str, str], file: Path) -> dict[str, str]:
-    """The column of each role that is there."""
     by_name = {name.lower(): name for name in columns}
     roles = {}
     for role, names in COLUMNS.items():
@@ -635,7 +620,6 @@ _READERS: Final[Mapping[str, Callable[[Path], Iterator[tuple[int, Item | BadLine
 
 @contextmanager
 def _unpacked(file: Path) -> Iterator[Path]:
-    """The file, or a copy of it without gzip."""
     try:
         if file.suffix.lower() != ".gz":
             file.open("rb").close()

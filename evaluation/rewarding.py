@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import shlex
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import livek12
 from livek12.core.errors import UserError
 from livek12.core.languages import codes
-from livek12.core.process import cores, tell_of_forks
+from livek12.core.process import cores
 from livek12.evaluation.verify import Judgement, Verifier, last_said, listed
 from livek12.evaluation.workers import MOST
 
@@ -51,28 +50,13 @@ _SEEN = 200
 """Characters at the end of a prompt by which it is found in a query."""
 
 
-class _Verifiers:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._made: dict[tuple[int | None, str | None], Verifier] = {}
-        tell_of_forks(self)
-
-    def of(self, workers: int | None, judge: str | None) -> Verifier:
-        with self._lock:
-            if (workers, judge) not in self._made:
-                self._made[workers, judge] = Verifier(workers=workers, judge=judge)
-            return self._made[workers, judge]
-
-    def after_fork(self) -> None:
-        self._lock = threading.Lock()
-
-
-_verifiers = _Verifiers()
+_verifiers: dict[tuple[int | None, str | None], Verifier] = {}
 
 
 def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[Judgement]:
     """Judgements of rows, in their order."""
-    return _verifiers.of(workers or _share(), judge).batch(rows)
+    key = workers or _share(), judge
+    return (_verifiers.get(key) or _verifiers.setdefault(key, Verifier(key[0], judge=judge))).batch(rows)
 
 
 def _share() -> int | None:

@@ -6,6 +6,7 @@ undecided; its neighbours are judged anew. This module imports none of the rules
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections import deque
@@ -200,6 +201,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
     """Judges the lines of a pool, `seconds` of processor time a line; calls `after` behind each message."""
+    gc.freeze()  # collections need not visit what was imported
     for chunk in requests(link):
         try:
             replies: object = list(_in_time(chunk.split(b"\n"), seconds, judge))

@@ -62,9 +62,9 @@ class Cascade:
         if time_budget_exhausted():  # cached results of other responses must not change this one
             return self._ask(comparison)
         with self._lock:
-            if comparison in self._known:
+            if cached := self._known.get(comparison):
                 self._known.move_to_end(comparison)
-                return self._known[comparison]
+                return cached
         decision = self._recalled(comparison) or self._decided(comparison)
         if decision.lasting:
             with self._lock:
@@ -126,8 +126,10 @@ class Cascade:
         return replace(decision, lasting=all(each.lasting for each in (whole, *decisions)))
 
     def _stage_by_stage(self, comparison: AnswerComparison) -> Decision:
-        gold, answer, asked = with_degree_signs(comparison.gold, comparison.answer, comparison.asked_expression)
-        comparison = replace(comparison, gold=gold, answer=answer, asked_expression=asked)
+        texts = [comparison.gold, comparison.answer, comparison.asked_expression]
+        if (signed := with_degree_signs(*texts)) != texts:
+            gold, answer, asked = signed
+            comparison = replace(comparison, gold=gold, answer=answer, asked_expression=asked)
         reasons: list[str] = []
         lasting = True
         form = _said(self.guard, comparison) if self.guard is not None else undecided("rules")

@@ -123,8 +123,8 @@ _OTHER_PART = "right for another entry of the key"
 
 def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
     """The answers by the names of blanks or keys; None for a contradiction."""
-    printed = blank_names(question) or [answer_name(gold) for gold in golds]
-    if len(printed) != len(answers) or len(answers) < 2:
+    printed = (blank_names(question) or [answer_name(gold) for gold in golds]) if len(answers) > 1 else []
+    if len(printed) != len(answers) or not printed:
         return list(answers)
     given = [answer_name(answer or "") for answer in answers]
     if not any(name and name != own and name in printed for name, own in zip(given, printed, strict=True)):
@@ -227,7 +227,8 @@ def _is_no_option(question: Question, answer: str, cascade: Cascade) -> bool:
     if value.value == 0 or (value.value.denominator == 1 and 0 < value.value <= len(options)):
         return False
     digits = _digits(answer)
-    if any(digits in _digits(text) or _NUMBER_WORD.search(text) for text in options):
+    words = [text for text in options if read_number(text) is None]
+    if any(digits in _digits(text) for text in words) or any(map(_NUMBER_WORD.search, options)):
         return False
     for text in options:
         decision = cascade.decide(AnswerComparison(gold=text, answer=answer, question_type="short_answer")).decision

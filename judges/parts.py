@@ -103,6 +103,8 @@ _NUMBERED = late(r"(?:\\q?quad(?![a-z])|\s)*[(（](\d)[)）]\s*[.．、:：]?\s*
 
 def listed_values(text: str) -> list[str]:
     """Lines of a text, or values between semicolons outside brackets or behind numbers."""
+    if not any(sign in text for sign in "\n;；(（$"):
+        return [text.strip()] if text.strip() else []
     signs: dict[str, list[int]] = {"line": [], "semicolon": []}
     depth = 0
     for match in _LIST.finditer(text):

@@ -75,7 +75,8 @@ GROUPS = {
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 FAMILIES = {
-    "build": ("validate",),
+    "build": ("validate", "dedup"),
+    "exam_day": ("keys",),
     "export": ("site",),
     "imports": ("import-judgements", "import-responses", "import-results", "rejudge"),
     "judge": ("judge-pairs", "serve-judge"),
@@ -219,8 +220,7 @@ def main() -> None:
     except MemoryError:
         _fail("memory ran out; what was finished is stored: free some, and run the same command again")
     except OSError as error:
-        # Disk and name errors that no module foresaw (no right, no room, too long a name) are the user's to mend as
-        # well.
+        # The user's to mend as well: no right, no room, too long a name.
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
         # Wrong options: typer's own exceptions say it in one line, but its handler would print four.

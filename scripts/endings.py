@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from livek12.core.progress import tell
+from livek12.core.progress import Progress, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Profile
+    from livek12.engines.asking import ModelSpec
+    from livek12.engines.base import Engine
     from livek12.evaluation.reporting import Scored
     from livek12.evaluation.task_data import TaskData
 
@@ -76,6 +80,25 @@ def end(folder: RunFolder, failed: int, written: bool = True) -> None:
         hint = f"{failed} requests have no response; the same command asks them again"
         tell(recorded if kind_of(folder.spec().engine).is_recorded else hint, err=True)
     if failed or not written:
+        raise typer.Exit(1)
+
+
+class CommandWork(ExitStack):
+    """The model and the progress bar of a command, opened when they are needed and closed at its end."""
+
+    def starting(self, spec: ModelSpec) -> Callable[[], Engine]:
+        """Starts the model."""
+        return lambda: self.enter_context(closing(spec.start()))
+
+    def counting(self, what: str) -> Callable[[int], Callable[[], None]]:
+        """Begins a progress bar of a total; returns its step."""
+        return lambda total: self.enter_context(Progress(what, total)).step
+
+
+def end_requests(failed: int, to: str = "") -> None:
+    """Ends a command that proposes by a model: exit code 1 while requests failed."""
+    if failed:
+        tell(f"{failed} requests{to} failed: the same command sends them again", err=True)
         raise typer.Exit(1)
 
 

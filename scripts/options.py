@@ -116,7 +116,7 @@ def _as_option(name: str, hint: Any) -> Any:
     return Annotated[hint.__origin__, (Opt(stated) if isinstance(stated, str) else stated).called(name)]
 
 
-def spread(command: Callable[..., None]) -> Callable[..., None]:
+def _spread(command: Callable[..., None]) -> Callable[..., None]:
     """Command with an option for each parameter, and for each field of the models among them."""
     parameters: list[inspect.Parameter] = []
     models: dict[str, tuple[Any, list[str]]] = {}
@@ -181,7 +181,7 @@ class GroupedHelp(TyperCommand):
 def _take_config(context: typer.Context, config: Path | None) -> Path | None:
     """Makes the values of a YAML file the defaults of a command's options."""
     from livek12.core.errors import UserError
-    from livek12.core.plain_yaml import read_yaml
+    from livek12.core.files import read_yaml
 
     values = {} if config is None else read_yaml(config, 1 << 16)
     named = {name.lstrip("-"): each for each in context.command.params for name in each.opts if each.name != "config"}
@@ -252,7 +252,7 @@ def command(line: str) -> Callable[[Callable[..., None]], typer.Typer]:
 
     def made(function: Callable[..., None]) -> typer.Typer:
         app = group()
-        app.command(epilog=example(line), cls=GroupedHelp)(spread(function))
+        app.command(epilog=example(line), cls=GroupedHelp)(_spread(function))
         return app
 
     return made
@@ -262,7 +262,7 @@ def subcommand(app: typer.Typer, line: str) -> Callable[[Callable[..., None]], C
     """Adds a function to a group of commands; the example begins with its name."""
 
     def added(function: Callable[..., None]) -> Callable[..., None]:
-        app.command(line.split()[2], epilog=example(line), cls=GroupedHelp)(spread(function))
+        app.command(line.split()[2], epilog=example(line), cls=GroupedHelp)(_spread(function))
         return function
 
     return added

@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         of_files[item.path] += seconds.get(name, 0.0)
     items.sort(key=lambda item: (-of_files[item.path], -tests[item.path]))
     for item in items:
-        if costs.function_of(item.nodeid) in seconds or not STARTED.isdisjoint(getattr(item, "fixturenames", ())):
+        dear = costs.function_of(item.nodeid) in seconds or not STARTED.isdisjoint(getattr(item, "fixturenames", ()))
+        if dear and not item.get_closest_marker("quick"):
             item.add_marker(pytest.mark.slow)
         if not item.get_closest_marker("timeout") and (item.get_closest_marker("slow") or _is_dear(item)):
             item.add_marker(pytest.mark.timeout(0 if _is_dear(item) else SLOW_SECONDS))

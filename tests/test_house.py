@@ -177,7 +177,7 @@ def test_no_class_has_the_name_of_one_in_another_room() -> None:
     assert not {name: found for name, found in rooms.items() if len(found) > 1}
 
 
-MOST = {"vague names": 65, "first words": 1, "words in 1,000 lines": 842}
+MOST = {"vague names": 63, "first words": 1, "words in 1,000 lines": 830}
 """Ratchet of the house's words (see CONTRIBUTING.md): each number may only fall."""
 _VAGUE = {"found", "said", "told", "one", "known", "held", "asked"}
 _QUESTION = re.compile(r"(What|Whether|Who|Where|How)\b")
@@ -209,7 +209,7 @@ WRITERS = {
     "core/run/remote.py": "the cache of the user",
     "core/run_answers.py": "the same",
     "core/store.py": "the same",
-    "core/run/leases.py": "links names that nobody has",
+    "core/run/locks.py": "links names that nobody has",
     "core/run/access.py": "a file without a name of its own",
     "engines/small_model.py": "the cache of the user",
     "evaluation/marking.py": "a folder of its own, made for it",

@@ -18,8 +18,19 @@ from tempfile import NamedTemporaryFile
 from livek12.core.errors import UserError
 from livek12.core.files import check_names
 from livek12.core.run.journal import has_lines
-from livek12.core.run.leases import FOLDER, Lease, Turn, check_home, holders, lives, shared, take_next
-from livek12.core.run.locks import close_own, lease_own, lock_own
+from livek12.core.run.locks import (
+    FOLDER,
+    Lease,
+    Turn,
+    check_home,
+    close_own,
+    holders,
+    lease_own,
+    lives,
+    lock_own,
+    shared,
+    take_next,
+)
 
 _LOCK, _IN_USE = ".lock", ".in-use"
 BATCHES = "batches"

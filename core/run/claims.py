@@ -2,7 +2,7 @@
 
 Contract: of two living processes only one gets a unit of work. A claim names the journal file that its process holds
 locked and is void once nobody holds that file, so the work of a killed process is free again within `LOOK_SECONDS`.
-Where locks may not reach other machines a claim is a hard link (`core.run.leases`).
+Where locks may not reach other machines a claim is a hard link (`core.run.locks`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from typing import Protocol
 
 from livek12.core.errors import UserError
 from livek12.core.run.journal import journal_files
-from livek12.core.run.leases import SECONDS, in_doubt, named, owner_of
-from livek12.core.run.locks import close_own, is_held, lease_of, open_own
+from livek12.core.run.locks import SECONDS, close_own, in_doubt, is_held, lease_of, named, open_own, owner_of
 
 LOOK_SECONDS = 1.0
 TOGETHER = 64

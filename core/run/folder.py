@@ -52,8 +52,17 @@ from livek12.core.records import (
     row_of,
 )
 from livek12.core.run.access import Fence, check_links, has_responses, in_use, make_folder, settling, take_part
-from livek12.core.run.journal import Index, JournalWriter, ResponseHead, journal_files, journal_lines, read_journal
-from livek12.core.run.keys import AnsweredKeys, Expected, KeySet
+from livek12.core.run.journal import (
+    AnsweredKeys,
+    Expected,
+    Index,
+    JournalWriter,
+    KeySet,
+    ResponseHead,
+    journal_files,
+    journal_lines,
+    read_journal,
+)
 from livek12.core.run.locks import close_own
 from livek12.core.run.markings import REGRADES, counts_over, in_words
 from livek12.core.run.spec import RunSpec, check_size, current_version, differences, read_spec
@@ -376,7 +385,6 @@ class RunFolder:
         return best
 
     def _by_these_keys(self, among: Callable[[Verdict], bool] | None) -> Callable[[Verdict], bool] | None:
-        """The filter, without verdicts by other keys than the newest."""
         book = self.key_book()
         if not book.versions:
             return among
@@ -389,7 +397,6 @@ class RunFolder:
         texts: bool = True,
         questions: Collection[tuple[str, str]] | None = None,
     ) -> Index[Verdict]:
-        """An index, for millions of verdicts."""
         spec = self.spec()
         return Index(
             self.path,

@@ -1,4 +1,4 @@
-"""Append-only files of records, safe against `kill -9` at any moment.
+"""Append-only files of records, safe against `kill -9` at any moment, and compact sets of their keys.
 
 Contract: a record is one line, written by one `write`; a finished line is never touched again. Each writer has a file
 of its own (`STEM-0.jsonl`, …), held by a lock that dies with its process; the next one heals a torn end. Readers need
@@ -13,7 +13,8 @@ import time
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -22,8 +23,7 @@ from livek12.core.errors import UserError, why
 from livek12.core.files import heal, refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
-from livek12.core.run.leases import Lease, shared
-from livek12.core.run.locks import close_own, lapses_of, lease_own, lock_own, owns
+from livek12.core.run.locks import Lease, close_own, lapses_of, lease_own, lock_own, owns, shared
 from livek12.core.run.sums import RunningSum
 
 _SYNC_SECONDS = 1.0
@@ -275,7 +275,6 @@ def _take_file(folder: Path, stem: str) -> tuple[Path, int]:
 
 
 def _stands(path: Path, fd: int) -> bool:
-    """True if the open file still has that name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(fd))
     except FileNotFoundError:
@@ -412,3 +411,113 @@ def line_at(fd: int, start: int) -> bytes:
     while b"\n" not in line and (more := os.pread(fd, max(4096, len(line)), start + len(line))):
         line += more
     return line.partition(b"\n")[0]
+
+
+class KeySet(AbstractSet[str]):
+    """Growing set of keys as text (`str(Key)`): one number a question, one bit of it a trial."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._trials: dict[str, int] = {}
+        self._count = 0
+        for key in keys:
+            name, _, trial = key.rpartition("/")
+            self._mark(name, int(trial))
+
+    def add(self, key: Key) -> bool:
+        """Adds a key (trial from 0); returns true if it is new."""
+        return self._mark(f"{key.task}/{key.question_id}", key.trial)
+
+    def _mark(self, name: str, trial: int) -> bool:
+        before = self._trials.get(name, 0)
+        after = before | 1 << trial
+        if after == before:
+            return False
+        self._trials[name] = after
+        self._count += 1
+        return True
+
+    def __contains__(self, key: object) -> bool:
+        name, _, trial = str(key).rpartition("/")
+        trials = self._trials.get(name)
+        return trials is not None and trial.isdecimal() and bool(trials >> int(trial) & 1)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        for name, trials in self._trials.items():
+            for trial in range(trials.bit_length()):
+                if trials >> trial & 1:
+                    yield f"{name}/{trial}"
+
+    def __or__(self, other: Iterable[str]) -> KeySet:  # type: ignore[override]  # narrower than any set's
+        both = KeySet(other)
+        for name, trials in self._trials.items():
+            both._trials[name] = both._trials.get(name, 0) | trials
+        both._count = sum(trials.bit_count() for trials in both._trials.values())
+        return both
+
+
+class Expected:
+    """Filter for responses of a run's model to its questions; counts the others."""
+
+    def __init__(
+        self,
+        path: Path,
+        model: str,
+        run: str,
+        asked: Container[tuple[str, str]],
+        trials: int,
+        on_problem: Callable[[str], None] | None = None,
+    ) -> None:
+        self._path, self._model, self._run, self._trials, self._on_problem = path, model, run, trials, on_problem
+        self._asked = asked
+        self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
+
+    def __call__(self, response: Response | ResponseHead | StoredKey) -> bool:
+        """True for responses of the run."""
+        key = response.key
+        if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:
+            return self._refused("unasked", f"is to {key}, which this run does not ask")
+        if response.model != self._model:
+            return self._refused("model", f"is by {response.model!r:.80}, and this run asks {self._model!r}")
+        if response.run not in (None, self._run):
+            return self._refused("run", f"is of run {response.run!r:.20}, asked otherwise, and this is {self._run}")
+        return True
+
+    def tell(self) -> None:
+        """Reports skipped responses, one line for each kind."""
+        for first, count in self._others.values():
+            if self._on_problem:
+                self._on_problem(f"{self._path}: {count} of its responses passed over: the first {first}")
+
+    def _refused(self, kind: str, phrase: str) -> bool:
+        first, count = self._others.get(kind, (phrase, 0))
+        self._others[kind] = (first, count + 1)
+        return False
+
+
+class AnsweredKeys:
+    """Answered keys of a run; reads all once and then what other processes added."""
+
+    def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
+        self._folder, self._expected, self._on_problem = folder, expected, on_problem
+        self._keys = KeySet()
+        self._tail: Tail[ResponseHead] | None = None
+
+    def __call__(self) -> KeySet:
+        """Same set each time."""
+        if self._tail is None:
+            ends: dict[Path, int] = {}
+            for place, response in placed_keys(self._folder, "responses", ResponseHead, self._on_problem):
+                ends[place.path] = place.end
+                self._put(response)
+            self._tail = Tail(self._folder, "responses", ResponseHead, ends)
+            self._expected.tell()
+        for response in self._tail.fresh():
+            self._put(response)
+        return self._keys
+
+    def _put(self, response: ResponseHead | StoredKey) -> None:
+        if self._expected(response):
+            self._keys.add(response.key)

@@ -293,7 +293,6 @@ def failure(address: str, error: BaseException) -> UserError:
 
 
 def _library(scheme: str, error: ImportError) -> str:
-    """The install hint for a scheme's library, where fsspec names one."""
     from fsspec.registry import known_implementations
 
     cause = one_line(error.__cause__ or error, 160)

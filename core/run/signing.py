@@ -163,7 +163,6 @@ def _holds(signature: Signature) -> bool:
 
 
 def _key_of(text: str) -> str:
-    """Kind and key of a public key, without its comment."""
     return " ".join(text.split()[:2])
 
 
@@ -188,7 +187,6 @@ def _loaded(key: str) -> Any:
 
 
 def _signer(file: Path) -> tuple[str, Callable[[bytes], bytes]]:
-    """Public key, and the function that signs."""
     if _content(file).startswith(_KIND.encode()):
         public = read_public_key(str(file))
         return public, partial(_signed_by_agent, base64.b64decode(public.split()[1]))

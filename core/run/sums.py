@@ -150,7 +150,6 @@ def damage(path: Path) -> list[tuple[int, int]]:
 
 
 def _whole(path: Path) -> list[Sum]:
-    """Sum of the content that is there now."""
     with suppress(OSError, ValueError):
         return [row for row in read_sums(path) if not row.file][:1]
     return []

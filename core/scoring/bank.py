@@ -19,10 +19,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError, why
 from livek12.core.records import Record
-from livek12.core.statistics import Bools, Floats, Indices
+from livek12.core.statistics import Bools, Floats, Indices, kendall_tau
 
 BANK = "bank.json"
 """The bank of an adaptive run, in its folder."""

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple, TypedDict
 
 from livek12.core.exams import Exam, ExamScale, ExamSection, ItemResults
-from livek12.core.scoring.deltas import once_each
+from livek12.core.scoring.comparison import once_each
 from livek12.core.scoring.outcomes import Numbers, Outcomes, Table, tabulate
 from livek12.core.scoring.schema import STATES, Parameters
 from livek12.core.statistics import Floats, mean_interval, ratio_spread, t_quantile, t_tail
@@ -96,10 +96,7 @@ class ChosenOption(NamedTuple):
 
 
 def exam_figures(
-    exam: Exam,
-    outcomes: Outcomes,
-    chosen: Callable[[set[str]], Iterable[ChosenOption]],
-    parameters: Parameters,
+    exam: Exam, outcomes: Outcomes, chosen: Callable[[set[str]], Iterable[ChosenOption]], parameters: Parameters
 ) -> ExamFigures:
     """Figures of an exam from the answers to its questions; `chosen` gives the options chosen in some of them."""
     answers = _Answers(exam, tabulate(once_each(outcomes)))
@@ -178,7 +175,6 @@ class _Answers:
         return _End(share, doubt, len(places) - 1, -float(off.sum()), float(span.sum()), ends)
 
     def sittings(self, leaves: Iterable[ExamSection], side: int) -> list[float]:
-        """Sum of each trial; none where some questions lack trials."""
         sums = self.marks[side][self.places(leaves)].sum(axis=0).tolist()
         return sums if self.trials > 1 and not any(map(math.isnan, sums)) else []
 

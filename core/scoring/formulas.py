@@ -349,7 +349,6 @@ def exam_scores(
 
 
 def _shares(counts: Sequence[int]) -> tuple[float, float]:
-    """Critics that list at least one, and at least two, erroneous steps."""
     return sum(c >= 1 for c in counts) / len(counts), sum(c >= 2 for c in counts) / len(counts)
 
 

@@ -150,7 +150,6 @@ def pass_sizes(trials: int) -> list[int]:
 
 
 def _pass_terms(table: Table) -> Terms:
-    """Estimates pass@k, k up to the fewest trials of any question."""
     import numpy as np
 
     samples = np.bincount(table.question)

@@ -15,8 +15,7 @@ from dataclasses import asdict
 from functools import partial
 
 from livek12.core.errors import UserError
-from livek12.core.scoring.comparison import modality_difference
-from livek12.core.scoring.deltas import Counterpart, language_deltas, task_deltas
+from livek12.core.scoring.comparison import Counterpart, language_deltas, modality_difference, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
 from livek12.core.scoring.metrics import task_terms
@@ -160,7 +159,6 @@ def _allowed(limit: Limit) -> float:
 
 
 def _true(table: Table, allowed: int, parameters: Parameters) -> Estimate:
-    """Notes where the engine exceeded the limit."""
     over = int((table.answers.tokens > allowed).sum())
     estimate = _drawn({"true": budget_term(table.answers, allowed)}, table, parameters)["true"]
     if over and estimate["note"] is None:
@@ -275,7 +273,6 @@ def _task_deltas(
     modalities: Mapping[str, str],
     limits: Mapping[str, Limit],
 ) -> dict[str, Estimate]:
-    """Each image-only task against the other tasks of its benchmark, under the same budget."""
     deltas: dict[str, Estimate] = {}
     subset = "complex_layout"
     budget = {task: limits[task].share if task in limits else None for task in by_task}

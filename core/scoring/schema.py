@@ -281,7 +281,7 @@ class DeltaGroup(TypedDict):
 
 
 class Delta(TypedDict):
-    """Variant minus base on the shared questions (`livek12.core.scoring.deltas`); `only_*` count the others."""
+    """Variant minus base on the shared questions (`livek12.core.scoring.comparison`); `only_*` count the others."""
 
     task: str
     base: str

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from livek12.dataset_builders.reading.fields import Data, joined_of
-from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.text import count_blanks, split_blanks, split_parts, unlabelled
+from typing import Any
+
+from livek12.dataset_builders.reading import fields
+from livek12.dataset_builders.reading.fields import Data
+from livek12.dataset_builders.reading.rows import SourceRow
+from livek12.dataset_builders.reading.text import count_blanks, restore, split_blanks, split_parts, unlabelled
 
 COMMON_KEYS = frozenset(
     "id index question answer question_type language subject topic options points part_points part_units passage images"
@@ -25,4 +28,19 @@ def free_key(text: str, key: list[str], question_type: str) -> list[str]:
 
 def solution_of(data: Data) -> str:
     """The solution of a row."""
-    return restore(joined_of(data, "solution"))
+    return restore(fields.joined_of(data, "solution"))
+
+
+def plain_fields(row: SourceRow) -> dict[str, Any]:
+    """The fields of a question that keep the form of the row's."""
+    data = row.data
+    names = ("release", "paper_id", "number", "removed_in", "difficulty")
+    return {
+        **{name: fields.text_of(data, name) or None for name in names},
+        "page_numbers": fields.numbers_of(data, "page_numbers"),
+        "part_units": fields.units_of(data),
+        "solution": solution_of(data) or None,
+        "taxonomy": fields.texts_of(data, "taxonomy"),
+        "review": fields.review_of(data, row.origin),
+        "source": fields.source_of(data, row.origin),
+    }

@@ -5,7 +5,4 @@ and option order. They are near if at least `THRESHOLD` of their character shing
 Jaccard of the pairs from MinHash). A near pair is a *duplicate* unless it is a *variant*: its numbers differ; less than
 half of the stems' ends or options agrees; texts and right option differ; or the text is short and no figure is shared.
 Other pairs with a common figure are variants too.
-
-`find_pairs` takes a million questions, `DuplicateIndex` single ones, with equal results. Crowds of near-identical
-questions are thinned: see `finding.CROWD`. Plain numpy: a library would bring scipy into the core.
 """

@@ -11,8 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from livek12.core.languages import language_of
-from livek12.dataset_builders.duplicates.hashing import SAME_ALONE, distance, figure_keys, is_same, jaccards, spread
-from livek12.dataset_builders.duplicates.library import BANDS, Library, Stem, ask_of, levels, sketch
+from livek12.dataset_builders.duplicates.library import (
+    BANDS,
+    SAME_ALONE,
+    Library,
+    Stem,
+    ask_of,
+    distance,
+    figure_keys,
+    is_same,
+    jaccards,
+    levels,
+    sketch,
+    spread,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,10 +1,9 @@
 """The duplicate search: reads sources, finds pairs, writes them to a file for human decisions, marks drafts.
 
-Contract: sources are an ingested folder, a built data set or rows, read as by `build` and `ingest`; only stems stay in
-memory. They are compared with each other and with earlier releases, those not among themselves. The pair file is JSONL
-or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact texts: a
-change reopens the pair with a warning. Decided pairs that no longer match go last. Drafts get a "duplicate" doubt for
-each pair that is open or decided the same; older such doubts are removed.
+Contract: only stems stay in memory. Sources are compared with each other and with earlier releases, those not among
+themselves. The pair file is JSONL or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A
+decision belongs to two exact texts: a change reopens the pair with a warning. Decided pairs that no longer match go
+last. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
@@ -27,9 +26,18 @@ from livek12.core.tables import csv_rows, csv_text
 from livek12.dataset_builders import builder
 from livek12.dataset_builders.base import Log, one_line
 from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, Pairs, find_pairs
-from livek12.dataset_builders.duplicates.hashing import distance
-from livek12.dataset_builders.duplicates.library import BATCH, Library, Sketch, Stem, hash_of, sketch, stem, stem_of
-from livek12.dataset_builders.reading.built import open_data_set, stored, tables_of
+from livek12.dataset_builders.duplicates.library import (
+    BATCH,
+    Library,
+    Sketch,
+    Stem,
+    distance,
+    hash_of,
+    sketch,
+    stem,
+    stem_of,
+)
+from livek12.dataset_builders.reading.built import open_data_set, questions_of
 from livek12.dataset_builders.reading.making import Workers
 from livek12.dataset_builders.registry import builder_of
 
@@ -63,13 +71,13 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
         yield from _drafts(Path(place), log, pictures=pictures)
         return
     path = Path(place)
-    records: Iterator[object]
+    records: Iterator[Any]
     if path.is_file() or (path.is_dir() and not (path / "README.md").is_file()):
         records = builder.read(builder_of("livek12"), path, log)
     elif not path.is_dir() and (path.is_absolute() or place.count("/") != 1):
         raise UserError(f"{place}: no such file or folder; give an ingested folder, a data set, or a file of rows")
     else:
-        records = (record for record, _, _ in stored(tables_of(open_data_set(place))[1]))
+        records = questions_of(open_data_set(place))
     for record in records:
         if isinstance(record, Question) and record.removed_in is None:
             yield record if pictures else record.model_copy(update={"images": []})
@@ -158,7 +166,6 @@ class Decided:
 
 
 def _read_decisions(file: Path) -> Decided:
-    """Reads the decisions of a pair file; none if it does not exist."""
     decided = Decided({}, [])
     if not file.is_file():
         return decided
@@ -179,7 +186,7 @@ def _read_decisions(file: Path) -> Decided:
 
 
 def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dict[str, Any]]:
-    """Yields the rows of the pairs, the later question first, with their decisions."""
+    """The later question comes first."""
     for place, other_place, similarity, difference in pairs:
         later, earlier = library.stem(other_place), library.stem(place)
         apart = distance(later.figures, earlier.figures)
@@ -306,7 +313,7 @@ def search(
 ) -> Found:
     """Finds the pairs of some sources, and of sources with earlier releases (`against`).
 
-    Sources: see `sources.read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
+    Sources: see `read_source`. The default file is in the one ingested folder, else `duplicates.jsonl` here.
     """
     single = len(sources) == 1 and _is_ingested(sources[0])
     file = out or (Path(sources[0]) / IN_FOLDER if single else Path(PAIRS))

@@ -10,22 +10,25 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
-from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered, take_topics
+from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
 from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
 from livek12.dataset_builders.ingest.templates import Template
+from livek12.dataset_builders.reading.text import count_blanks
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
 _LONGEST_TEXT = 60_000
 _SHOWN = re.compile(
-    r"如图|图中|下图|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows|shown below"
-    r"|\bthe (?:diagram|drawing|circuit)\b"
+    r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
+    r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
     r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
     re.IGNORECASE,
@@ -52,12 +55,38 @@ def draft_all(
     """A draft of every question of a paper."""
     made = Drafts()
     ids, columns = UniqueIds(), by_column(stream)
-    for segment in body.segments:
+    take_set_apart(body.segments)
+    many = _in_section(body.segments)
+    for segment, others in zip(body.segments, many, strict=True):
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
         id = ids.claim(f"{paper_id}-{part}q{segment.number}")
         places = boxes(segment, stream, columns)
-        made.drafts.append(_draft(segment, stream, id, language, subject, template, places, made.pictures))
+        draft = _draft(segment, stream, id, language, subject, template, places, made.pictures)
+        if draft.points is None:
+            worth = points.section_points(segment.section.text, segment.number, len(others))
+            draft = draft.model_copy(update={"points": worth})
+        made.drafts.append(draft)
+    made.drafts = take_filled(made.drafts)
+    for own in {tuple(others) for others in many}:
+        _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
+    """Sets the points of a section whose title has those of each blank, if the blanks that were found add up."""
+    each, (_, total) = points.each_blank(title), points.each_and_total(title)
+    worth = [(each or 0) * (1 if drafts[at].options else count_blanks(drafts[at].question)) for at in places]
+    if each and all(worth) and total in (None, sum(worth)):
+        for at, value in zip(places, worth, strict=True):
+            drafts[at] = drafts[at].model_copy(update={"points": value})
+
+
+def _in_section(segments: Sequence[Segment]) -> list[list[int]]:
+    """The places of the questions of each one's section."""
+    places: dict[int, list[int]] = {}
+    for place, segment in enumerate(segments):
+        places.setdefault(id(segment.section), []).append(place)
+    return [places[id(segment.section)] for segment in segments]
 
 
 def _draft(
@@ -73,6 +102,9 @@ def _draft(
     own = compose(segment.items, stream.columns, segment.end)
     shared = compose(segment.passage, stream.columns)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
+    if printed := compose(segment.printed, stream.columns).text:
+        head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
+        body = f"{body}\n{head}{printed}"
     body, answer, solution = split_answered(body)
     text, worth, part_points = points.split_points(body)
     if worth is None:
@@ -102,13 +134,15 @@ def _draft(
         section=segment.section.title,
         elective=segment.elective,
         solution=solution,
-        points=points.section_points(segment.section.text, segment.number) if worth is None else worth,
+        points=worth,
         part_points=part_points,
         knowledge_points=topics,
         markdown=own.text,
     )
     draft = _with_figures(draft, [*shared.pictures, *own.pictures], pictures)
     draft = _doubted(draft, segment, [shared, own], kind, sure)
+    if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
+        draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
     if not answer:
         return draft
     draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, groupby, pairwise
+from functools import partial
+from itertools import combinations, groupby, pairwise, takewhile
 from statistics import median
 from typing import Final
 
@@ -23,12 +24,19 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
-from livek12.dataset_builders.ingest.questions.headings import follows, is_part_of_section, is_section, passage_range
-from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.headings import (
+    INSTRUCTS,
+    follows,
+    is_notice,
+    is_part_of_section,
+    is_section,
+    passage_range,
+)
+from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import begins_option
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
 
 _N = r"(\d{1,3})"
 _NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
@@ -63,44 +71,10 @@ _OF_A_PART = re.compile(
 )
 """In a line on what a part of the paper is worth, or what passes it."""
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
-_INSTRUCTS = re.compile(r"\b(?:answer|questions?|marks?|points?|attempt|choose|write)\b|[题分]|문항|점", re.I)
+_BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
 """Letters below a title that are more than instructions."""
-_BLANKS = re.compile(r"填空|\bblanks?\b|\bgaps?\b|\bcloze\b|빈칸", re.I)
-"""The title of a section whose numbers stand in gaps."""
 _VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
-
-
-def differences(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each printed count or sum that disagrees with the questions."""
-    lines = [*_of_paper(stream, body, drafts)]
-    by_section = _drafts_by_section(body.segments, drafts)
-    for place, section in enumerate(body.sections):
-        lines += _of_section(section, body.sections[place + 1 :], by_section)
-    return lines
-
-
-def without_text(body: Body, drafts: Sequence[Draft]) -> list[str]:
-    """A line for each question without text of its own."""
-    lines = []
-    for segment, draft in zip(body.segments, drafts, strict=True):
-        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
-        bare = not own and not draft.options and not draft.figures
-        if segment.inline and not draft.options:
-            bare = not _BLANKS.search(segment.section.title) and not _is_gap(segment)
-        if bare:
-            name = f"{draft.elective} {draft.number}".strip()
-            lines.append(f"question {name} has no text of its own: it was not found")
-    return lines
-
-
-def _is_gap(segment: Segment) -> bool:
-    """Checks that a question's number stands between lines, brackets or white space of its passage."""
-    number = segment.number
-    before = r"(?:[_＿]\s*|[(（\[【]\s*|\s{2,}|[~～])"
-    after = r"(?:\s*[_＿]|\s*[)）\]】]|\s{2,}|[~～]|\s*[.．]?\s*[(（]|\s*$)"
-    gap = f"{before}{number}{after}"
-    return any(re.search(gap, item.line.text) for item in segment.items if item.line)
 
 
 # ---- of the paper ----
@@ -267,15 +241,6 @@ class Breach:
     refuse: bool = False
 
 
-@dataclass(frozen=True)
-class Invariant:
-    """A named check of all papers."""
-
-    name: str
-    checks: str
-    check: Callable[[PaperReading], Iterable[Breach]]
-
-
 @dataclass
 class CheckedPaper:
     """Checked questions, and errors of the paper."""
@@ -288,8 +253,8 @@ def checked(reading: PaperReading) -> CheckedPaper:
     """Applies all invariants, those of keys first, since the others do not count a refused key."""
     drafts = list(reading.drafts)
     errors: list[str] = []
-    for invariant in INVARIANTS:
-        for breach in invariant.check(replace(reading, drafts=drafts)):
+    for check in INVARIANTS:
+        for breach in check(replace(reading, drafts=drafts)):
             for place in breach.places:
                 draft = drafts[place]
                 if breach.refuse:
@@ -303,6 +268,7 @@ def checked(reading: PaperReading) -> CheckedPaper:
 
 
 def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
+    """Numbers go up by one from 1."""
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
     for place, segment, _ in reading.pairs:
@@ -312,37 +278,38 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
+    """A number comes again in a titled part alone: what stands untitled above may be its rules."""
     many = Counter((segment.elective, segment.number) for _, segment, _ in reading.pairs)
-    places = tuple(place for place, segment, _ in reading.pairs if many[segment.elective, segment.number] > 1)
-    numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
-    if places:
+    untitled = not reading.body.segments or not reading.body.segments[0].elective
+    named = {segment.number for _, segment, _ in reading.pairs if segment.elective and untitled}
+    places = tuple(
+        place
+        for place, segment, draft in reading.pairs
+        if many[segment.elective, segment.number] > 1
+        or (not segment.elective and segment.number in named and draft.points is None)
+    )
+    if places and not _runs_are_whole(reading):
+        numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
         yield Breach(text, places, "number", 0.1, error=True)
 
 
+def _runs_are_whole(reading: PaperReading) -> bool:
+    """Checks that numbers begin at 1 or with a section, and skip none, and that all questions have printed points."""
+    segments = reading.body.segments
+    steps = all(b.number in (1, a.number + 1) or a.section is not b.section for a, b in pairwise(segments))
+    worth = all(draft.points is not None or _WORTHY.search(draft.question) for draft in reading.drafts)
+    return steps and worth and bool(segments) and segments[0].number == 1
+
+
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
-    for line in differences(reading.stream, reading.body, reading.drafts):
+    """Printed counts and sums, of sections and paper, are those of the questions."""
+    lines = [*_of_paper(reading.stream, reading.body, reading.drafts)]
+    by_section = _drafts_by_section(reading.body.segments, reading.drafts)
+    for place, section in enumerate(reading.body.sections):
+        lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
+    for line in lines:
         yield Breach(line, error=True)
-
-
-def _points_everywhere(reading: PaperReading) -> Iterator[Breach]:
-    """If a paper prints its total, or most questions have points, one without points was not read in full."""
-    without = [place for place, draft in enumerate(reading.drafts) if draft.points is None]
-    totals = paper_totals(reading.stream, reading.body)
-    some = len(without) < len(reading.drafts) and 3 * len(without) <= len(reading.drafts)
-    if without and (totals or some):
-        why = f"the paper has {totals[0]} points in all" if totals else "the other questions have them"
-        yield Breach(f"no points were found; {why}", tuple(without), "points", 0.45)
-
-
-def _points_that_are_printed(reading: PaperReading) -> Iterator[Breach]:
-    """A number with a word for points, of a question or its section, without points read."""
-    for place, segment, draft in reading.pairs:
-        lines = draft.question.strip().split("\n") or [""]
-        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
-        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
-        if draft.points is None and match:
-            yield Breach(f"no points were found, and {match[0].strip()!r} may be some", (place,), "points", 0.4)
 
 
 def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
@@ -356,26 +323,13 @@ def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
 
 
-def _labels_are_in_their_figures(reading: PaperReading) -> Iterator[Breach]:
-    """Single words beside a picture may be its own."""
-    for place, segment, _ in reading.pairs:
-        boxes = [item.box for item in segment.items if item.line is None and item.block.kind == "figure"]
-        beside = [
-            item.text
-            for item in segment.items[1:]
-            if item.line and _width(item.text) <= _LONGEST_WORDS and _WORDED.search(item.text)
-            if not _is_aside(item.text) and not _SAYS.search(item.text)
-            if any(box.page == item.box.page and box.top < item.box.bottom < box.bottom for box in boxes)
-        ]
-        if beside:
-            yield Breach(
-                f"{one_line(beside[0], 20)!r} stands beside its picture, and may be in it", (place,), "figure", 0.4
-            )
-
-
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
-    for line in without_text(reading.body, reading.unkeyed):
-        yield Breach(line, error=True)
+    """Each question has a text of its own."""
+    for segment, draft in zip(reading.body.segments, reading.unkeyed, strict=True):
+        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
+        if not own and not draft.options and not draft.figures and not segment.inline:
+            name = f"{draft.elective} {draft.number}".strip()
+            yield Breach(f"question {name} has no text of its own: it was not found", error=True)
 
 
 # ---- text ----
@@ -388,62 +342,72 @@ _SHARED, _SHARES = 80, 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_LISTING, _SHORT = 8, 40
-"""Numbered lines, and characters of each, that are no questions unless they ask."""
+_SHORT = 40
+"""Letters of an option; a longer one may be a part."""
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
     r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
     r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
-    r"|【(?:答案|解析|详解|解答)】)",
+    r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
+    r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
+    r"|\bmarks? for (?:getting|identifying|each correct)",
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
+_SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
+_SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
+_LONG_ANSWER, _LABEL_LINE = 200, 90
+"""Letters behind a demand, and of a line that may be an option."""
 _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
-_PART: Final = re.compile(r"\s*[(（]?[a-h][)）.]\s")
-_HIDDEN: Final = re.compile(r"(\d+) letters of the text layer are not printed")
-_MOST_HIDDEN: Final = 40
 _MATH: Final = re.compile(r"\$[^$]*\$")
-_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])")
+_TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
+    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]"
+    r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
+"""Pieces that no whole formula has."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
 _CLOSE: Final = 0.015
 """Of the page."""
-_FEWEST_LINES, _FEWEST_ABOVE = 6, 2
-"""Lines of running text before the first question: beyond the first page, and on the question's own."""
-_LONGEST_TITLE = 140
-"""Characters of a section's title; a longer one is text."""
+_MOST_OF_COVER = 3
+"""Sentences beyond the first page, before the first question: more are no cover."""
 _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
-_CHOOSES: Final = re.compile(
-    r"\bwhich (?:one )?of the following\b|\b(?:select|choose) (?:all|one|the (?:best|correct))\b"
-    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오",
-    re.IGNORECASE,
-)
+_LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
+_OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_ANNOUNCES: Final = re.compile(
+    r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
+    r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
+    re.IGNORECASE,
+)
+_PAPER: Final = re.compile(r"\s*(?:19|20)\d\d\s*(?:[(（]\d|[级届]|学年|年.{0,12}试)|.{0,30}试卷\s*$")
+_IN_FORM: Final = re.compile(
+    r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
+)
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
-_LONGEST_WORDS: Final = 10
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 """The end of a sentence or of a piece of one."""
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
-_LABEL: Final = 8
-"""Letters of a line that is no text."""
 _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
+_BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
+_FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
@@ -452,6 +416,8 @@ _FOREIGN, _FEWEST_LETTERS = 0.1, 200
 _ENGLISH: Final = frozenset(
     "the of and to in is for are be with or by if that this an on as at from which what".split()
 )
+_LATIN: Final = 0.85
+"""Share of Latin letters above which a text is in a language of them: code may have more than half."""
 _FEWEST_ENGLISH, _FEWEST_LATIN = 0.06, 100
 """Share of these words in English, in so many Latin words at least: papers have 0.2 and more, of code too."""
 _OCR_LINE: Final = 0.8
@@ -459,6 +425,7 @@ _OCR_LINE: Final = 0.8
 
 
 def _no_text_in_pictures(reading: PaperReading) -> Iterator[Breach]:
+    """Running text stands in no picture alone."""
     for place, segment, _ in reading.pairs:
         blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
         lines = [line.text for block in blocks if block.kind == "figure" for line in block.lines]
@@ -476,27 +443,50 @@ def is_running(text: str) -> bool:
     return False
 
 
-def _text_is_in_questions(reading: PaperReading) -> Iterator[Breach]:
-    """Running text before all questions that is no cover's, and titles that say more than a title."""
-    running = [item for item in reading.body.front if item.line and is_running(item.text)]
-    beyond = [item for item in running if item.box.page > 1]
-    first = reading.body.segments[0].items[0].box.page if reading.body.segments else 0
-    above = {item.text: item for item in running if item.box.page == first and not _INSTRUCTS.search(item.text)}
-    if len(beyond) >= _FEWEST_LINES or len(above) >= _FEWEST_ABOVE:
-        pages = ", ".join(map(str, sorted({item.box.page for item in beyond or above.values()})))
-        text = f"text on page {pages} stands before the first question and in none: they may need it"
-        yield Breach(text, (0,) if reading.drafts else (), "text", 0.3, error=True)
-    for section in reading.body.sections:
-        named = section_type(section.title)
-        more = "$" in section.own or (not named and any(item.line is None for item in section.items))
-        says = is_running(section.title) and not named and not _INSTRUCTS.search(section.own)
-        says = says or (not named and len(section.own) > _LONGEST_TITLE)
+def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
+    """Text before, between or behind questions or below a title, and in none, is not needed by them."""
+    body = reading.body
+    questions = {
+        id(item): place
+        for place, segment, _ in reading.pairs
+        for item in (*segment.passage, *segment.items, *segment.printed)
+    }
+    others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
+    front = {*map(id, body.front)} | {id(item) for item in reading.stream.titles if item.box.page == 1}
+    end = max((page.number for page in reading.pages), default=0)
+    notices = {(item.box.page, item.column) for item in reading.stream.items if is_notice(item.text)}
+    last = 0
+    groups: dict[tuple[int, bool], list[Item]] = {}
+    for item in sorted((*reading.stream.titles, *reading.stream.items), key=lambda item: item.box.page):
+        last = questions.get(id(item), last)
+        noticed = item.box.page == end and (end, item.column) in notices
+        if id(item) not in questions and id(item) not in others and not noticed:
+            groups.setdefault((last, id(item) in front), []).append(item)
+    first = min((item.box.page for item in reading.stream.items if id(item) in questions), default=0)
+    for (place, before), items in groups.items():
+        beyond = _needed([item.text for item in items if item.box.page > 1])
+        if not before or len(beyond) < _MOST_OF_COVER:  # a cover and its rules have pages of their own
+            beyond = _needed([item.text for item in items if item.box.page == first or not before])
+        if sum(map(_width, beyond)) >= _FEWEST_TOLD:
+            where = "before the first question" if before else "between questions"
+            text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
+            yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
+    for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
-        places = (*([own[0] - 1] if own and own[0] and says else []), *own)
-        more = more or says
-        if places and more:
-            title = one_line(section.own, 60)
-            yield Breach(f"what stands above it may be its own text: {title!r}", places, "text", 0.3)
+        named = section_type(section.title)
+        says = bool(_needed([item.text for item in section.items]))
+        more = says or any("$" in item.text for item in section.items[1:])
+        more = more or (not named and any(item.line is None for item in section.items))
+        if own and more:
+            text = f"what stands above it may be its own text: {one_line(section.own, 60)!r}"
+            yield Breach(text, (*([own[0] - 1] if own[0] and says else []), own[0]), "text", 0.3, error=True)
+
+
+def _needed(lines: Sequence[str]) -> list[str]:
+    """Sentences that are neither the exam's name nor an instruction: they do not speak of answering."""
+    text = re.sub(r"(?<=[一-鿿])\n(?=[一-鿿])", "", "\n".join(lines)).replace("\n", " ")
+    sentences = re.split(r"(?<=[。.!?？！；;:：)）])\s+|(?<=[。！？；])|\s+(?=[•●▪◦♨※])", _BRACKETED.sub("", text))
+    return [sentence for sentence in sentences if is_running(sentence) and not INSTRUCTS.search(sentence)]
 
 
 def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
@@ -508,20 +498,25 @@ def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
         last = numbers.get(id(section), last)
         parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
         says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
-        if id(section) not in numbers and says and not parted and not _VOLUME.match(section.title):
+        own = not _VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
+        if id(section) not in numbers and says and not parted and own:
             text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
             yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
 
 
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
+    """No head of a question or section stands in a question."""
     heads = [segment.items[0] for segment in reading.body.segments]
     form = _usual_head(reading.body.segments)
     for place, segment, _ in reading.pairs:
-        lines = [item for item in segment.items[1:] if item.line]
+        lines = [item for item in segment.items[1:] if item.line and item not in reading.body.part_heads]
         other = next((line for line in lines if _is_another_head(line, segment, form, heads)), None)
         if other:
             text = f"the head of another question or section stands in it: {one_line(other.text, 40)!r}"
             yield Breach(text, (place,), "number", 0.1)
+    if lost := next((item.text for item in reading.body.front if _HEAD.match(item.text)), ""):
+        text = f"a question's head stands before the first question: {one_line(lost, 40)!r}"
+        yield Breach(text, (0,), "number", 0.1, error=True)
     named = [head for head in heads if _HEAD.match(head.text)]
     other_heads = [item.text for _, segment, _ in reading.pairs for item in segment.items[1:] if _HEAD.match(item.text)]
     if not named and len(other_heads) >= max(2, len(heads) / 2):
@@ -537,15 +532,6 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
         return _has_word(form) or any(level)
     return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
-
-
-def _no_head_is_above_all(reading: PaperReading) -> Iterator[Breach]:
-    form = _usual_head(reading.body.segments)
-    forms = (_HEAD, form) if form and _has_word(form) else (_HEAD,)
-    lost = [item.text for item in reading.body.front if any(form.match(item.text) for form in forms)]
-    if lost:
-        text = f"a question's head stands before the first question: {one_line(lost[0], 40)!r}"
-        yield Breach(text, (0,), "number", 0.1, error=True)
 
 
 def _has_word(form: re.Pattern[str]) -> bool:
@@ -564,9 +550,11 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
     """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
-    for place, segment, _ in reading.pairs:
+    for place, segment, draft in reading.pairs:
+        if _IN_FORM.search(draft.question):
+            yield Breach("words of the paper's form stand in it", (place,), "text", 0.3)
         *before, last = segment.items
-        edges = reading.stream.columns.get((last.box.page, last.column))
+        edges = reading.stream.columns.get((last.box.page, last.column)) if not draft.solution else None
         if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
@@ -574,14 +562,26 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
+        elif _PAPER.match(last.text):
+            text = f"its last line is the title of a paper: {one_line(last.text, 40)!r}"
+            yield Breach(text, (place,), "text", 0.3)
         elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
 
 
+def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
+    """A last line that speaks of the questions below it is the next one's lead."""
+    for place, segment, _ in [*reading.pairs][:-1]:
+        last = segment.items[-1].text
+        if len(segment.items) > 1 and _ANNOUNCES.search(last):
+            text = f"its last line announces questions, and may be the next one's: {one_line(last, 40)!r}"
+            yield Breach(text, (place, place + 1), "text", 0.2)
+
+
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
-    if not others or last.place < 0 or not _WORDED.search(last.text) or "$" in last.text or UNREAD in last.text:
+    if not others or last.place < 0 or not _WORDED.search(last.text) or re.search(rf"\$|{UNREAD}|^\s*#", last.text):
         return False
     bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
     return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
@@ -614,14 +614,24 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("the text layer has lines of another question between its own", (place,), "text", 0.3)
 
 
-def _points_have_parts(reading: PaperReading) -> Iterator[Breach]:
-    """Without parts, lines side by side were mixed."""
-    for place, draft in enumerate(reading.drafts):
-        if not draft.part_points and len(marks(draft.question)) > 1:
+def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
+    """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
+    without = sum(draft.points is None for draft in reading.drafts)
+    totals = paper_totals(reading.stream, reading.body)
+    most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
+    for place, segment, draft in reading.pairs:
+        lines = draft.question.strip().split("\n") or [""]
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
+        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
+        if draft.points is None and (match or totals or most):
+            why = f"{match[0].strip()!r} may be some" if match else "the other questions or the paper have them"
+            yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
+        elif not draft.part_points and len(marks(draft.question)) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
 def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
+    """Text in three or more questions has a head that names them."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for place, segment, _ in reading.pairs:
         if segment.passage and not segment.inline:
@@ -637,10 +647,12 @@ def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
+    """None has half of the paper, five medians, or more than three pages."""
     lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
     if not sum(lengths):
         return
     usual = median(lengths) if len(lengths) >= _FEWEST_QUESTIONS else max(lengths)
+    worth = median(draft.points or 0 for draft in reading.drafts)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
         if (
@@ -652,11 +664,14 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
         elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
+            if pages <= _MOST_PAGES and 0 < 2 * worth <= (draft.points or 0):
+                continue  # it has the points of several
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
             yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
 
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
+    """No head of an answer or solution stands in a question."""
     for place, draft in enumerate(reading.drafts):
         texts = [draft.question, *(option.text for option in draft.options)]
         if match := next((match for text in texts if (match := _SOLVED.search(text))), None):
@@ -665,52 +680,91 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
-    """A solution below a question without an answer: a teacher's edition prints the answer into the question."""
+    """A solution, and no answer, of a question that asks nothing: a teacher's edition prints the answer into it."""
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
     places = [
         place
         for place, draft in enumerate(reading.drafts)
-        if draft.solution and not draft.answer and (not draft.answer_from or draft.question_type in short)
+        if draft.solution and not draft.answer and (draft.question_type in short or not asks(draft.question))
     ]
     text = "a solution is printed below it, and no answer: that may stand in the question"
     yield Breach(text, tuple(places), "answer", 0.3)
 
 
-def _solutions_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    solved = [draft.solution is not None and draft.answer_from in ("", "the paper") for draft in reading.drafts]
-    if sum(solved) >= max(_SHARES, len(solved) / 2):
-        without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.solution and not draft.answer)
+def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
+    """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
+    answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
+    without = tuple(place for place, own in enumerate(answered) if not own)
+    title = next((line for line in _front(reading.stream, reading.body) if _SAYS_SOLVED.fullmatch(line)), "")
+    if sum(answered) >= max(_SHARES, len(answered) / 2):
+        yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
+    elif title and not reading.body.answers:
+        text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
+        yield Breach(text, without, "text", 0.3)
+
+
+def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Breach]:
+    """Long text behind the last demand of most questions is their answers."""
+    places = []
+    for place, draft in enumerate(reading.drafts):
+        sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
+        last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
+        if sum(map(_width, sentences[last + 1 :])) > _LONG_ANSWER:
+            places.append(place)
+    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
+        yield Breach("long text stands behind what it asks: it may be the answer", tuple(places), "text", 0.3)
+
+
+def _questions_ask(reading: PaperReading) -> Iterator[Breach]:
+    """A question asks, or its section, passage or lead does; what only tells may be an answer."""
+    places = [
+        place
+        for place, segment, draft in reading.pairs
+        if not draft.options and not section_type(segment.section.title)
+        if not asks(f"{draft.question}\n{segment.section.text}") and not re.search(r"____|[=:：]\s*$", draft.question)
+    ]
+    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
         yield Breach(
-            "the others have solutions below them, and it has none: that may stand in it", without, "text", 0.3
+            "it asks nothing: its direction may stand elsewhere, or it be an answer", tuple(places), "text", 0.3
         )
 
 
-def _text_layer_is_printed(reading: PaperReading) -> Iterator[Breach]:
-    for page in reading.pages:
-        hidden = sum(int(match[1]) for note in page.notes if (match := _HIDDEN.match(note)))
-        if hidden >= _MOST_HIDDEN:
-            places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
-            text = f"page {page.number} has {hidden} letters that are not printed there: others may be pictures"
-            yield Breach(text, tuple(places), "text", 0.3)
+def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
+    """Short lines of one indent behind most questions may be options without letters."""
+    places, stems = [], 0
+    for place, segment, draft in reading.pairs:
+        lines = segment.items[1:]
+        run = list(takewhile(partial(_is_level, lines[-1]), reversed(lines))) if lines and not draft.options else []
+        stem = segment.items[len(segment.items) - len(run) - 1].text
+        whole = not any(_SAYS.search(item.text) or wraps(item, reading.stream.columns) for item in run)
+        if len(run) >= _SHARES and whole:
+            places.append(place)
+            stems += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
+    if stems >= max(_SHARES, len(reading.drafts) / 2):
+        text = "short lines stand behind it, of one indent: they may be options without letters"
+        yield Breach(text, tuple(places), "options", 0.3)
 
 
-def _parts_are_set_as_their_text(reading: PaperReading) -> Iterator[Breach]:
-    """Plain sentences below parts that are bold as a whole are answers."""
-    for place, segment, _ in reading.pairs:
-        lines = [item.line for item in segment.items if item.line]
-        parts = [at for at, line in enumerate(lines) if _PART.match(line.text) and is_running(line.text)]
-        bold = len(parts) >= _SHARES and all(lines[at].bold for at in parts)
-        if bold and sum(not line.bold and is_running(line.text) for line in lines[parts[0] :]) >= _SHARES:
-            text = "its parts are bold, and sentences below them are not: they may be answers"
-            yield Breach(text, (place,), "text", 0.2)
+def _is_level(last: Item, item: Item) -> bool:
+    """Checks for a short line of text with the indent of another."""
+    short = item.line is not None and not item.line.pitch and 0 < len(item.text) < _LABEL_LINE
+    return short and abs(item.box.left - last.box.left) < _CLOSE / 3
+
+
+def _option_texts(draft: Draft) -> list[str]:
+    return [option.text for option in draft.options]
 
 
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
+    """Formulas close what they open and have no Chinese letters in scripts."""
     for place, draft in enumerate(reading.drafts):
         text = "\n".join((draft.question, *(option.text for option in draft.options)))
         formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
         if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
             yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
+        fields = [re.sub(r"\\\\[{}]", "", _MATH.sub("", text)) for text in (draft.question, *_option_texts(draft))]
+        if any(field.count("```") % 2 or field.count("{") != field.count("}") for field in fields):
+            yield Breach("code of it is not whole: compare it with the page", (place,), "text", 0.2)
         key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
         braces = key.replace("\\{", "").replace("\\}", "")
         if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}"):
@@ -718,6 +772,7 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
+    """The last option is no longer than its question."""
     for place, draft in enumerate(reading.drafts):
         *others, last = [option.text.replace(IMAGE_MARK, "").strip() for option in draft.options] or [""]
         longest = max(map(len, others), default=0)
@@ -725,7 +780,31 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"option {draft.options[-1].label} goes on below the others", (place,), "options", 0.3)
 
 
+def _figures_stand_with_their_text(reading: PaperReading) -> Iterator[Breach]:
+    """A picture whose printed name another question speaks of alone, and that other question."""
+    numbers = [draft.number for draft in reading.drafts]
+    printed, spoken = [], []
+    for segment in reading.body.segments:
+        labels = {id(item): _names_of(item) for item in segment.items}
+        printed.append({name for texts in labels.values() for text in texts for name in _FIGURE.findall(text)})
+        lines = [item.text for item in (*segment.passage, *segment.items) if not labels.get(id(item))]
+        spoken.append(set(_FIGURE.findall("\n".join(lines))))
+    for place, names in enumerate(spoken):
+        for other, own in enumerate(printed):
+            if lost := (names & own) - printed[place] - spoken[other]:
+                text = f"figure {min(lost)} of question {numbers[place]} stands in {numbers[other]}"
+                yield Breach(text, (place, other), "figure", 0.2)
+
+
+def _names_of(item: Item) -> list[str]:
+    """Texts that may name a picture: its own, its caption, or a line of labels alone."""
+    if item.line is None:
+        return [item.block.text, item.block.caption]
+    return [item.text] if all(map(is_label, re.split(r"\s{3,}", item.text))) else []
+
+
 def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
+    """A question has few pictures, or names them."""
     for place, draft in enumerate(reading.drafts):
         own = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
         boxes = [figure.box for figure in own if figure.box]
@@ -734,10 +813,13 @@ def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "figure", 0.3)
         elif any(_adjoin(box, other) for box, other in combinations(boxes, 2)):
             yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
+        elif match := _BETWEEN.search(draft.question):
+            text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
+            yield Breach(text, (place,), "figure", 0.3)
 
 
 def _named_figures_are_its_own(reading: PaperReading) -> Iterator[Breach]:
-    """A figure that a question names, whose caption stands elsewhere on the page; a picture with several captions."""
+    """A figure that a question names has its caption, and a picture has one."""
     lines = [line.text for page in reading.pages for block in page.blocks for line in block.lines]
     captions = [block.caption for page in reading.pages for block in page.blocks]
     printed = {number for text in (*lines, *captions) for number in _captioned(text)}
@@ -761,16 +843,6 @@ def _captioned(text: str) -> list[str]:
     return [match[1] for part in parts if is_caption(part) and (match := _NAMED.search(part))]
 
 
-def _pictures_stand_with_text(reading: PaperReading) -> Iterator[Breach]:
-    """A page of a question with pictures alone: they may be the head of the next part."""
-    for place, segment, _ in reading.pairs:
-        last = max(item.box.page for item in segment.items)
-        own = [item for item in segment.items if item.box.page == last]
-        bare = all(item.block.kind == "figure" if item.line is None else len(item.text) < _LABEL for item in own)
-        if bare and last > segment.items[0].box.page:
-            yield Breach(f"only pictures of it stand on page {last}: they may not be its own", (place,), "figure", 0.3)
-
-
 def _adjoin(box: Box, other: Box) -> bool:
     """Pictures that overlap, or stand one below the other with next to nothing between them."""
     down = max(box.top, other.top) - min(box.bottom, other.bottom)
@@ -778,21 +850,8 @@ def _adjoin(box: Box, other: Box) -> bool:
     return box.page == other.page and ((down < 0 and across < 0) or (down < _CLOSE and across < -_CLOSE))
 
 
-def _questions_are_no_listing(reading: PaperReading) -> Iterator[Breach]:
-    """Numbers that mostly begin short lines that ask nothing are those of a listing or a form."""
-    bare = [place for place, draft in enumerate(reading.drafts) if _is_bare(draft)]
-    short = [place for place in bare if len(reading.drafts[place].question) < _SHORT]
-    if len(short) >= _LISTING and 2 * len(short) > len(reading.drafts):
-        text = "most numbers of the paper begin short lines that ask nothing: they may be those of a listing"
-        yield Breach(text, tuple(bare), "number", 0.1)
-
-
-def _is_bare(draft: Draft) -> bool:
-    parts = draft.options or draft.figures or draft.points is not None or draft.answer or draft.solution
-    return not parts and not section_type(draft.section) and not re.search(r"[?？=]\s*$|____", draft.question)
-
-
 def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
+    """No question begins with a part (b)."""
     for place, draft in enumerate(reading.drafts):
         if match := _LATER_PART.match(draft.question):
             text = f"it begins with {match[0].strip()}: what stands before is in another question, or lost"
@@ -800,6 +859,7 @@ def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
+    """The text is in a script and language that the rules know."""
     if text := unknown_language(reading.stream):
         yield Breach(text, tuple(range(len(reading.drafts))), "text", 0.2, error=True)
 
@@ -814,39 +874,30 @@ def unknown_language(stream: Stream) -> str:
     script = ""
     if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
         script = f"script without rules here ({max(foreign, key=foreign.__getitem__).lower()})"
-    elif len(words) >= _FEWEST_LATIN and names["LATIN"] > 0.5 * len(letters):
+    elif len(words) >= _FEWEST_LATIN and names["LATIN"] > _LATIN * len(letters):
         english = sum(word in _ENGLISH for word in words) > _FEWEST_ENGLISH * len(words)
         script = "" if english else "language without rules here (Latin letters, not English)"
     return script and f"its text is in a {script}: the rules know Chinese, English and Korean"
 
 
-def _scans_are_legible(reading: PaperReading) -> Iterator[Breach]:
-    sure: dict[int, float] = {}
+def _scans_are_compared(reading: PaperReading) -> Iterator[Breach]:
+    """A scanned page is read with some confidence; OCR reads roots and exponents flat, which no rule sees."""
     for page in reading.pages:
         lines = [line for block in page.blocks if block.origin == "ocr" for line in block.lines if line.text.strip()]
-        if lines:
-            sure[page.number] = sum(line.confidence for line in lines) / len(lines)
-    for number, mean in sure.items():
+        mean = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
         if mean < _OCR_LINE:
-            places = [place for place, draft in enumerate(reading.drafts) if number in draft.page_numbers]
-            text = f"page {number} was read with a mean confidence of {mean:.2f}: compare all of it with the page"
+            places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
+            text = f"page {page.number} was read with a mean confidence of {mean:.2f}: compare all of it with the page"
             yield Breach(text, tuple(places), "text", 0.1, error=True)
-
-
-def _formulas_of_scans_are_compared(reading: PaperReading) -> Iterator[Breach]:
-    """OCR reads roots and exponents flat, and no rule sees them."""
-    places = [
-        place
-        for place, segment, _ in reading.pairs
-        if any(item.block.origin == "ocr" for item in (*segment.passage, *segment.items))
-    ]
-    texts = [(reading.drafts[place].question, reading.drafts[place].options) for place in places]
-    if any(_FORMULA.search(f"{question}\n{options}") for question, options in texts):
+    by_ocr = [any(item.block.origin == "ocr" for item in (*each.passage, *each.items)) for _, each, _ in reading.pairs]
+    places = [place for place, own in enumerate(by_ocr) if own]
+    if any(_FORMULA.search(f"{reading.drafts[place].question}\n{reading.drafts[place].options}") for place in places):
         text = "formulas were read from a picture: compare them with the page"
         yield Breach(text, tuple(places), "text", 0.5)
 
 
 def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
+    """No rule failed on a page."""
     for page in reading.pages:
         if page.lost:
             yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
@@ -856,18 +907,22 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
+    """A question that asks to choose has options, and where few have any, it says that they are."""
+    few = 4 * sum(bool(draft.options) for draft in reading.drafts) <= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
-        if not draft.options and draft.question_type not in CHOICE_TYPES and _CHOOSES.search(draft.question):
+        if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        few = 4 * sum(bool(other.options) for other in reading.drafts) <= len(reading.drafts)
-        if draft.options and few and any(_asks(option.text) for option in draft.options):
-            yield Breach("few questions have options, and these ask: they may be parts", (place,), "options", 0.3)
-        if draft.options and _FIRST_OPTION.search(draft.question):
+        if not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
+            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
+        named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
+        alone = few and not named and not asks_to_choose(draft.question)
+        if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):
+            text = "few questions have options, and it does not ask to choose: they may be parts"
+            yield Breach(text, (place,), "type", 0.3)
+        elif draft.options and not named and _EXPLAINS.search(draft.question):
+            yield Breach("it has options, and asks for more than to choose one", (place,), "type", 0.3)
+        if draft.options and draft.options[0].label == "A" and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
-
-
-def _asks(text: str) -> bool:
-    return bool(re.search(r"[?？:：=_]\s*$|\b(?:what|how|why|find|give|show|write)\b", text, re.IGNORECASE))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
@@ -882,7 +937,7 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
         if many < _SHARES or 3 * many < 2 * len(places):
             continue
         for place, own in labels.items():
-            if own != usual:
+            if not own.startswith(usual):
                 text = f"its options are {own}, those of {many} others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
 
@@ -914,6 +969,7 @@ def _keys_are_no_copies(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
+    """A key is no heading and does not end in a colon."""
     for source, places in _keyed(reading).items():
         for place in places:
             answer = "\n".join(reading.drafts[place].answer).strip()
@@ -939,6 +995,7 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
+    """All letters of a key were read."""
     for places in _keyed(reading).values():
         lost = tuple(place for place in places if any("□" in text for text in reading.drafts[place].answer))
         yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
@@ -980,49 +1037,42 @@ def _plain(text: str) -> str:
     return re.sub(r"[\s$，,。.；;_]", "", text)
 
 
-INVARIANTS: Final = tuple(
-    Invariant(check.__name__.strip("_").replace("_", " "), checks, check)
-    for check, checks in (
-        (_pages_were_read, "no rule failed on a page"),
-        (_keys_cover_the_paper, "a numbered list without most numbers of the paper is no key"),
-        (_keys_are_no_copies, "a key does not repeat its question"),
-        (_keys_are_answers, "a key is no heading and does not end in a colon"),
-        (_keys_were_read_whole, "all letters of a key were read"),
-        (_numbers_follow, "numbers go up by one from 1"),
-        (_numbers_come_once, "a number comes again in another part only"),
-        (_points_that_are_printed, "a number with a word for points is read as points"),
-        (_tables_have_their_cells, "cells of tables have no wide gaps, and few are empty"),
-        (_labels_are_in_their_figures, "no single words stand beside a picture"),
-        (_own_text, "each question has a text of its own"),
-        (_printed_counts, "printed counts and sums, of sections and paper, are those of the questions"),
-        (_points_everywhere, "where points are printed, all questions have some"),
-        (_text_is_in_questions, "running text before and between questions belongs to one"),
-        (_sections_have_questions, "each section has a question"),
-        (_one_head_a_question, "no head of a question or section stands in a question"),
-        (_no_head_is_above_all, "no head of a question stands before all"),
-        (_questions_end_at_their_end, "no title or closing words end a question"),
-        (_order_is_that_of_the_layer, "lines are in the order of the text layer"),
-        (_points_have_parts, "several points within a text are those of its parts"),
-        (_no_text_in_pictures, "running text stands in no picture alone"),
-        (_shared_text_has_a_head, "text in three or more questions has a head that names them"),
-        (_no_question_is_too_long, "none has half of the paper, five medians, or more than three pages"),
-        (_no_solution_in_the_question, "no head of an answer or solution stands in a question"),
-        (_answers_stand_with_solutions, "where a question's solution is printed, its answer is too"),
-        (_solutions_are_told_from_all, "where most questions have solutions below them, all have"),
-        (_text_layer_is_printed, "letters of a page's text layer are printed on it"),
-        (_parts_are_set_as_their_text, "sentences below bold parts are bold"),
-        (_formulas_are_whole, "formulas close what they open and have no Chinese letters in scripts"),
-        (_figures_are_whole, "a question has few pictures, or names them"),
-        (_named_figures_are_its_own, "a figure that a question names has its caption"),
-        (_pictures_stand_with_text, "a question has text on its last page"),
-        (_questions_are_no_listing, "most questions are no short lines that ask nothing"),
-        (_begins_at_its_beginning, "no question begins with a part (b)"),
-        (_choices_have_options, "a question that asks to choose has options"),
-        (_options_are_alike, "options of a section have one alphabet and number"),
-        (_options_end_at_their_end, "the last option is no longer than its question"),
-        (_formulas_of_scans_are_compared, "formulas of a scanned paper are compared with its pages"),
-        (_scans_are_legible, "a scanned page is read with some confidence"),
-        (_script_is_read, "the text is in a script and language that the rules know"),
-    )
+INVARIANTS: Final = (
+    _pages_were_read,
+    _keys_cover_the_paper,
+    _keys_are_no_copies,
+    _keys_are_answers,
+    _keys_were_read_whole,
+    _numbers_follow,
+    _numbers_come_once,
+    _tables_have_their_cells,
+    _own_text,
+    _printed_counts,
+    _ink_has_an_owner,
+    _sections_have_questions,
+    _one_head_a_question,
+    _questions_end_at_their_end,
+    _announced_questions_follow,
+    _order_is_that_of_the_layer,
+    _points_are_read,
+    _no_text_in_pictures,
+    _shared_text_has_a_head,
+    _no_question_is_too_long,
+    _no_solution_in_the_question,
+    _answers_stand_with_solutions,
+    _answers_are_told_from_all,
+    _nothing_stands_behind_what_is_asked,
+    _questions_ask,
+    _options_have_labels,
+    _formulas_are_whole,
+    _figures_stand_with_their_text,
+    _figures_are_whole,
+    _named_figures_are_its_own,
+    _begins_at_its_beginning,
+    _choices_have_options,
+    _options_are_alike,
+    _options_end_at_their_end,
+    _scans_are_compared,
+    _script_is_read,
 )
-"""In the order in which they are checked."""
+"""In the order in which they are checked; their names and first lines say what always holds."""

@@ -58,7 +58,9 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: 
 
     `key_read` says that answers were found behind the title of answers.
     """
-    in_questions = _ids(item for segment in body.segments for item in (*segment.items, *segment.passage))
+    in_questions = _ids(
+        item for segment in body.segments for item in (*segment.items, *segment.passage, *segment.printed)
+    )
     titles = _ids(item for section in body.sections for item in section.items)
     keys = _ids(body.answers) if key_read else set()
     heads = _ids(stream.titles)

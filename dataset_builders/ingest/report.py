@@ -24,6 +24,8 @@ from livek12.report.markup import clean, render, render_answer
 
 UNSURE = 0.5
 """Questions less certain than this are called uncertain."""
+_LOST = re.compile(r"section .* has no question|a question's head stands before")
+_SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 
@@ -57,13 +59,15 @@ def counts(paper: IngestedPaper) -> dict[str, int]:
         "found": len(paper.drafts),
         "matched": sum(bool(draft.answer or draft.solution) for draft in paper.drafts),
         "uncertain": sum(draft.confidence < UNSURE for draft in paper.drafts),
-        "missing": sum(map(_missing, paper.errors)),
+        "missing": _missing(paper.errors),
     }
 
 
-def _missing(line: str) -> int:
-    run = MISSING.match(line)
-    return int(run[2] or run[1]) - int(run[1]) + 1 if run else 0
+def _missing(errors: Sequence[str]) -> int:
+    """Questions that errors name, or by which printed counts are higher."""
+    runs = [run for line in errors if (run := MISSING.match(line))]
+    named = sum(int(run[2] or run[1]) - int(run[1]) + 1 for run in runs) + sum(map(bool, map(_LOST.match, errors)))
+    return max(named, sum(max(0, int(short[1]) - int(short[2])) for line in errors if (short := _SHORT.match(line))))
 
 
 def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:

@@ -15,8 +15,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.features import SPLIT, Form
-from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.publishing.policy import read_yaml
+from livek12.dataset_builders.base import one_line, read_yaml
 from livek12.dataset_builders.writing.parquet import FlatConfig
 
 FRAMEWORK = "inspect-ai"

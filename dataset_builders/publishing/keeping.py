@@ -1,8 +1,8 @@
 """Answers and losses of a publish: withheld answers, and content that a head on the Hub has and the dataset lacks.
 
-Contract: in the public rows of the newest release every field that tells the answer is empty, and fields derived from
-the key have the value they have without it: two builds that differ only in keys give the same public rows. Translations
-are withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
+Contract: two builds that differ only in keys give the same public rows: in those of the newest release every field that
+tells the answer is empty, and fields derived from the key have the value they have without it. Translations are
+withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
 release and of those it kept before. Both heads together are compared with all that is published. A question is kept if
 each of its columns has as many entries as before; if text and key both differ it is another question; the same text
 with another key has lost its key.
@@ -22,8 +22,7 @@ from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
 from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.publishing.policy import QuestionId, name_of, read_columns
-from livek12.dataset_builders.publishing.remote import Repository, State
-from livek12.dataset_builders.publishing.shipping import LocalFile, holds_records, table_of
+from livek12.dataset_builders.publishing.remote import LocalFile, Repository, State, holds_records, table_of
 from livek12.dataset_builders.writing.withheld import FIELDS
 
 _COLUMNS = ("id", "benchmark", "answer", "solution", "variables", "reasoning_flow", "scheme")

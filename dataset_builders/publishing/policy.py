@@ -1,10 +1,9 @@
 """Publishing policy: which rows have a sufficient licence or a permission, and are reviewed.
 
-Contract: refusals are listed with the reason, together with the pages that show them. To show a question, as on a site,
+Contract: refusals are listed with the reason, and with the pages that show them. To show a question, as on a site,
 licences are judged alike, and reviews are ignored. A rights file is YAML, a list of permissions for rows whose source
-states no licence. Each says who gave it (`by`), in what words (`permission`), and for which `rows`: any of `id`,
-`paper`, `release`, `benchmark`, `source` (the beginning of the source's address), each a text or a list of texts. A row
-is covered when it fits every key that is named. Anything else in the file is an error:
+states no licence: who gave it (`by`), in what words (`permission`), and for which `rows` (`source` is the beginning of
+its address; each key a text or a list of texts). A row is covered when it fits every key that is named:
 
     - permission: Reproduced for research with leave, letter of 3 October 2026
       by: Example Education Authority
@@ -21,12 +20,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.records import Question
 from livek12.core.rights import REVIEWED, licence_refusal, with_made
-from livek12.dataset_builders.base import PAGES, PageKey, one_line
+from livek12.dataset_builders.base import PAGES, PageKey, one_line, read_yaml
 
-MAX_BYTES = 1 << 20
 QuestionId = tuple[str, str]
 """Benchmark and id of a question."""
 Texts = Annotated[
@@ -72,18 +70,6 @@ class Permission(BaseModel):
         return one_line(f"by permission of {self.by}: {self.permission}")
 
 
-def read_yaml(file: Path, what: str) -> Any:
-    """Reads a YAML file as plain data; `what` names its kind in errors."""
-    import yaml
-
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no {what}")
-        return yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
-
-
 def read_rights(file: Path) -> list[Permission]:
     """Reads the permissions of a rights file."""
     try:
@@ -122,7 +108,7 @@ class PolicyRuling:
         withheld: the reason, by question; in the order of the data.
         permitted: the permission of each question whose licence is missing or insufficient.
         unused: permissions that cover no row that needs one.
-        made: translations and variants, by their original.
+        made: translations and variants.
     """
 
     withheld: dict[QuestionId, str] = field(default_factory=dict)

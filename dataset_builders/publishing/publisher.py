@@ -3,9 +3,8 @@
 Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
 before the public one changes: at every moment one of the two heads has them. The same rows give the same bytes. A page
 that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a question without
-its answer, and the values drawn for them, are never published. Flat configs, `eval.yaml` and `published.json` are made
-from the published rows, after withholding. Files of other people on the Hub are not overwritten, nor is the
-maintainer's `eval.yaml`.
+its answer are never published, nor the values drawn for them. Flat configs, `eval.yaml` and `published.json` are made
+after withholding. Files of other people on the Hub are not overwritten.
 """
 
 from __future__ import annotations
@@ -37,15 +36,17 @@ from livek12.dataset_builders.publishing.policy import (
     read_columns,
     read_rights,
 )
-from livek12.dataset_builders.publishing.remote import Repository, State, with_owner
-from livek12.dataset_builders.publishing.shipping import (
+from livek12.dataset_builders.publishing.remote import (
     Files,
+    Repository,
     Shipment,
     Shipping,
+    State,
     check_free_places,
     content_hash,
     data_set_files,
     local_files,
+    with_owner,
 )
 from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.writing.card import CARD_FILES, METADATA, VARIANTS, describe_again, rewrite_metadata

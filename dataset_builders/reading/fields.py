@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,47 +29,11 @@ from livek12.core.records import (
 )
 from livek12.core.schemes import marks_in_solution, read_scheme
 from livek12.dataset_builders.base import BadRow, Log, one_line
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
-from livek12.dataset_builders.reading.text import parse_list, without_invisible
+from livek12.dataset_builders.reading.text import parse_list, restore, without_invisible
 
-NAMES: dict[str, str] = {
-    "id": "qid question_id problem_id problemid item_id uid que_id sample_id",
-    "question": "problem problem_text prompt question_text question_body question_content stem query"
-    " 题目 题干 问题 문제",
-    "passage": "context paragraph background material reading_passage article passage_text shared_stem 材料 지문",
-    "options": "choices option answer_option_list option_list answer_options answer_choices candidates"
-    " 选项 선택지 보기",
-    "answer": "answer_value answer_key correct_answer correct_option gold gold_answer ground_truth reference_answer"
-    " final_answer answer_number answer_text answer_latex label 答案 标准答案 정답",
-    "answer_index": "answer_idx correct_index correct_answer_index gold_index",
-    "solution": "explanation rationale analysis answer_analysis worked_solution solution_text 解答 解析 해설 풀이",
-    "marking": "marking_scheme rubric rubrics grading_criteria grading_guidelines scoring_criteria 评分标准",
-    "images": "image image_link image_links image_path image_paths image_url image_urls image_file image_files"
-    " image_list image_question question_image question_images picture pictures figure figures img imgs diagram"
-    " diagrams 图像 图片",
-    "solution_images": "solution_image image_solution analysis_images explanation_images solution_figures",
-    "points": "score point_value point mark marks max_score full_mark 分值 分数 배점",
-    "part_units": "unit units 单位 단위",
-    "question_type": "qtype type answer_type problem_type 题型 유형",
-    "subject": "discipline 学科 科目 과목",
-    "topic": "field subfield domain",
-    "knowledge_points": "knowledge_point knowledge_point_routes knowledge concepts 考点 知识点",
-    "difficulty": "difficulty_level level 难度 난이도",
-    "language": "lang 语言",
-    "exam": "exam_name source_exam test_name paper paper_name competition competition_source_list 考试 시험",
-    "year": "exam_year 年份 연도",
-    "number": "question_number problem_number 题号",
-    "subsets": "subset",
-    "licence": "license",
-    "is_korean_specific": "korean_specific korea_specific is_korea_specific",
-    "hard": "is_hard hard_subset",
-    "macro_subject": "macro_category macro",
-    "task": "task_type cognitive_task",
-    "visual_modality": "modality image_type visual_type image_category",
-    "visual_subcategory": "image_subcategory image_sub_category visual_sub_category sub_category subcategory",
-    "has_text_in_image": "text_in_image in_image_text has_in_image_text image_has_text contains_text has_text",
-}
+_LINES = resources.files(__package__).joinpath("names.txt").read_text(encoding="utf-8").splitlines()
+NAMES = dict(line.split(": ") for line in _LINES)
 """Other names of a question's fields, in lower case with underscores, in order of precedence."""
 OURS = {name: ours for ours, names in NAMES.items() for name in names.split()}
 RANK = {name: place for names in NAMES.values() for place, name in enumerate(names.split(), start=1)}
@@ -209,7 +174,7 @@ def whole_of(data: Data, *keys: str) -> int | None:
 
 def points_of(data: Data, *keys: str) -> float | None:
     """A number of points, also with its unit ("5分", "3점", "6 points")."""
-    value = stated_number(data, *keys)
+    value = _stated_number(data, *keys)
     if value is None:
         return None
     if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
@@ -219,7 +184,7 @@ def points_of(data: Data, *keys: str) -> float | None:
     return float(value)
 
 
-def stated_number(data: Data, *keys: str) -> Any:
+def _stated_number(data: Data, *keys: str) -> Any:
     """As `stated`, but nan counts as stated, so that it can be refused."""
     return next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
 
@@ -290,7 +255,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
         scheme = next(filter(None, printed), None)
         return question.model_copy(update={"scheme": scheme}) if scheme else question
     try:
-        scheme = scheme_of(marking if own is None else own, question)
+        scheme = _scheme_of(marking if own is None else own, question)
         return question.model_copy(update={"scheme": scheme})
     except ValueError as error:
         if own is not None:
@@ -300,7 +265,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
     return question.model_copy(update={"solution": text or None})
 
 
-def scheme_of(value: Any, question: Question) -> Scheme:
+def _scheme_of(value: Any, question: Question) -> Scheme:
     """A scheme that fits the question's points; ValueError says what does not."""
     given = parse_list(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value
     scheme = [[_restored(criterion) for criterion in criteria] for criteria in read_scheme(given, question.points)]

@@ -2,8 +2,7 @@
 
 Contract: a returned image holds complete encoded bytes in a format that models read, of bounded size (read from the
 header before decoding); its path is a bare file name. Nothing outside the source's folder is read. Only named hosts are
-contacted, by http and https (redirects too), for at most `MAX_BYTES` and `MAX_SECONDS` per image. Pages are in
-`pages/`, one file per page, PAPER_N.png (or .jpg, .jpeg, .webp), N from 1.
+contacted, by http and https (redirects too), for at most `MAX_BYTES` and `MAX_SECONDS` per image.
 """
 
 from __future__ import annotations
@@ -137,7 +136,7 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, i
             raise BadRow(f"{shown} is an HTML page, not a picture") from None
         if not data.startswith(MAGIC):
             raise BadRow(f"{shown} is not a picture ({', '.join(FORMATS)})") from None
-        # Pillow's text names a Python object, which is of no use to a reader.
+        # Pillow's text names a Python object.
         why = "" if isinstance(error, UnidentifiedImageError) else f" ({error or type(error).__name__})"
         raise BadRow(f"{shown} is damaged: its bytes are no readable picture{why}") from None
 
@@ -174,8 +173,7 @@ WAIT_SECONDS = 20.0
 _PIECE = 1 << 16
 
 
-def is_address(ref: str) -> bool:
-    """True if a reference to an image is a URL and no path."""
+def _is_address(ref: str) -> bool:
     return "://" in ref[:64] or ref.startswith("//")
 
 
@@ -189,8 +187,7 @@ def is_allowed(url: str, hosts: Collection[str]) -> bool:
     return parts.scheme in ("http", "https") and bool(names & {host.lower() for host in hosts})
 
 
-def fetch(url: str, hosts: Collection[str]) -> bytes:
-    """Downloads an address."""
+def _fetch(url: str, hosts: Collection[str]) -> bytes:
     shown = f"image {one_line(url, 120)}"
     if not is_allowed(url, hosts):
         raise BadRow(
@@ -433,7 +430,7 @@ class ImageLoader:
             return _decode(ref[url.end() :]), "image"
         if _is_base64(ref):
             return _decode(ref), "image"
-        if is_address(ref):
+        if _is_address(ref):
             return self._at(ref.strip(), folder)
         return self._read(ref, folder), ref
 
@@ -445,7 +442,7 @@ class ImageLoader:
         name = parts[-1] if parts else "image"
         if not is_allowed(url, self._hosts) and (file := self._beside(url, parts, folder)):
             return self._read(file, folder), name
-        return fetch(url, self._hosts), name
+        return _fetch(url, self._hosts), name
 
     def _beside(self, url: str, parts: list[str], folder: Path) -> str | None:
         ends = ["/".join(parts[first:]) for first in range(max(0, len(parts) - 6), len(parts))]

@@ -311,7 +311,7 @@ def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = 
 
 
 def _row_id(row: SourceRow) -> str | None:
-    """The id for the log; without id or index only the place of the row."""
+    """Without id or index only the place of the row."""
     own = row.data.get("id") or row.data.get("index")
     try:
         return row.id if isinstance(own, str | int) else None

@@ -34,8 +34,8 @@ def named_pictures(text: str) -> tuple[list[int], int]:
 def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
     """Replaces the pictures written into a text by marks; returns all references in the order of their marks.
 
-    Pictures are in Markdown or HTML, or named, by number among `refs` or as the next of them. A repeated name is kept,
-    including its first occurrence. Names without a reference are kept; remaining references come last.
+    Pictures are in Markdown or HTML, or named, by number among `refs` or as the next of them. Repeated names
+    and names without a reference are kept; remaining references come last.
     """
     if _has_marks_only(text):
         return text, list(refs)

@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.languages import by_name, codes
 from livek12.core.records import Language
-from livek12.dataset_builders.base import Log, one_line
+from livek12.dataset_builders.base import Log, one_line, read_yaml
 from livek12.dataset_builders.reading.fields import OURS, RANK, spelled, stated
 from livek12.dataset_builders.reading.images import is_picture
 from livek12.dataset_builders.reading.options import other_members
@@ -31,8 +31,6 @@ _LETTERED_OPTION = re.compile(r"(?:(?:option|choice|opt|ans)_?)?([a-j])|(?:optio
 _FEWEST_OPTIONS = 2
 FEW = 3
 """A key in so many rows is reported; more fail a build."""
-MOST_BYTES = 64 << 10
-"""The size of a key map."""
 _NOTHING = re.compile(r"(?:none|null|n/?a)?[.。]?", re.IGNORECASE)
 
 
@@ -43,11 +41,13 @@ class Given:
     Attributes:
         names: source key (members with dots: `question.content`) → our key.
         language: of the rows that state none.
+        hosts: the only ones that images may be fetched from, as HOST or HOST:PORT.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
     language: Language | None = None
+    hosts: tuple[str, ...] = ()
 
 
 NOTHING = Given()
@@ -144,25 +144,16 @@ def lost_keys(log: Log) -> dict[str, int]:
     return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
 
 
-def read_given(file: Path | None, dropped: str, language: str = "") -> Given:
+def read_given(file: Path | None, dropped: str, language: str = "", hosts: Iterable[str] = ()) -> Given:
     """Reads the user's statements: a YAML file of source key: our key, and keys to leave out, separated by commas."""
-    names: object = {}
-    if file:
-        import yaml
-
-        try:
-            if file.stat().st_size > MOST_BYTES:
-                raise UserError(f"{file}: larger than {MOST_BYTES >> 10} KiB: no map of keys")
-            names = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-            raise UserError(f"{file}: cannot be read as YAML ({one_line(why(error), 160)})") from None
+    names = read_yaml(file, "map of keys", 64) if file else {}
     if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
         raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")
     code = by_name().get(language.lower())
     if language and code is None:
         raise UserError(f"--language {one_line(language, 40)} is none of {', '.join(codes())}")
     dropped_keys = frozenset(key.strip() for key in dropped.split(",") if key.strip())
-    return Given(names, dropped_keys, code)
+    return Given(names, dropped_keys, code, tuple(hosts))
 
 
 def refuse_losses(source: Path, log: Log) -> None:

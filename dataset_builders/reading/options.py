@@ -17,8 +17,14 @@ from livek12.core.records import Option
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import BadRow
 from livek12.dataset_builders.reading.fields import numbers_of, stated, truth_of, whole_of
-from livek12.dataset_builders.reading.latex import restore
-from livek12.dataset_builders.reading.text import parse_list, parse_object, plain_width, split_options, unlabelled
+from livek12.dataset_builders.reading.text import (
+    parse_list,
+    parse_object,
+    plain_width,
+    restore,
+    split_options,
+    unlabelled,
+)
 
 _CIRCLED = {**{chr(0x2460 + n): str(n + 1) for n in range(20)}, **{chr(0x2474 + n): str(n + 1) for n in range(20)}}
 _ONE = r"[(（\[]?\s*(?:(\d{1,2})|([A-Ja-j])|([ㄱ-ㅎ])|([가나다라마바사아자차]))\s*[)）\].．]?\s*(?:번|항)?"

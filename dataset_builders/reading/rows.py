@@ -47,8 +47,8 @@ class Element:
     alone: bool = False
 
 
-def read_json(file: Path) -> Iterator[Element | BadLine]:
-    """Yields the rows of a file; bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
+def _read_json(file: Path) -> Iterator[Element | BadLine]:
+    """Bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
     with file.open("rb") as stream:
         text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
         try:
@@ -57,7 +57,7 @@ def read_json(file: Path) -> Iterator[Element | BadLine]:
             yield BadLine(text.line, f"not JSON ({error}); the file cannot be read from here on")
 
 
-def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
     members_by_name = dict(pairs)
     if len(members_by_name) < len(pairs):
@@ -142,7 +142,7 @@ class _Text:
         self._stream = stream
         self._held, self._at, self._counted = "", 0, 0
         self._line = 1
-        self._decoder, self._plain = json.JSONDecoder(object_pairs_hook=members), json.JSONDecoder()
+        self._decoder, self._plain = json.JSONDecoder(object_pairs_hook=_members), json.JSONDecoder()
         self.last = ""
         self.empty_list = False
 
@@ -233,7 +233,7 @@ _FETCHED = (*SUFFIXES, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".md", 
 _ABOUT = re.compile(
     r"readme|licen[cs]e|copying|notice|citation|changelog|authors|data_licen[cs]e|.*\.md$", re.IGNORECASE
 )
-_DECODER = json.JSONDecoder(object_pairs_hook=members)
+_DECODER = json.JSONDecoder(object_pairs_hook=_members)
 Found = tuple[Any, str, Mapping[str, Any], bool]
 
 
@@ -242,11 +242,9 @@ class SourceRow:
     """One row and its place. Treat as immutable; freezing it would cost two microseconds per row.
 
     Attributes:
-        number: its position among the rows of the file, from 1.
         where: file:line, for the log.
         context: the file's statements about all its rows.
         found: its original content, if `data` was changed.
-        origin: the proved publisher of its file.
     """
 
     data: dict[str, Any]
@@ -392,7 +390,7 @@ def _loads(text: str) -> Any:
 
 
 def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
-    for item in read_json(file):
+    for item in _read_json(file):
         if isinstance(item, BadLine):
             log.skip(f"{name}:{item.line}" if item.line else name, None, item)
             continue

@@ -32,16 +32,12 @@ class Action(Record):
 
     Attributes:
         id: made by the page, so that resent actions are stored once.
-        at: ISO 8601, UTC.
         draft: the question; for an undo, that of the undone action.
         group: shared by edits that are undone together.
-        fields: changed form fields.
         boxes, figures: complete new values (None: unchanged).
         replaces, drafts: old and new questions of a split or merge.
         digest: of the decided copy.
-        text: a reason or a comment.
         other: reviewer whose copy a settlement takes.
-        targets: undone actions.
     """
 
     id: str
@@ -174,7 +170,7 @@ class Board:
 
     Attributes:
         entries: by question id, removed ones included.
-        order: live question ids by paper, as printed.
+        order: ids of live ones by paper.
         applied: ids of actions that had an effect.
     """
 
@@ -217,7 +213,7 @@ class Board:
         self.applied.add(action.id)
 
     def _restructure(self, action: Action) -> bool:
-        """Replaces questions by others; False if one of them is gone."""
+        """False if one of them is gone."""
         old = [self.entries.get(id) for id in action.replaces]
         gone = [entry for entry in old if entry is not None and entry.live]
         taken = {draft.id for draft in action.drafts} & self.entries.keys() - set(action.replaces)

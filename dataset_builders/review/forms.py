@@ -76,8 +76,7 @@ def _lines_of(marks: Sequence[PointsFor]) -> str:
     return "\n".join(f"{mark.points:g}: {' '.join(mark.text.split())}" for mark in marks)
 
 
-def scheme_of(form: SchemeForm) -> Scheme:
-    """The scheme of a form; ValueError says what cannot be read."""
+def _scheme_of(form: SchemeForm) -> Scheme:
     tables = [
         [
             {
@@ -109,7 +108,7 @@ def _marks(id: str, typed: str) -> list[dict[str, str]]:
     return [{"points": match[1], "text": match[2]} for match in marks if not isinstance(match, str)]
 
 
-def joined(first: Scheme, second: Scheme) -> Scheme:
+def _joined(first: Scheme, second: Scheme) -> Scheme:
     """One scheme for two questions in one: each way of the first with each of the second."""
     if not (first and second):
         return first or second
@@ -135,6 +134,8 @@ LONGEST = 200_000
 """Characters of a form; a page holds a few thousand."""
 SAME_CROP = 0.8
 """Overlap (IoU) from which two crops are one figure."""
+_TEXTS = ("number", "question", "section", "subject")
+"""Fields that a draft and its form have alike."""
 _LEADING_NUMBER = re.compile(r"\s*[（(]?(\d{1,3})\s*[.．、)）]\s*")
 
 
@@ -181,15 +182,9 @@ def copy_of(draft: Draft) -> Copy:
     """Returns a fresh copy of a draft."""
     return Copy(
         form=QuestionForm(
-            number=draft.number,
-            question_type=draft.question_type,
+            **{name: getattr(draft, name) for name in (*_TEXTS, "question_type", "options", "answer")},
             points="" if draft.points is None else f"{draft.points:g}",
-            question=draft.question,
-            options=draft.options,
-            answer=draft.answer,
             solution=draft.solution or "",
-            section=draft.section,
-            subject=draft.subject,
             knowledge_points="; ".join(draft.knowledge_points),
             difficulty=draft.difficulty or "",
             scheme=_form_of(draft.scheme),
@@ -235,7 +230,7 @@ def problems_of(copy: Copy) -> dict[str, str]:
         if take_inline(text, [])[1]:
             problems[name] = f"a picture is written into the text: draw it as a figure, and put {IMAGE_MARK} there"
     try:
-        if scheme := scheme_of(form.scheme):
+        if scheme := _scheme_of(form.scheme):
             check_scheme(scheme, _number(form.points), [])
     except ValueError as error:
         problems["scheme"] = str(error).removeprefix("scheme: ")
@@ -258,22 +253,19 @@ def as_draft(base: Draft, copy: Copy) -> Draft:
     is_valid_type = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []
     try:
-        scheme = scheme_of(form.scheme)
+        scheme = _scheme_of(form.scheme)
     except ValueError as error:
         raise UserError(f"{base.id}: {error}") from None
     return base.model_copy(
         update={
-            "number": form.number.strip(),
+            **{name: getattr(form, name).strip() for name in _TEXTS},
             "question_type": form.question_type if is_valid_type else base.question_type,
             "points": points,
             "part_points": parts,
             "scheme": scheme,
-            "question": form.question.strip(),
             "options": [Option(label=option.label.strip(), text=option.text.strip()) for option in form.options],
             "answer": [entry.strip() for entry in form.answer if entry.strip()],
             "solution": form.solution.strip() or None,
-            "section": form.section.strip(),
-            "subject": form.subject.strip(),
             "knowledge_points": [
                 name for part in re.split(r"[;；,，\n]", form.knowledge_points) if (name := part.strip())
             ],
@@ -383,7 +375,7 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
             "solution": "\n\n".join(text for text in (first.solution, second.solution) if text) or None,
             "points": sum(points) if points else None,
             "part_points": [],
-            "scheme": joined(first.scheme, second.scheme),
+            "scheme": _joined(first.scheme, second.scheme),
             "knowledge_points": list(dict.fromkeys([*first.knowledge_points, *second.knowledge_points])),
             "markdown": "\n".join(text for text in (first.markdown, second.markdown) if text),
             "doubts": [*first.doubts, *second.doubts],

@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.errors import UserError
 from livek12.core.question_types import type_names
 from livek12.core.records import IMAGE_MARK, Record
-from livek12.core.serving.pages import page_app, serve_page
+from livek12.core.serving import page_app, serve_page
+from livek12.core.statistics import cohen_kappa
 from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
@@ -48,9 +48,8 @@ class ReviewAgreement(Record):
     Attributes:
         n: questions both decided.
         same: of those, equal verdicts.
-        kappa: Cohen's κ of the verdicts.
         same_answer: of those both accepted, equal answers.
-        answer_kappa: Cohen's κ of accepted answers, as nominal labels.
+        kappa, answer_kappa: Cohen's κ of verdicts, and of accepted answers as nominal labels.
     """
 
     a: str
@@ -209,7 +208,6 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
 
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
-    """HTML of a copy: question and options with figures, answers, solution."""
     pictures = [_picture(_figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.

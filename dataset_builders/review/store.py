@@ -129,7 +129,6 @@ class ReviewStore:
             return action
 
     def _make(self, by: str, kind: str, draft: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Validates an action against the board and returns its fields."""
         text = str(payload.get("text") or "").strip()
         if len(text) > LONGEST_TEXT:
             raise UserError(f"a reason or comment has at most {LONGEST_TEXT:,} characters")

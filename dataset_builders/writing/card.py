@@ -24,7 +24,7 @@ from livek12.dataset_builders.reading.built import tables_of
 from livek12.dataset_builders.reading.publishers import PUBLISHERS
 from livek12.dataset_builders.registry import CARD as TEMPLATE
 from livek12.dataset_builders.registry import CITATION, names_of, text_of
-from livek12.dataset_builders.writing.croissant import meanings, render_croissant
+from livek12.dataset_builders.writing.croissant import meanings, render_croissant, words_of
 from livek12.dataset_builders.writing.listings import MEMBERS, MENDED, read_mended, read_published
 from livek12.dataset_builders.writing.parquet import flat_rows
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
@@ -59,28 +59,6 @@ HUB_LICENCES = frozenset(
     {"apache-2.0", "mit", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"}
 )
 """The Hub's identifiers of the licences that sources state."""
-NUMBERS = {
-    "question_characters": "characters of a question",
-    "solution_characters": "characters of a solution",
-    "answer_characters": "characters of an answer",
-    "options": "options of a choice",
-    "parts": "parts of an answer",
-    "points": "points",
-    "images": "figures of a question",
-    "image_width": "width of a figure, pixels",
-    "image_height": "height of a figure, pixels",
-    "image_bytes": "bytes of a figure",
-    "pages": "pages of a question",
-    "reasoning_flow_steps": "steps of a reasoning flow",
-    "criteria": "criteria of a marking scheme",
-    "variables": "answer variables",
-    "knowledge_points": "knowledge points of a question",
-}
-AXES = {
-    **{axis: axis for axis in ("benchmark", "release", "language", "subject")},
-    "question_type": "type",
-    **{axis: axis for axis in ("difficulty", "modality", "subset", "year", "licence", "review")},
-}
 MOST = 60
 """Rows of one table of counts in a card; the rest is summed up."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -197,7 +175,9 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         size=next((name for bound, name in _SIZES if everything["questions"] < bound), "1M<n<10M"),
         axes=list(_axes(everything["by"])),
         numbers=[
-            (label, everything["numbers"][name]) for name, label in NUMBERS.items() if name in everything["numbers"]
+            (label, everything["numbers"][name])
+            for name, label in words_of("numbers").items()
+            if name in everything["numbers"]
         ],
         sites=_most(everything["by"]["site"]) if set(everything["by"]["site"]) - {NOT_STATED} else [],
         attribution=_most(everything["by"]["attribution"]),
@@ -205,9 +185,9 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         withdrawn=read_withdrawn(folder),
         errata=read_keys(folder).errata(),
         held=read_withheld(folder),
-        question_columns=describe(Question, everything["by"]["benchmark"]),
-        page_columns=describe(Page),
-        flat_columns=describe(FlatRow),
+        question_columns=_describe(Question, everything["by"]["benchmark"]),
+        page_columns=_describe(Page),
+        flat_columns=_describe(FlatRow),
         citations=cited(everything["by"]),
         mended=read_mended(folder),
         exams=[list(exam_lines(exam)) for exam in read_built(folder / EXAMS)],
@@ -249,8 +229,7 @@ def cited(by: Mapping[str, Mapping[str, int]]) -> list[str]:
     return [*others, *citations(by["benchmark"])]
 
 
-def describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
-    """Name, type and meaning of every column of a record class in a dataset of these benchmarks."""
+def _describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict[str, str]]:
     explained = meanings(record, benchmarks)
     return [
         {"name": name, "type": _type(feature), "meaning": explained[name]} for name, feature in columns(record).items()
@@ -282,7 +261,7 @@ def _figures(block: Mapping[str, Any]) -> int:
 
 
 def _axes(by: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    for axis, label in AXES.items():
+    for axis, label in words_of("axes").items():
         if set(by[axis]) - {NOT_STATED, "none"}:
             yield label, _most(by[axis], by_count=axis not in ("release", "year"))
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from livek12.core.features import FlatRow, columns, is_flat
@@ -18,68 +20,29 @@ from livek12.dataset_builders.base import PAGES
 from livek12.dataset_builders.writing.listings import Publication
 from livek12.dataset_builders.writing.statistics import NOT_STATED
 
-MEANINGS: dict[type[Record], dict[str, str]] = {
-    Question: {
-        "id": "unique in its config",
-        "benchmark": "livek12, kmmmu, cfe or mdk12",
-        "release": "when the question was released or asked",
-        "language": listed(codes()),
-        "subject": "the school or university subject",
-        "question_type": listed(type_names()),
-        "question_type_raw": "the type in the source's own words",
-        "question": "the text, without the options that could be taken out of it",
-        "options": "the choices, in order",
-        "images": "the figures, in the order of their marks",
-        "paper_id": "the paper the question stands on",
-        "page_numbers": "the pages of the paper it stands on, from 1",
-        "boxes": "where it stands on these pages, in fractions of width and height; empty where that is not known",
-        "number": "its number on the paper",
-        "answer": "the key: one entry a blank, sub-question or variable; the letters of a choice are one entry",
-        "part_points": "the points of each entry of the key",
-        "part_units": "the unit printed after each blank, which an answer may leave out",
-        "answer_images": "pictures that belong to the key",
-        "solution": "the reference solution",
-        "solution_images": "pictures of the solution, in the order of their marks",
-        "variables": "the typed answer variables",
-        "reasoning_flow": "the sub-questions that lead to the answer, each with its own answer",
-        "scheme": "the marking scheme: alternatives, each a list of criteria with points; empty without one",
-        "points": "what a full answer is worth",
-        "knowledge_points": "what one must know",
-        "taxonomy": "the path from discipline to topic",
-        "difficulty": "easy, medium or hard",
-        "year": "the year of the exam",
-        "subsets": "the named subsets it belongs to",
-        "flags": "yes-or-no properties; empty where the source does not say",
-        "attributes": "reporting axes that only some benchmarks have",
-        "exam": "the exam's name",
-        "translation_of": "id of the question this one translates",
-        "review": "who accepted the question, and when",
-        "removed_in": "the release that withdrew it",
-        "source": "address, licence and upstream id",
-        "variant": "the question it was made from, and how; empty for a question as it was printed",
-    },
-    Page: {
-        "paper_id": "the paper",
-        "page_number": "the page, from 1",
-        "image": "the whole page",
-        "language": listed(codes()),
-        "release": "the paper's release",
-    },
-    FlatRow: {
-        "id": "the question's id in the other configs",
-        "input": "what the model is told: the whole prompt, or the question alone where there are choices",
-        "target": "the letters, the number or the expression that is right",
-        "choices": "the texts of the choices, for the harness to print; empty where the prompt holds them",
-        "image": "all pictures of the question in one, as a data address; empty where it has none",
-        "metadata": "benchmark, release, language, subject, type, points, licence and address of the question",
-    },
-}
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    import yaml
+
+    text = resources.files("livek12.hub_cards").joinpath("words.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
+    return loaded
 
 
-def meanings(record: type[Record], benchmarks: Iterable[str]) -> dict[str, str]:
+def words_of(kind: str) -> dict[str, str]:
+    """Words of cards by name: the `numbers` or `axes` of the statistics."""
+    return _words()[kind]
+
+
+def meanings(record: type[Record], benchmarks: Iterable[str] = ()) -> dict[str, str]:
     """The meaning of each column in a dataset of these benchmarks."""
-    texts, names = MEANINGS[record], sorted(benchmarks)
-    named = re.findall(r"\w+", texts.get("benchmark", ""))
+    stated = {"language": listed(codes()), "question_type": listed(type_names())}
+    texts = {
+        name: stated.get(name) or next(note for note in field.metadata if isinstance(note, str))
+        for name, field in record.model_fields.items()
+    }
+    named, names = re.findall(r"\w+", texts.get("benchmark", "")), sorted(benchmarks)
     return texts if not named or set(names) <= set(named) else {**texts, "benchmark": " or ".join(names)}
 
 

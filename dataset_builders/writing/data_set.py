@@ -30,8 +30,7 @@ from livek12.dataset_builders.reading.making import CHUNK_BYTES, CHUNK_ROWS, COL
 from livek12.dataset_builders.registry import split_of
 from livek12.dataset_builders.writing.card import MARK, METADATA, kept_back, write_metadata
 from livek12.dataset_builders.writing.listings import MemberRow, read_members, read_mended, write_members, write_mended
-from livek12.dataset_builders.writing.packing import Packed, Packer, not_on_pages
-from livek12.dataset_builders.writing.parquet import Counts, TableWriters
+from livek12.dataset_builders.writing.parquet import Counts, Packed, Packer, TableWriters, not_on_pages
 from livek12.dataset_builders.writing.releases import Base
 from livek12.dataset_builders.writing.statistics import FILE as STATISTICS
 from livek12.dataset_builders.writing.statistics import Statistics, read_statistics

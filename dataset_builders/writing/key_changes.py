@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.key_versions import KEYS_FILE, KeyBook, KeyChange, KeyVersion, QuestionKey, read_keys
 from livek12.core.records import Question
 from livek12.dataset_builders.base import PAGES
-from livek12.dataset_builders.reading.built import stored, tables_of
+from livek12.dataset_builders.reading.built import questions_of, tables_of
 from livek12.dataset_builders.writing.card import rewrite_metadata
 from livek12.dataset_builders.writing.data_set import replace, workspace
 from livek12.dataset_builders.writing.parquet import rewrite, with_column
@@ -42,8 +42,7 @@ def key_questions(folder: Path, paper: str = "") -> list[Question]:
     Raises:
         UserError: the data set has several papers and none is named, or not this one.
     """
-    records = (record for record, _, _ in stored(tables_of(folder)[1]))
-    questions = [record for record in records if isinstance(record, Question) and record.variant is None]
+    questions = [question for question in questions_of(folder) if question.variant is None]
     papers = sorted({question.paper_id or "" for question in questions})
     if paper not in papers and (paper or len(papers) > 1):
         listed = ", ".join(papers[:5]) + (", …" if len(papers) > 5 else "")

@@ -93,7 +93,6 @@ class Publication:
     """The record of a publish.
 
     Attributes:
-        date: YYYY-MM-DD.
         content: a hash of the tables and lists, which identifies the same content later.
         gated: the access rule; "" if open.
         files: our other files with their SHA-256.

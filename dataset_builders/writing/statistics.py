@@ -483,7 +483,7 @@ def recount(folder: Path, name: str) -> dict[str, Any]:
 
 def write_statistics(folder: Path, summary: Mapping[str, Any]) -> None:
     """Writes `statistics.json` beside the data."""
-    (folder / FILE).write_text(as_json(summary), encoding="utf-8")
+    (folder / FILE).write_text(_as_json(summary), encoding="utf-8")
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
@@ -498,8 +498,7 @@ def read_statistics(folder: Path) -> dict[str, Any]:
     raise UserError(f"{folder / FILE}: {reason}; build the data set again")
 
 
-def as_json(value: Mapping[str, Any]) -> str:
-    """A summary as deterministic text."""
+def _as_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 

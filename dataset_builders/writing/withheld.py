@@ -17,7 +17,7 @@ from livek12.core.question_types import CHOICE, CHOICE_TYPES, keyless, kind_of
 from livek12.core.questions import with_answers
 from livek12.core.records import Option, Question
 from livek12.core.text import CIRCLED
-from livek12.dataset_builders.reading.built import stored, tables_of
+from livek12.dataset_builders.reading.built import questions_of
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import split_options
 
@@ -102,8 +102,7 @@ class WithheldAnswers:
 
     def __init__(self, held: Withheld, place: str, folder: Path) -> None:
         self._held, self._place = held, place
-        records = (record for record, _, _ in stored(tables_of(folder)[1]))
-        self._rows = {(row.benchmark, row.id): row for row in records if isinstance(row, Question)}
+        self._rows = {(row.benchmark, row.id): row for row in questions_of(folder)}
 
     def ids(self) -> set[str]:
         """The questions with answers here."""

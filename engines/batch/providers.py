@@ -1,4 +1,4 @@
-"""The batch APIs: limits, requests and replies of each; `engine` has all that they share.
+"""The batch APIs: limits, requests and replies of each; the package has all that they share.
 
 A batch carries a token of ours: in its metadata, its display name, or (Anthropic, which lists neither) in the ids of
 its requests, which are readable once it has ended. No request is repeated and no redirect followed; proxies and
@@ -29,7 +29,7 @@ from livek12.core.version import __version__
 from livek12.engines.batch.ledger import Batch
 from livek12.engines.common import Json, content_parts, seed_of
 from livek12.engines.images import mime_of
-from livek12.engines.openai.api import retry_after
+from livek12.engines.openai import retry_after
 from livek12.engines.openai.format import RequestForm, data_url, said_by_error
 from livek12.engines.openai.transport import LONGEST_ERROR
 
@@ -577,7 +577,6 @@ def _text(value: Any, name: str) -> str:
 
 
 def _count(counts: Json, name: str) -> int:
-    """A count; Gemini's are texts."""
     value = str(counts.get(name))
     return int(value) if value.isdecimal() and len(value) < 10 else 0
 

@@ -303,7 +303,4 @@ def data_url(image: Image) -> str:
 def _response_format(request: Request) -> Json | None:
     if request.answer_schema is None:
         return None
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "answer", "strict": True, "schema": request.answer_schema},
-    }
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": request.answer_schema}}

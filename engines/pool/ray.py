@@ -54,11 +54,7 @@ class FarEnd:
     """An engine in a Ray worker; relative paths start in `folder`, if present there."""
 
     def __init__(
-        self,
-        build: Callable[[], Engine],
-        environment: Mapping[str, str],
-        cores: frozenset[int] | None,
-        folder: str,
+        self, build: Callable[[], Engine], environment: Mapping[str, str], cores: frozenset[int] | None, folder: str
     ) -> None:
         os.environ.update(environment)
         if Path(folder).is_dir():

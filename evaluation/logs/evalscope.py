@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, at, log_files, numbers, objects
+from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, at, log_files, numbers, objects
 from livek12.tasks.plugins.evalscope import SUBSET
 from livek12.tasks.plugins.harness_task import harness_name
 
@@ -59,7 +58,6 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
 
 
 def _answer(turns: list[dict[str, Any]], marks: dict[str, Any]) -> dict[str, Any] | None:
-    """Model's last turn; the prediction, if the conversation is not kept."""
     own = [turn for turn in turns if turn.get("role") == "assistant"]
     score = marks.get("score")
     content = own[-1].get("content") if own else score.get("prediction") if isinstance(score, dict) else None

@@ -21,7 +21,7 @@ from livek12.core.files import write_atomically
 from livek12.core.progress import say, warn
 from livek12.core.records import Question, Response, Verdict
 from livek12.core.run.folder import HARNESS_MARKS, RunFolder
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.text import one_line
@@ -242,9 +242,7 @@ def take_marks(run: RunFolder, file: Path) -> None:
 
 
 def _checked(
-    marked: dict[str, Any],
-    questions: dict[tuple[str, str], Question],
-    responses: dict[str, tuple[str, Response]],
+    marked: dict[str, Any], questions: dict[tuple[str, str], Question], responses: dict[str, tuple[str, Response]]
 ) -> Verdict | None:
     try:
         verdict = Verdict.model_validate({**marked, "marking": 0, "repeat": 0})

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from livek12.core.errors import UserError, install
 from livek12.core.progress import warn
 from livek12.core.text import one_line
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import number, numbers
+from livek12.evaluation.logs import Fields, LogEntry, number, numbers
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

@@ -6,8 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import MISSING, first_at, log_files, objects, text_of
+from livek12.evaluation.logs import (
+    CHOICES,
+    KEYS,
+    MISSING,
+    STEMS,
+    Fields,
+    LogEntry,
+    first_at,
+    log_files,
+    objects,
+    text_of,
+)
 
 FIELDS: Final = Fields(
     question=STEMS,

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, numbers
+from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, numbers
 
 FIELDS: Final = Fields(
     question=("doc.specific.question", "doc.query"), gold=("gold",), type=("doc.specific.question_type",)
@@ -53,7 +52,6 @@ def entries(path: Path, tasks: Collection[str] = ()) -> Iterator[LogEntry]:
 
 
 def _name(doc: Mapping[str, Any], ours: bool, task: str, number: int) -> tuple[str, str]:
-    """Task and question; empty if the entry is none of ours, or none."""
     if not ours:
         return str(doc.get("task_name") or task) if doc else "", str(doc.get("id") or number)
     about = doc.get("specific")

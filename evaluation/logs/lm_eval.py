@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import CHOICES, KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, number, objects, results_of
+from livek12.evaluation.logs import BAD_ENTRY, CHOICES, KEYS, STEMS, Fields, LogEntry, number, objects, results_of
 
 FIELDS: Final = Fields(
     question=(*(f"doc.{name}" for name in STEMS), "arguments.gen_args_0.arg_0"),

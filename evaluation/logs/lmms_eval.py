@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.logs import Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, log_files, numbers, objects, results_of
+from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, log_files, numbers, objects, results_of
 from livek12.tasks.plugins.harness_task import task_name
 from livek12.tasks.plugins.lmms_eval import GAVE_UP, ID
 

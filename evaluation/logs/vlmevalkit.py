@@ -15,8 +15,7 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
 from livek12.core.text import clean
-from livek12.evaluation.logs import KEYS, STEMS, Fields, LogEntry
-from livek12.evaluation.logs.lines import BAD_ENTRY, numbers, results_of
+from livek12.evaluation.logs import BAD_ENTRY, KEYS, STEMS, Fields, LogEntry, numbers, results_of
 from livek12.tasks.plugins.harness_task import harness_name
 from livek12.tasks.plugins.vlmevalkit import FAILED, ID, predictions, result_rows
 

@@ -19,16 +19,7 @@ from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
 from livek12.core.scoring.estimates import NORMAL
 from livek12.core.scoring.formulas import PredictedTerm, Term
 from livek12.core.scoring.metrics import task_terms
-from livek12.core.scoring.outcomes import (
-    AXES,
-    UNTOLD,
-    AnswerFinding,
-    Findings,
-    Outcomes,
-    SlimQuestion,
-    Table,
-    tabulate,
-)
+from livek12.core.scoring.outcomes import AXES, UNTOLD, AnswerFinding, Findings, Outcomes, SlimQuestion, Table, tabulate
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
 from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
@@ -84,7 +75,6 @@ def place(
 
 
 def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    """Both metrics of all runs have the same values, as where each question is worth the same."""
     import numpy as np
 
     pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
@@ -143,7 +133,6 @@ def _slim(question: Question) -> SlimQuestion:
 
 
 def _table(task: str, record: Mapping[str, Any], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]) -> Table:
-    """Answers of a run; an adaptive one has its predicted marks, where the site has the questions of its bank."""
     outcomes = _outcomes(task, record["cells"][task], slim, numbers)
     if (exam := record["facts"].get("adaptive")) is None:
         return tabulate(outcomes)

@@ -190,7 +190,6 @@ def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[st
 
 
 def _alike_cells(alike: AlikeAnswers, hidden: Hidden) -> dict[str, dict[str, list[Any]]]:
-    """The cells of answers without responses, which have no pieces."""
     of_kind = [([WITHOUT_TEXT, cell(row, False)], [HIDDEN, cell(row, True)]) for row in alike.rows]
     cells: dict[str, dict[str, list[Any]]] = {}
     for (task, question), kind, tokens in zip(alike.exam.questions, alike.kinds.tolist(), alike.tokens, strict=True):
@@ -201,7 +200,6 @@ def _alike_cells(alike: AlikeAnswers, hidden: Hidden) -> dict[str, dict[str, lis
 
 
 def _exams(figures: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Exams with their marks in words."""
     return [
         {
             **{name: exam[name] for name in ("combination", "missing", "items", "errors")},
@@ -230,15 +228,12 @@ def answers_of(slug: str) -> str:
 
 
 class _Pieces:
-    """Writes fragments of answers, several to a file."""
-
     def __init__(self, store: SiteStore, slug: str) -> None:
         self._store, self._slug = store, slug
         self._part: dict[str, str] = {}
         self._size, self._number = 0, 0
 
     def add(self, anchor: str, fragment: str) -> int:
-        """Adds a fragment; returns the number of its piece."""
         self._part[anchor] = fragment
         self._size += len(fragment.encode("utf-8", "replace"))
         number = self._number
@@ -293,7 +288,6 @@ def _stands_in(part: PartVerdict, text: str) -> bool:
 
 
 def _count(row: Row, spec: RunSpec, judged: Counter[str], spent: Counter[str], times: int = 1) -> None:
-    """Counts the judge of answers, and its calls and tokens."""
     if row.verdict is None or row.verdict.judge == UNMARKED:
         return
     judged[spec.who(row.verdict.judge)] += times

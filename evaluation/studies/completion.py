@@ -20,8 +20,18 @@ from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, obje
 from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
 from livek12.core.text import squeezed
-from livek12.evaluation.studies.consulting import AskedOf, JsonForm, consult
-from livek12.evaluation.studies.study import Study, difference, difference_said, percent, share_cell, share_of, spread
+from livek12.evaluation.studies import (
+    AskedOf,
+    JsonForm,
+    Study,
+    consult,
+    difference,
+    difference_said,
+    percent,
+    share_cell,
+    share_of,
+    spread,
+)
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series
@@ -209,7 +219,6 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
-    """With the hint minus without: exactness over 100, on questions asked in both ways."""
     judged = all(completion.judged is not None for completion in completed)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:

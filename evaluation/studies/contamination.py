@@ -26,7 +26,7 @@ from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import difference_reach, holm, mean_interval
 from livek12.core.tables import csv_rows
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
-from livek12.evaluation.studies.study import Study, chance, points
+from livek12.evaluation.studies import Study, chance, points
 
 if TYPE_CHECKING:
     from livek12.core.statistics import Bools, Floats, Indices
@@ -158,10 +158,7 @@ def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
 
 
 def contrast(
-    run: Scored,
-    part: Mapping[QuestionKey, bool],
-    questions: Mapping[QuestionKey, SlimQuestion],
-    least: float = 0.0,
+    run: Scored, part: Mapping[QuestionKey, bool], questions: Mapping[QuestionKey, SlimQuestion], least: float = 0.0
 ) -> Contrast | None:
     """One run on part a (True) against part b (False) of the questions; None where either is empty.
 
@@ -198,7 +195,6 @@ def contrast(
 
 
 def _difference_reach(own: float, other: float) -> float:
-    """Reach of the difference of two estimates without shared questions, from their reaches."""
     import numpy as np
 
     return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
@@ -319,7 +315,6 @@ class _Study:
         self._beyond = beyond_others(marks)
 
     def releases(self) -> Cells:
-        """Each older release minus the newest, over all and by subject."""
         names = sorted({value for question in self._asked.values() for value in question.on("release")})
         return [
             cell
@@ -337,7 +332,6 @@ class _Study:
         ]
 
     def years(self) -> Cells:
-        """Each year against the other years of its difficulty."""
         cells: Cells = []
         for difficulty in (ALL, *self._values("difficulty")):
             of = {
@@ -352,7 +346,6 @@ class _Study:
         return cells
 
     def dates(self, released: Mapping[str, Period]) -> Cells:
-        """Exams before a model's release minus those after it."""
         exam_dates = {key: when for key, question in self._asked.items() if (when := _held(question))}
         cells: Cells = []
         for run, when in released.items():
@@ -364,7 +357,6 @@ class _Study:
         return cells
 
     def near(self, near: Mapping[str, float]) -> Cells:
-        """Questions near a public one, by bands of similarity, minus those near none."""
         cells: Cells = []
         for least, below in zip(BANDS, (1.01, *BANDS), strict=False):
             similar = {key: near.get(question.source) for key, question in self._asked.items()}

@@ -23,9 +23,19 @@ from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import Estimate, parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
-from livek12.evaluation.studies.label_plan import MODELS, NOTHING, RULES, UNDECIDED, Judged, Key, judged, rules_record
-from livek12.evaluation.studies.labels import Label, Stranger
-from livek12.evaluation.studies.study import Study, span
+from livek12.evaluation.studies import Study, span
+from livek12.evaluation.studies.labels import (
+    MODELS,
+    NOTHING,
+    RULES,
+    UNDECIDED,
+    Judged,
+    Key,
+    Label,
+    Stranger,
+    judged,
+    rules_record,
+)
 from livek12.report.marks import rounded
 
 FEWEST = 2
@@ -184,7 +194,6 @@ def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) 
 def _mark(
     answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float, power: float
 ) -> tuple[float, float, float]:
-    """The corrected mark with undecided answers at worst or at best, and its interval."""
     import numpy as np
 
     values = np.array([(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers])

@@ -18,11 +18,11 @@ from livek12.core.progress import warn
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.evaluation.studies.study import (
+from livek12.evaluation.studies import (
     Found,
     Share,
     Study,
-    corrected,
+    add_holm,
     difference,
     difference_said,
     mean_of,
@@ -205,9 +205,9 @@ def _contrasts(diagnosed: Diagnosed, fewest: int) -> Iterator[dict[str, Any]]:
             if (cell := difference(*({i: side[i][unit] for i in both if unit in both[i]} for side in (a, b))))
             and cell["questions"] >= fewest
         ]
-        corrected(by_unit)
+        add_holm(by_unit)
         cells.append({"condition": condition, "beside": other, "says": what, **whole, "by_unit": by_unit})
-    corrected(cells)
+    add_holm(cells)
     yield from cells
 
 

@@ -19,7 +19,6 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -28,11 +27,23 @@ from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import least_squares, unit_variance
+from livek12.core.statistics import cohen_kappa, least_squares, unit_variance
 from livek12.evaluation.choosing import ANY, AnswerChoice, RunRows, one_way
-from livek12.evaluation.studies.consulting import AskedOf, JsonForm, Opinions, authors_of, consult
+from livek12.evaluation.studies import (
+    AskedOf,
+    JsonForm,
+    Opinions,
+    Study,
+    all_numbers,
+    authors_of,
+    consult,
+    listed,
+    number,
+    percent,
+    share_cell,
+    share_of,
+)
 from livek12.evaluation.studies.labels import Label
-from livek12.evaluation.studies.study import Study, all_numbers, listed, number, percent, share_cell, share_of
 from livek12.evaluation.task_data import illustrated, reload_task_data
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Values
@@ -107,7 +118,6 @@ def _read_kinds(names: Sequence[str], fields: Json) -> Kinds:
 
 
 def _form(row: Row) -> JsonForm[Kinds]:
-    """{"reason", "kind"} where an answer has one kind, else {"reason", "kinds"}."""
     names = [kind.name for kind in _kinds_of(row.question.benchmark)]
     kind: Json = {"type": "string", "enum": names}
     kinds: Json = {"type": "array", "items": kind, "maxItems": len(names)}
@@ -284,7 +294,6 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Groups: decided and wrong answers, and the kinds of `answers`."""
     values: defaultdict[str, list[Wrong]] = defaultdict(list)
     for wrong in pooled:
         if value := AXES[axis][1](wrong.row):
@@ -308,7 +317,6 @@ def _by_axis(
 
 
 def _agreement(run: TypedRun, kinds: Sequence[str], single: bool) -> dict[str, Any]:
-    """Pairs of judges and raters; empty with fewer than two."""
     statements: defaultdict[str, dict[tuple[str, str, int], Kinds]] = defaultdict(dict)
     for wrong in [*run.sample, *run.people]:
         key = wrong.row.task, wrong.row.question.id, wrong.row.trial
@@ -342,7 +350,6 @@ def _beside(
 def _regression(
     runs: Mapping[str, TypedRun], typed: Mapping[str, Sequence[Wrong]], kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """Accuracy on rates of unit variance; `why_not` where there is no such fit."""
     usable = {run: result for run, result in runs.items() if result.accuracy is not None and typed[run]}
     accuracy = [result.accuracy or 0.0 for result in usable.values()]
     rates = {

@@ -20,7 +20,7 @@ from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.text import one_line
 from livek12.evaluation.pairs import JudgedPair, rule_verdict
-from livek12.evaluation.studies.study import Share, Study, mean_share
+from livek12.evaluation.studies import Share, Study, mean_share
 from livek12.judges.cascade import Cascade
 from livek12.judges.grade import GradingConfig
 from livek12.judges.recorded import RECORDED
@@ -109,7 +109,6 @@ def _worth(question: Question) -> float:
 
 
 def _scores(row: Row, cascade: Cascade) -> tuple[Share, Share]:
-    """Shares of the points by the answer, and by the better of answer and steps."""
     share, _ = outcome_bounds(row)
     if not row.question.scheme or row.response is None or row.verdict is None:
         return share, share
@@ -120,7 +119,6 @@ def _scores(row: Row, cascade: Cascade) -> tuple[Share, Share]:
 
 
 def _by_answer(row: Row, cascade: Cascade) -> Share:
-    """The rules' decision on the final answer; nothing where only a reader could tell."""
     assert row.response is not None
     question = row.question.model_copy(update={"scheme": [], "points": _worth(row.question)})
     if question.question_type in READER_TYPES or not any(gold.strip() for gold in question.answer):
@@ -133,7 +131,6 @@ def _by_answer(row: Row, cascade: Cascade) -> Share:
 
 
 def _by_steps(row: Row, cascade: Cascade) -> Share:
-    """The criteria as the rules decide them."""
     assert row.response is not None and row.verdict is not None
     parts = by_rules(row.question, spoken(row.response.text, row.question), row.verdict, cascade)
     low, high = bounds(row.question, hold_needs(row.question, parts))

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.agreement import binary_agreement
 from livek12.core.errors import UserError, why
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
-from livek12.evaluation.studies.study import Study, interval
+from livek12.core.statistics import binary_agreement
+from livek12.evaluation.studies import Study, interval
 from livek12.judges.llm.audit import Auditor, is_quoted
 from livek12.judges.llm.prompts import Case
 
@@ -95,7 +95,6 @@ def _solution(row: Any, number: int) -> Solution:
 
 
 def _position(number: int, steps: Sequence[str]) -> int:
-    """Place of step NUMBER, from 1: by its own name, else counted."""
     named = (place for place, step in enumerate(steps, 1) if re.match(rf"\s*step\s*{number}\b", step, re.IGNORECASE))
     place = next(named, number)
     if not 1 <= place <= len(steps):
@@ -110,7 +109,6 @@ def first_wrong_step(process: Process, judge: str, steps: Sequence[str]) -> int 
 
 
 def _place(quotation: str, steps: Sequence[str]) -> int:
-    """The first step that holds a quotation; of one over several steps, the step of its beginning."""
     for end in range(1, len(steps) + 1):
         if is_quoted(quotation, "\n".join(steps[:end])):
             starts = [
@@ -157,7 +155,6 @@ def _of_critic(process: Process | None, critic: str, solution: Solution) -> int 
 
 
 def _of_panel(process: Process | None, solution: Solution) -> int | None:
-    """The majority: no error, or the first step named most often."""
     if process is None:
         return UNDECIDED
     steps = [first_wrong_step(process, critic, solution.steps) for critic in process.critics]

@@ -22,16 +22,15 @@ from math import exp, lgamma, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError, install
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import mean_std
+from livek12.core.statistics import kendall_tau, mean_std
 from livek12.core.text import folded, one_line
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
-from livek12.evaluation.studies.study import Study, all_numbers, number, percent
+from livek12.evaluation.studies import Study, all_numbers, number, percent
 from livek12.judges.grade import GradingConfig, grade
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.report.charts import Chart, PlotPoint, Series

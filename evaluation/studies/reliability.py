@@ -16,22 +16,22 @@ from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcomes, Slim
-from livek12.evaluation.studies.consistency import (
+from livek12.evaluation.studies import Study, all_numbers, number, percent
+from livek12.evaluation.studies.agreement import (
     KINDS,
     OVERALL,
     PANEL,
     between_critics,
+    bounded_agreement,
     critics_said,
     decisions,
     over_repeats,
     refuse_remembered,
     with_any,
 )
-from livek12.evaluation.studies.human import bounded_agreement
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.stability import compared, stability
 from livek12.evaluation.studies.stability import sentences as ranking_sentences
-from livek12.evaluation.studies.study import Study, all_numbers, number, percent
 from livek12.report.tables import TableShown
 
 ANSWER = "answer"
@@ -140,7 +140,6 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
 
 
 def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key, dict[str, bool]]:
-    """Unanimous statements on answers that two or more labelled."""
     consensus: dict[_Key, dict[str, bool]] = {}
     for key in {key for person in people for key in person}:
         given = [person[key] for person in people if key in person]
@@ -153,7 +152,6 @@ def _consensus(people: Sequence[Mapping[_Key, Mapping[str, bool]]]) -> dict[_Key
 
 
 def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> dict[str, Any]:
-    """By kind, each pair of people, the first as the reference."""
     if len(people) < 2:
         return _note("the labels are of one person: the ceiling, two people beside each other, needs two")
     pairs: dict[str, dict[str, Any]] = {}
@@ -167,7 +165,6 @@ def _between_people(people: Mapping[str, Mapping[_Key, Mapping[str, bool]]]) -> 
 
 
 def _with_means(kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Adds the mean figures of the three types, as table 8 has them; None where a type has none."""
     if all(kind in kinds for kind in ERROR_TYPES):
         kinds[MEAN] = {name: _mean([kinds[kind][name] for kind in ERROR_TYPES]) for name in kinds[ERROR_TYPES[0]]}
     return kinds
@@ -202,7 +199,6 @@ def _beside(
 
 
 def _intra(runs: Mapping[str, Sequence[Sequence[Row]]]) -> dict[str, Any]:
-    """Critics against themselves, over the repeats of all models together."""
     most = max(len(repeats) for repeats in runs.values())
     if most < 2:
         return _note("the answers were judged once: the agreement of a judge with itself needs repeats")
@@ -251,7 +247,6 @@ def tables(result: Mapping[str, Any]) -> Iterator[TableShown]:
 
 
 def _agreed(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By pair or critic, the share of equal decisions on each kind."""
     if "note" in section:
         return {}
     names = list(dict.fromkeys(name for kind in KINDS for name in section[kind]))

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from livek12.core.agreement import binary_agreement, cohen_kappa, quadratic_kappa
 from livek12.core.errors import UserError
 from livek12.core.records import Question, Verdict
 from livek12.core.schemes import criteria_of, is_by_scheme
 from livek12.core.scoring import Row
+from livek12.core.statistics import binary_agreement, cohen_kappa, quadratic_kappa
 from livek12.core.text import one_line
+from livek12.evaluation.studies import Study, number, percent
 from livek12.evaluation.studies.labels import UNNAMED, Label, Stranger
-from livek12.evaluation.studies.study import Study, number, percent
 from livek12.judges.base import Decision
 from livek12.judges.grade import GradingConfig, total
 from livek12.judges.recorded import outcome_of
@@ -121,7 +121,6 @@ def _figures(marks: Sequence[MarkPair]) -> dict[str, Any]:
 
 
 def _bands(decided: Sequence[MarkPair]) -> dict[str, Any]:
-    """Bias and error by the band of the given mark, in shares."""
     bands: dict[str, list[float]] = {band: [] for band in BANDS}
     for mark in decided:
         bands[_band(mark.given / mark.full)].append((mark.low - mark.given) / mark.full)
@@ -137,7 +136,6 @@ def _band(share: float) -> str:
 
 
 def _criteria(marks: Sequence[MarkPair]) -> dict[str, Any]:
-    """Agreement on all criteria, by kind, and on each."""
     by_kind: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
     each: defaultdict[tuple[str, str], list[tuple[float, float, float]]] = defaultdict(list)
     for mark in marks:
@@ -164,7 +162,6 @@ def _criteria(marks: Sequence[MarkPair]) -> dict[str, Any]:
 
 
 def _alike(points: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
-    """Agreement on points, and on full ones."""
     earned = [[mark >= full - _SAME for mark in own] for *own, full in points]
     whole = binary_agreement([a for a, _ in earned], [b for _, b in earned])
     lost = binary_agreement([not a for a, _ in earned], [not b for _, b in earned])
@@ -200,7 +197,6 @@ def _full(row: Row) -> float:
 
 
 def _given(label: Label, row: Row) -> tuple[float, dict[str, float]]:
-    """A person's points, and shares by criterion."""
     criteria = {criterion.id: criterion for criterion in criteria_of(row.question)}
     where = f"{label.place}: {one_line(label.question_id, 80)}"
     for id, points in label.criteria.items():

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from livek12.core.agreement import kendall_tau
 from livek12.core.errors import UserError
 from livek12.core.scoring import Profile
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
-from livek12.core.statistics import mean_std
+from livek12.core.statistics import kendall_tau, mean_std
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
+from livek12.evaluation.studies import Study, interval, number
 from livek12.evaluation.studies.contamination import Scored, scored
-from livek12.evaluation.studies.study import Study, interval, number
 
 Shares = Mapping[QuestionKey, float]
 STABILITY_AXES = ("subject", "question_type", "difficulty")
@@ -121,7 +120,6 @@ def _halves(keys: list[QuestionKey], count: int, seed: int) -> list[tuple[list[Q
 
 
 def _means(scores: Mapping[str, tuple[Shares, Shares]], keys: Sequence[QuestionKey]) -> list[float]:
-    """The metric of each run over some questions; 0 without weight."""
     means = []
     for share, weight in scores.values():
         weighed = [key for key in keys if key in weight]

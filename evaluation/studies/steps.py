@@ -16,8 +16,7 @@ from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
 from livek12.core.statistics import mean_std
-from livek12.evaluation.studies.consulting import AskedOf, JsonForm, consult
-from livek12.evaluation.studies.study import Study, all_numbers, number, spread
+from livek12.evaluation.studies import AskedOf, JsonForm, Study, all_numbers, consult, number, spread
 from livek12.judges.jury import Jury
 from livek12.judges.llm.prompts import Case, Fenced, Values
 from livek12.report.charts import Chart, PlotPoint, Series

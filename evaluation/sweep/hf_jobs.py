@@ -17,7 +17,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.text import one_line
-from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan
+from livek12.evaluation.sweep import PlannedRun, SweepPlan
 
 MOUNT: Final = PurePosixPath("/sweep")
 NOTE: Final = "hf_jobs.json"
@@ -100,7 +100,6 @@ def _noted(note: Path) -> dict[str, str]:
 
 
 def _stage(job: str) -> str:
-    """State of a job on the Hub, such as RUNNING."""
     output = _called(["hf", "jobs", "inspect", job])
     try:
         (record,) = json.loads(output)

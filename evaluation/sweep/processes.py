@@ -37,7 +37,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.locks import is_held
 from livek12.core.run.sessions import GIB
 from livek12.engines.devices import measure
-from livek12.evaluation.sweep.plan import PlannedRun, remote, smaller
+from livek12.evaluation.sweep import PlannedRun, remote, smaller
 
 COMMAND = [sys.executable, "-m", "livek12.scripts.cli"]
 IDLE_RESTARTS = 3
@@ -184,7 +184,6 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller: bool) -> PlannedRun | None:
-    """Notes a child's end; returns the run to restart, if any."""
     note = _ended(work, child, say)
     run = child.run
     if note.code == 0:
@@ -202,7 +201,6 @@ def _settle(work: Path, child: _Child, say: Callable[[str], None], retry_smaller
 
 
 def _engine_of(run: PlannedRun) -> str:
-    """The engine of a run; the folder has the one that `auto` chose."""
     with contextlib.suppress(UserError, OSError):
         return run.engine or RunFolder(run.folder).spec().engine
     return "vllm"
@@ -219,7 +217,6 @@ def _wait_for_memory(child: _Child, say: Callable[[str], None]) -> None:
 
 
 def _ended(work: Path, child: _Child, say: Callable[[str], None], told: bool = False) -> Note:
-    """Clears a child away and notes its end; with `told` a death by our signal is a clean stop."""
     _clear(child)
     code = child.process.wait()
     code = code if code >= 0 else 128 - code
@@ -237,7 +234,6 @@ def _clear(child: _Child) -> None:
 
 
 def _stop(work: Path, living: list[_Child], say: Callable[[str], None]) -> None:
-    """Ends all children, cleanly if they are quick enough."""
     for child in living:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.process.pid, _TOLD)  # send_signal would reap one that has ended just now

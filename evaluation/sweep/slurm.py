@@ -19,7 +19,7 @@ from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Record
-from livek12.evaluation.sweep.plan import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
+from livek12.evaluation.sweep import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
 from livek12.evaluation.sweep.processes import COMMAND, WorkPlace, ended, note_file, read_note, take
 
 _WORKING = r"""

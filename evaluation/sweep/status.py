@@ -30,7 +30,7 @@ from livek12.core.run.spec import RunSpec, differences
 from livek12.core.scoring import Row
 from livek12.core.scoring.metrics import ranking_metrics
 from livek12.core.scoring.schema import TaskComparison
-from livek12.evaluation.sweep.plan import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
+from livek12.evaluation.sweep import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
 from livek12.evaluation.sweep.processes import WorkPlace, here
 
 BY_SECONDS, BY_TOKENS, BY_NUMBER = "seconds of the responses", "completion tokens", "number of responses"
@@ -115,7 +115,6 @@ def bills(
 
 
 def _spent(sessions: Iterable[Session], stage: Stage, stated: float | None) -> tuple[float, float | None]:
-    """Hours and GPU-hours of a stage, `stated` GPUs a replica where a session has none."""
     mine = [session for session in sessions if session.stage == stage]
     taken = [_gpu_seconds(session, stated) for session in mine]
     counted = [seconds for seconds in taken if seconds is not None]
@@ -266,7 +265,6 @@ def find(run: PlannedRun) -> CellState:
 
 
 def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
-    """Differences between the run in the folder and in the file, a phrase each."""
     from livek12.evaluation.task_data import load_task_data, make_spec, sampling_of
     from livek12.tasks.registry import get_task
 
@@ -393,7 +391,6 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
 
 
 def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
-    """The comparison of existing runs, or the reason without one."""
     from livek12.core.run_answers import read_answers
     from livek12.core.scoring import profile_named
     from livek12.core.scoring.comparison import compare_outcomes
@@ -426,7 +423,6 @@ def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, 
 
 
 def _missing(cell: Cell) -> str:
-    """Missing work of a cell in a line, or ""."""
     if cell.state == "done":
         return ""
     lacks = "nothing of it is there"
@@ -437,7 +433,6 @@ def _missing(cell: Cell) -> str:
 
 
 def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
-    """Sums over the cells; missing in a cell is missing in all, but for GPUs behind endpoints."""
     billed = [cell.bill for cell in cells if cell.bill]
     taken = [bill.counted for bill in billed]
     costs = [bill.cost for bill in billed]

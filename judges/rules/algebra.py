@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -21,6 +22,7 @@ from livek12.core.patterns import late
 from livek12.judges.base import Outcome
 from livek12.judges.rules import equations, expressions, trees
 from livek12.judges.rules.kinks import WHOLE_NAMES
+from livek12.judges.rules.numeric import by_a_change_of_units
 from livek12.judges.rules.regions import LineSpan, Region, is_numeric, region_of
 from livek12.judges.rules.trees import Node
 from livek12.judges.rules.units import conversion
@@ -171,7 +173,7 @@ class Comparer:
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
         if trees.EMPTY in (gold, answer):
             return self._empty(answer if gold == trees.EMPTY else gold)
-        if "unit" in kinds:
+        if "unit" in kinds and "list" not in kinds:
             return self._units(gold, answer)
         golds_named, answers_named = trees.named_entries(gold), trees.named_entries(answer)
         if (golds_named or answers_named) and {"list"} & kinds:
@@ -335,11 +337,21 @@ class Comparer:
         if all(units) and conversion(units[1], units[0])[0] == "other":
             return "reject", f"other units: {units[0]} and {units[1]}"
         if doubt:
-            return "undecided", doubt
+            unexplained = not all(units) and plain and self._are_apart(*map(trees.unnamed, values))
+            return ("reject", "another value, without its unit") if unexplained else ("undecided", doubt)
         outcome, reason = self._compare(*values)
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
         return outcome, reason
+
+    @staticmethod
+    def _are_apart(gold: Node, answer: Node) -> bool:
+        """Checks for two numbers that no change of units makes one."""
+        if {gold[0], answer[0]} & trees.NOT_SCALAR or trees.holds_symbol(gold) or trees.holds_symbol(answer):
+            return False
+        numbers = [expressions.at(value_of(side).expr, {}) for side in (gold, answer)]
+        sizes = [Fraction(str(number[0])) for number in numbers if number is not None and number[1] == 0]
+        return len(sizes) == len(numbers) and 0 not in sizes and not by_a_change_of_units(*sizes)
 
     @staticmethod
     def _is_unevaluated(gold: Node, answer: Node) -> bool:
@@ -395,13 +407,17 @@ class Comparer:
         ]
         values = [gold[3], answer[3]]
         sides = [trees.symbols(node[2]) if node[2] and node[2][0] != "opaque" else set() for node in (gold, answer)]
-        related = sides[0] & sides[1] or (sides[0] | sides[1]) & trees.symbols(values)
-        if not gold[2] or not answer[2] or related or any(trees.holds_symbol(values, name) for name in names):
+        related = sides[0] & sides[1] | (sides[0] | sides[1]) & trees.symbols(values)
+        arguments = {bound[1] for node in (gold, answer) if (bound := trees.bound_variable(node[1]))}
+        named_inside = related - arguments or any(trees.holds_symbol(values, name) for name in names)
+        if not gold[2] or not answer[2] or named_inside:
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
-        if max(len(gold), len(answer)) > 4 and outcome != "accept":
+        if outcome != "accept" and (max(len(gold), len(answer)) > 4 or reason == expressions.A_NAME):
             return doubt
         exprs = [value_of(value).expr for value in values]
+        if outcome == "undecided" and not trees.holds_opaque(values) and (other := expressions.other_kind(*exprs)):
+            return "reject", other
         if outcome == "undecided" and (
             not all(plain)
             or trees.base_letter(names[0]) == trees.base_letter(names[1])
@@ -411,7 +427,8 @@ class Comparer:
             return doubt
         if outcome == "accept":
             alike = trees.alike_but_for_index(*names) if exprs[0].free_symbols else False
-            return (outcome, reason) if alike or self._is_one_formula(names, exprs[0]) else doubt
+            alike = not related and (alike or self._is_one_formula(names, exprs[0]))
+            return (outcome, reason) if alike else doubt
         directed = [trees.is_directed(value) for value in values]
         if directed[0] != directed[1] or (exprs[0].free_symbols and equations.proportion(*exprs) is not None):
             return doubt

@@ -15,7 +15,7 @@ from livek12.judges.base import AnswerComparison, Decision, PartialCredit, accep
 from livek12.judges.rules.labels import MAX_CHARS, label_sequence, labelled_option, read_labels
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.notation import bare
-from livek12.judges.rules.numeric import compare_quantities, read_number
+from livek12.judges.rules.numeric import read_number
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node, unnamed
@@ -38,8 +38,6 @@ class ChoiceStage:
         answer, doubt = _chosen(comparison)
         if answer is None and _says_none(comparison):
             return reject(NAME, "chose none of the options")
-        if answer is None and _is_no_option(comparison):
-            return reject(NAME, "the value of none of the options")
         if answer is None:
             return undecided(NAME, doubt)
         if not _same_script(gold, answer):
@@ -64,12 +62,13 @@ def _statements(comparison: AnswerComparison) -> Decision:
     """
     if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
         return undecided(NAME)
-    gold, answer = (_ARROWS.sub("、", _RIGHT.sub("", bare(text))) for text in (comparison.gold, comparison.answer))
+    gold = _with_commas(comparison.gold)
     if _names_the_letter(gold, comparison.answer):
         return accept(NAME, f"chose {gold}")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
+    answer = _with_commas(comparison.answer)
     if signs is _STATEMENTS and _DIGITS.fullmatch(answer) and len(answer) > 2:
         answer = ",".join(answer)
     wanted = label_sequence(gold)
@@ -90,6 +89,10 @@ def _statements(comparison: AnswerComparison) -> Decision:
     return undecided(NAME, "perhaps not statement numbers")
 
 
+def _with_commas(text: str) -> str:
+    return _ARROWS.sub("、", _RIGHT.sub("", bare(text)))
+
+
 _LETTER = late(r"[A-J]")
 _WORDS = late(r"[A-Za-z]{2,}\s+\S*[A-Za-z]{2,}|[\u4e00-\u9fff]{3,}|[가-힣]{2,}")
 _DENIED = late(
@@ -105,8 +108,6 @@ def _names_the_letter(gold: str, answer: str) -> bool:
     return _DENIED.search(pair[1]) is None
 
 
-MIN_OPTIONS = 3
-"""With fewer, some may not have been read."""
 _NONE = late(
     r"(?:以上|上述|四个选项|选项)?(?:选项|答案|说法|各项)?(?:都|均|全)(?:不对|不正确|不是|错误|错|不符合(?:题意)?)|(?:没有|无)(?:一个)?正确(?:的)?(?:选项|答案)?"
     r"|none(?: of (?:the above|these|them|the (?:options|choices)))?(?: (?:is|are) (?:correct|right))?"
@@ -120,19 +121,6 @@ def _says_none(comparison: AnswerComparison) -> bool:
     texts = [option.text.strip() for option in comparison.options]
     complete = len(texts) > 1 and all(texts) and not any(_NONE.search(text) for text in texts)
     return complete and _NONE.fullmatch(bare(comparison.answer)) is not None
-
-
-def _is_no_option(comparison: AnswerComparison) -> bool:
-    value = read_number(comparison.answer)
-    numbers = [read_number(option.text) for option in comparison.options]
-    if value is None or len(numbers) < MIN_OPTIONS or type_of(comparison.question_type).several:
-        return False
-    if value.value.denominator == 1 and 0 < value.value <= len(numbers):  # perhaps the number of an option
-        return False
-    values = [number for number in numbers if number is not None]
-    if len(values) < len(numbers) or any(quantity.unit.word != values[0].unit.word for quantity in values):
-        return False
-    return all(compare_quantities(number, value, None)[0] == "reject" for number in values)
 
 
 def _judge(comparison: AnswerComparison, gold: frozenset[str], answer: frozenset[str]) -> Decision:
@@ -158,8 +146,8 @@ def _known(comparison: AnswerComparison) -> set[str]:
 
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """Named labels; digits ("135") are one each unless an option bears them all."""
-    digits, offered = bare(text), _known(comparison)
-    if type_of(comparison.question_type).several and _DIGITS.fullmatch(digits) and digits not in offered:
+    several = type_of(comparison.question_type).several
+    if several and _DIGITS.fullmatch(digits := bare(text)) and digits not in (offered := _known(comparison)):
         labels = frozenset(digits)
         if len(labels) == len(digits) and labels <= (offered or set("12345")):
             return labels
@@ -202,10 +190,10 @@ def _by_text(comparison: AnswerComparison, answer: str) -> frozenset[str] | None
 def _same_text(text: str, answer: str) -> bool:
     if not answer.strip() or not text.strip():
         return False
-    if normal_form(text) == normal_form(answer):
-        return True
     if len(answer) == 1 and answer.isascii() and answer.isalpha() and answer not in compatible(text):
         return False
+    if normal_form(text) == normal_form(answer):
+        return True
     numbers = read_number(text), read_number(answer)
     if numbers[0] is not None and numbers[1] is not None:
         return numbers[0].value == numbers[1].value and numbers[0].unit == numbers[1].unit

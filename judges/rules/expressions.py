@@ -79,6 +79,7 @@ VARIABLES = frozenset("x y z t u v w r s p q theta phi".split())
 
 
 ONLY_ITSELF = "notation that equals only itself"
+A_NAME = "a name for a formula"
 
 
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
@@ -129,7 +130,7 @@ def _foreign(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozens
     )
     if depends and (less or extra <= bound or _is_sum(left) or _is_sum(right)):
         return "reject", f"only one of them depends on {', '.join(sorted(extra))}"
-    if outcome == "reject" and not marked and (other := _other_kind(left, right)):
+    if outcome == "reject" and not marked and (other := other_kind(left, right)):
         return "reject", other
     if (
         left.is_Symbol
@@ -156,24 +157,51 @@ def in_one_notation(left: Expr, right: Expr) -> tuple[Expr, Expr]:
     return sides[0], sides[1]
 
 
-def _other_kind(left: Expr, right: Expr) -> str:
+def other_kind(left: Expr, right: Expr) -> str:
     """The difference that no renaming of letters removes; "" for none."""
+    checks = (_only_one_vanishes, _number_beside_formula, _name_beside_formula, _without_letters, _other_powers)
+    return next((reason for check in checks if (reason := check(left, right))), "")
+
+
+def _only_one_vanishes(left: Expr, right: Expr) -> str:
+    zero = (left == 0 and _cannot_vanish(right) and not _may_be_words(right)) or (right == 0 and _cannot_vanish(left))
+    return "only one of them is zero" if zero else ""
+
+
+def _number_beside_formula(left: Expr, right: Expr) -> str:
     names = _names(left), _names(right)
-    if (left == 0 and _cannot_vanish(right) and not _may_be_words(right)) or (right == 0 and _cannot_vanish(left)):
-        return "only one of them is zero"
-    if not all(names):
-        number, formula = (left, right) if not names[0] else (right, left)
-        multiple = number.is_number and _is_multiple(formula, number)
-        words = formula is right and _may_be_words(formula)
-        if not any(names) or not (multiple or (is_formula(formula) and not words)):
-            return ""
-        return "a formula for a number" if formula is right else "a number for a formula"
-    capitals = any(all(len(name) == 1 and name.isupper() for name in side) for side in names)
-    if capitals or min(map(len, names)) < 2 or not (is_formula(left) and is_formula(right)):
+    if bool(names[0]) == bool(names[1]):
+        return ""
+    number, formula = (left, right) if not names[0] else (right, left)
+    words = formula is right and _may_be_words(formula)
+    if not (number.is_number and _is_multiple(formula, number)) and (words or not is_formula(formula)):
+        return ""
+    return "a formula for a number" if formula is right else "a number for a formula"
+
+
+def _name_beside_formula(left: Expr, right: Expr) -> str:
+    """An answer of one letter, which says nothing of what it depends on."""
+    bare_name = right.is_Symbol and right not in left.free_symbols and str(right) not in KNOWN_CONSTANTS
+    return A_NAME if bare_name and len(_names(left)) > 1 and is_formula(left) else ""
+
+
+def _is_capital(name: str) -> bool:
+    return len(name) == 1 and name.isupper()
+
+
+def _without_letters(left: Expr, right: Expr) -> str:
+    names = _names(left), _names(right)
+    if not (_are_formulas(left, right) and without_common_letter(left, right)):
+        return ""
+    inner = [bool(_in_functions(side)) for side in (left, right)]
+    return "formulas without a letter in common" if len(names[0]) != len(names[1]) or inner[0] != inner[1] else ""
+
+
+def _other_powers(left: Expr, right: Expr) -> str:
+    """A letter of both to other powers, or in a function of one alone."""
+    if not _are_formulas(left, right):
         return ""
     inner = [_in_functions(left), _in_functions(right)]
-    if without_common_letter(left, right) and (len(names[0]) != len(names[1]) or bool(inner[0]) != bool(inner[1])):
-        return "formulas without a letter in common"
     for name in sorted(left.free_symbols & right.free_symbols, key=str):
         if str(name) in KNOWN_CONSTANTS:
             continue
@@ -183,6 +211,16 @@ def _other_kind(left: Expr, right: Expr) -> str:
         if len(powers) == 2 and None not in powers:
             return f"other powers of {name}"
     return ""
+
+
+def _are_formulas(left: Expr, right: Expr) -> bool:
+    """Checks for two formulas of several letters, neither an abbreviation in capitals."""
+    return all(
+        len(_names(side)) > 1
+        and is_formula(side)
+        and not (all(map(_may_be_words, sympy.Add.make_args(side))) and all(map(_is_capital, _names(side))))
+        for side in (left, right)
+    )
 
 
 def _cannot_vanish(expr: Expr) -> bool:
@@ -196,9 +234,10 @@ def _cannot_vanish(expr: Expr) -> bool:
 def _may_be_words(expr: Expr) -> bool:
     """Checks for a product of letters alone, as which prose is read."""
     powers = [part.as_base_exp() for part in sympy.Mul.make_args(expr)]
+    letters = [(base, power) for base, power in powers if not (base.is_Integer and power.is_positive)]
     return all(
-        power.is_Integer and (base in (sympy.E, sympy.I) or base.is_Number or (base.is_Symbol and "_" not in str(base)))
-        for base, power in powers
+        power.is_Integer and (base in (sympy.E, sympy.I) or (base.is_Symbol and len(str(base).rstrip("'")) == 1))
+        for base, power in letters
     )
 
 

@@ -55,7 +55,8 @@ def read_labels(text: str) -> frozenset[str] | None:
 
 def label_sequence(text: str) -> list[str]:
     """The labels of a text in its order; empty for anything else."""
-    return [] if len(text) > MAX_CHARS else list(_labels(text))
+    is_number = len(text) > 2 and text.isdecimal()
+    return [] if is_number or len(text) > MAX_CHARS else list(_labels(text))
 
 
 @of_short

@@ -74,7 +74,7 @@ MAX_CHARS = 40
 
 def read_numeral(text: str) -> Numeral | None:
     """The number of a whole text, with counting word or unit."""
-    match = _NUMERAL.fullmatch(text) if len(text) <= MAX_CHARS else None
+    match = _NUMERAL.fullmatch(text) if len(text) <= MAX_CHARS and not text.isascii() else None
     if match is None:
         return None
     number = _fraction(match) or _decimal(match) or _counted(match)

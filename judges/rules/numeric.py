@@ -220,7 +220,8 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
     words = gold.unit.word, answer.unit.word
     if any(words) and (gold.unit.symbol or answer.unit.symbol):
         return f"a unit beside {' or '.join(filter(None, words))}"
-    if outcome == "reject" and not _by_a_change_of_units(gold.value, answer.value):
+    bare_numbers = gold.unit == answer.unit == NO_UNIT
+    if bare_numbers or (outcome == "reject" and not by_a_change_of_units(gold.value, answer.value)):
         return ""
     if gold.unit.symbol and not answer.unit.symbol and not (gold.unit.may_be_left_out or _is_a_year(gold)):
         return f"the key has the unit {gold.unit.symbol}, the answer none"
@@ -238,7 +239,8 @@ def _is_a_year(number: Number) -> bool:
 _STEPS = [Fraction(step) for step in ("1", "3.6", "6", "36", "8.64")]
 
 
-def _by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+def by_a_change_of_units(first: Fraction, second: Fraction) -> bool:
+    """Checks for a quotient with the digits of a common conversion."""
     if first == 0 or second == 0 or (first < 0) != (second < 0):
         return False
     return any(_leading(first / second) == digits for step in _STEPS for digits in (_leading(step), _leading(1 / step)))
@@ -289,18 +291,23 @@ def read_number(text: str) -> Number | None:
     """The number of a whole text, with its unit."""
     if len(text) > MAX_CHARS:
         return None
+    if alone := _DIGITS_ALONE.fullmatch(text):
+        value, quantum, digits = _decimal(alone[2], 0)
+        return Number(-value if alone[1] else value, quantum, digits)
     text = bare(_DOLLARS.sub(r"\1\$", text))
     text = _IN_BRACKETS.sub(lambda unit: f" {unit[1]}" if read_unit(unit[1]) else unit[0], text)
-    plain = _SPACING.sub(" ", to_latex(_LEAD.sub(lambda match: match[1], text)).replace("\\dfrac", "\\frac"))
-    plain = " ".join(re.sub(r"\\[tc]frac(?![a-z])", r"\\frac", plain).split())
-    plain, name, marked = _drop_name(plain)
+    text = to_latex(_LEAD.sub(lambda match: match[1], text))
+    if "\\" in text or "~" in text:
+        text = _SPACING.sub(" ", _FRACTION.sub(r"\\frac", text))
+    plain, name, marked = _drop_name(" ".join(text.split()))
     if inner := _PAREN.fullmatch(plain):
         plain = inner[1].strip()
     if about := _ABOUT.match(plain):
         marked, plain = True, plain[about.end() :]
     plain = _PER.sub(lambda per: f"{per['rest']}/{_TIMES[per['time']]}", plain)
-    money = _MONEY.match(plain)
-    plain = _NEGATIVE.sub("-", _MONEY.sub(lambda match: match["minus"], plain))
+    if money := _MONEY.match(plain):
+        plain = money["minus"] + plain[money.end() :]
+    plain = _NEGATIVE.sub("-", plain)
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
@@ -332,6 +339,8 @@ def read_number(text: str) -> Number | None:
     return Number(value, quantum, digits, marked, percent is not None, unit, name, size)
 
 
+_DIGITS_ALONE = late(r"(-)?(\d{1,29}(?:\.\d{1,29})?)", re.ASCII)
+_FRACTION = late(r"\\(?:dfrac|[tc]frac(?![a-z]))")
 _MONEY = late(r"^(?P<minus>[+-]?)\s*(?P<sign>\\\$|[¥￥€£₩])\s*")
 _DOLLARS = late(r"\A(\s*[+-]?)\$(?=\d[^$]*\Z)")
 """The sign of money: one that opens mathematics is closed again."""
@@ -352,22 +361,22 @@ def _drop_name(text: str) -> tuple[str, str, bool]:
 
 
 def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] | None:
-    groups = match.groupdict()
-    if any(len(group or "") > MAX_DIGITS for group in groups.values()):
+    groups = {name: group for name, group in match.groupdict().items() if group}
+    if any(len(group) > MAX_DIGITS for group in groups.values()):
         return None
-    exponent = next((groups[name] for name in ("exp0", "exp00", "exp1", "exp2", "exp3") if groups[name]), "0")
+    exponent = next((groups[name] for name in ("exp0", "exp00", "exp1", "exp2", "exp3") if name in groups), "0")
     power = int(exponent.replace(" ", ""))
     if abs(power) > MAX_EXPONENT:
         return None
     negative = (match["sign"] == "-") != (match["fsign"] == "-")
     if match["dec"]:
         value, quantum, digits = _decimal(match["dec"], power)
-    elif groups["exp0"] or groups["exp00"]:
+    elif "exp0" in groups or "exp00" in groups:
         value, quantum, digits = Fraction(10) ** power, None, 0
     else:
         tops, bottoms = ("top", "top1", "mtop", "left"), ("bottom", "bottom1", "mbottom", "right")
-        top = next(_decimal(groups[name], 0)[0] for name in tops if groups[name])
-        bottom = next(_decimal(groups[name], 0)[0] for name in bottoms if groups[name])
+        top = next(_decimal(groups[name], 0)[0] for name in tops if name in groups)
+        bottom = next(_decimal(groups[name], 0)[0] for name in bottoms if name in groups)
         if bottom == 0:
             return None
         whole = match["whole"] or match["mixed"]
@@ -379,11 +388,11 @@ def _parsed(match: re.Match[str]) -> tuple[Fraction, Fraction | None, int, int] 
 
 def _decimal(written: str, power: int) -> tuple[Fraction, Fraction | None, int]:
     plain = written.replace(",", "").replace(" ", "")
-    value = Fraction(plain) * Fraction(10) ** power
-    _, point, places = plain.partition(".")
+    whole, point, places = plain.partition(".")
     if not point and not power:
-        return value, None, 0
+        return Fraction(int(whole)), None, 0
     digits = len(plain.replace(".", "").lstrip("0"))
     quantum = Fraction(10) ** (power - len(places))
+    value = int(whole + places) * quantum
     exact = quantum >= 1 and point == "" and power == 0
     return value, None if exact else quantum, digits

@@ -7,6 +7,7 @@ Replies are JSON. Limits count processor time in the kernel, which interrupts C 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import threading
 from collections.abc import Iterator
@@ -118,6 +119,7 @@ _FIRST: Final = {
 
 def _compare_trees(link: Link, seconds: float) -> None:
     _compared(dict(_FIRST))
+    gc.freeze()  # collections need not visit sympy
     for line in requests(link):
         limit_time(seconds)
         request = json.loads(line)

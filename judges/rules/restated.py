@@ -118,7 +118,7 @@ _BRACKET = late(r"\\[()\[\]{}]|[()（）\[\]{}]")
 
 def restated(text: str) -> Restated | None:
     """Splits an answer that gives two values."""
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_CHARS or (text.isascii() and not any(sign in text for sign in ",;)")):
         return None
     plain = bare(text)
     return _in_brackets(plain) or _side_by_side(plain)

@@ -48,7 +48,11 @@ class SymbolicStage:
         try:
             gold, answer, guessed = _trees(key, text)
         except Unparsable as error:
-            return reject(NAME, "words for a formula") if _are_words(key, text) else undecided(NAME, str(error))
+            if _are_words(key, text):
+                return reject(NAME, "words for a formula")
+            valued = "=" in text or any(map(str.isdigit, text))
+            doubt = undecided(NAME, str(error))
+            return reject(NAME, "a value for words") if valued and _are_words(text, key) else doubt
         if _comma_may_be_a_point(key, comparison.answer):
             return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
@@ -59,6 +63,8 @@ class SymbolicStage:
         doubtful = _DOUBTFUL_END.search(comparison.answer) is not None and not _DOUBTFUL_END.search(key)
         if (guessed or doubtful) and decision.decision == "reject":
             return undecided(NAME, "a letter that may be a unit, or an exclamation")
+        if not (comparison.all_asked or comparison.language in _POINT) and _other_as_decimals(key, text, decision):
+            return undecided(NAME, "decimals with a comma, or values")
         if compare_times(key, comparison.answer) is not None:
             return undecided(NAME, "times of day, or equal ratios")
         if (
@@ -149,7 +155,7 @@ def _are_words(key: str, text: str) -> bool:
 def _is_measured(tree: Node) -> bool:
     """Checks for a decimal, or a number with a unit, of two digits or more and without letters."""
     value = unnamed(tree[1] if tree[0] == "unit" else tree)
-    numbers = [part[1] for part in nodes(value) if part[:1] == ["num"] and len(part[1].strip("0.")) > 1]
+    numbers = [part[1] for part in nodes(value) if part[:1] == ["num"] and len(part[1].lstrip("0.")) > 1]
     return any("." in number or tree[0] == "unit" for number in numbers) and not symbols(value)
 
 
@@ -186,17 +192,34 @@ def _are_numbers(gold: str, answer: str) -> bool:
 
 
 def _with_decimal_comma(gold: str, answer: str) -> Decision:
+    """A key with a point has one value; of a key with a comma, "1,2" may be one and two."""
     texts = [bare(text) for text in (gold, answer)]
-    numbers = [read_number(text.replace(",", ".") if _COMMA.fullmatch(text) else text) for text in texts]
-    plain = any(_PLAIN_COMMA.fullmatch(text) for text in texts)
-    if plain and numbers[0] is not None and numbers[1] is not None and numbers[0].value == numbers[1].value:
+    key, number = (read_number(_pointed(text)) for text in texts)
+    plain = "." in texts[0] or any(_PLAIN_COMMA.fullmatch(text) for text in texts)
+    if plain and key is not None and number is not None and compare_quantities(key, number, None)[0] == "accept":
         return accept(NAME, "equal with a decimal comma")
     return undecided(NAME, "a comma that may be a decimal point")
 
 
+def _other_as_decimals(gold: str, answer: str, decision: Decision) -> bool:
+    """Checks for two lists of two numbers that are two other or rounded decimals ("3,5" and "5,3")."""
+    texts = [text.strip(" $") for text in (gold, answer)]
+    first, second = (read_number(_pointed(text)) if _COMMA.fullmatch(text) else None for text in texts)
+    if first is None or second is None:
+        return False
+    return "accept" in {compare_quantities(first, second, None)[0]} ^ {decision.decision}
+
+
+def _pointed(text: str) -> str:
+    comma = _COMMA.fullmatch(text)
+    return f"{comma['whole'].replace('.', '')}.{comma['rest']}" if comma else text
+
+
+_POINT = frozenset({"zh", "ko"})
+"""Languages without a decimal comma; English may be any other with Latin letters."""
 _PLAIN_COMMA = late(r"[+-]?(?:0,\d+|\d+,\d{2,}|\d{1,3}(?:\.\d{3})+,\d+)")
-"""A comma that is no sign of a list: "0,5", "3,14", "1.234,5"; "1,2" may be one and two."""
-_COMMA = late(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
+"""A comma that is no sign of a list: "0,5", "3,14", "1.234,5"."""
+_COMMA = late(r"(?P<whole>[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)),(?P<rest>\d+(?:\s?[^\s\d,;][^\d,;]{0,30})?)")
 
 
 _THOUSANDS = late(r", (?=\d{3}$)")

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 from livek12.core.patterns import late
 from livek12.core.process import untimed
+from livek12.core.text import of_short
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.numerals import COUNTED
 
@@ -222,6 +223,7 @@ def currency(sign: str) -> Unit:
     return Unit("", _MONEY[sign])
 
 
+@of_short
 def read_unit(text: str) -> Unit | None:
     """The unit of a whole text."""
     plain = " ".join(_STYLE.sub(" ", text).replace("^ ", "^").split()).rstrip(".")

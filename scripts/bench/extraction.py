@@ -285,17 +285,18 @@ def card(figures: Json) -> str:
     method_rows = [
         (name, *(str(tally["methods"].get(method, 0)) for method in methods)) for name, tally in sets.items()
     ]
-    sections = [
-        "## By set", markdown_table(("set", "rows", "agrees", "share"), rows),
-        "\n".join(f"- {text}" for text in about),
-        "## Disagreements by class", markdown_table(("set", *classes), counts),
-        "\n".join(f"- **{kind}**: {CLASSES[kind]}" for kind in classes),
-        "## How answers were found", markdown_table(("set", *methods), method_rows),
-        "## Every disagreement", *(_listed(name, tally["classes"]) for name, tally in sets.items() if tally["classes"]),
-    ]  # fmt: skip
+    listed = [_listed(name, tally["classes"]) for name, tally in sets.items() if tally["classes"]]
     if figures["absent"]:
-        sections.append("Absent when this was measured: " + ", ".join(figures["absent"]) + ".")
-    return framed("extraction-card", sections)
+        listed.append("Absent when this was measured: " + ", ".join(figures["absent"]) + ".")
+    parts = {
+        "sets": markdown_table(("set", "rows", "agrees", "share"), rows),
+        "about": "\n".join(f"- {text}" for text in about),
+        "counts": markdown_table(("set", *classes), counts),
+        "classes": "\n".join(f"- **{kind}**: {CLASSES[kind]}" for kind in classes),
+        "methods": markdown_table(("set", *methods), method_rows),
+        "listed": "\n\n".join(listed),
+    }
+    return framed("extraction-card", parts)
 
 
 def _listed(name: str, classes: Json) -> str:

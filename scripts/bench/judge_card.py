@@ -11,11 +11,13 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from livek12.scripts.bench.common import framed, markdown_table, percent, write_json
+import yaml
+
+from livek12.scripts.bench.common import framed, markdown_table, page_path, percent, write_json
 
 Json = dict[str, Any]
 JUDGES = 3
@@ -26,27 +28,7 @@ ATTACKS = ("seed", "all", "classes", "languages", "kinds")
 SHOWN = ("rows", "decided", "coverage", "precision", "precision_low", "false_accepts", "false_rejects")
 LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}
 SHOWN_WRONG = ("false accepts", "false rejects")
-ABOUT = {
-    "math_verify_cases": "the test cases of math-verify itself",
-    "olympiadbench_scoring_examples": "the examples of OlympiadBench's scorer",
-    "hardverify": "HardVerify-Math: hard pairs, each with a right and a wrong answer",
-    "teachers, choices": "choice questions of the 2024 gaokao, models' answers with full or zero marks by teachers",
-    "mathvista": "MathVista testmini, 17 models (lupantech/MathVista, commit 53d5258); its labels where its own"
-    " extraction is an option or a number of the response",
-    "gsm8k": "four models' solutions of GSM8K (openai/grade-school-math), labels of the authors",
-    "yale_physics": "university physics (yale-nlp/Physics, commit 15dc8d9), labels by sympy and a model, noisy",
-    "jeebench": "JEE Advanced, extracted by people (somethingdevs/cs678-jeebench)",
-    "draw1k": "word problems answered in prose (lab-v2/ChatGPT_MWP_eval)",
-    "tabmwp": "questions on tables (lupantech/PromptPG)",
-    "zscot": "short reasoning tasks (kojima-takeshi188/zero_shot_cot)",
-    "reread": "CommonsenseQA, SVAMP, GSM8K (Tebmer/Rereading-LLM-Reasoning)",
-    "lawbench": "Chinese judicial exams and amounts (open-compass/LawBench)",
-    "physics": "PhD-level physics, labels read and corrected (yale-nlp/Physics)",
-    "ksat_json": "Korean CSAT 2025, answers in JSON (roboco-io/KSAT-AI-Benchmark)",
-    "ko_mcq": "Korean choice questions (hsr87/evaluate-llm-on-korean-dataset)",
-    "bbh": "BIG-Bench Hard (suzgunmirac/BIG-Bench-Hard)",
-    "teachers, blanks": "blanks of the same papers, all subjects, full or zero marks by teachers",
-}
+ABOUT: dict[str, str] = yaml.safe_load(page_path("judge-card.yaml").read_text("utf-8"))
 
 
 def card(
@@ -105,113 +87,55 @@ def _cost(runs: Mapping[str, Json]) -> Json:
 # --- as text ------------------------------------------------------------------------------------------------------
 
 
-def text(found: Json) -> str:
+def text(card: Json) -> str:
     """The card as Markdown."""
-    return framed("judge-card", _sections(found))
+    sets, needs = card["sets"], card["needs_a_model"]
+    groups = {**card["kinds"], **{LANGUAGES[name]: of for name, of in card["languages"].items()}}
+    grouped = [(name, side, of) for name, sides in groups.items() for side, of in sides.items() if of["decided"]]
+    by_part = card.get("parts") or {}
+    parts = [(f"{name}, {part}", side, of) for name, each in by_part.items() for part, sides in each.items()
+             for side, of in sides.items()]  # fmt: skip
+    stages = [(name, stage, {"rows": of["decided"], **of}) for name, each in sets.items()
+              for stage, of in each["stages"].items()]  # fmt: skip
+    labelled = ("run", "beside", "stage", "labelled", "coverage", "precision", "at least", *SHOWN_WRONG)
+    runs = [row for figures in card.get("judged") or () for row in _stage_rows(figures)]
+    left = ("answers of", "answers", "need a model", "tokens", "without the rules", "saved")
+    conventions = [(of["set"], of["id"], _code(of["gold"]), _code(of["answer"]), of["why"])
+                   for of in card["conventions"]]  # fmt: skip
+    shown = {
+        "sets": _with_about(_judged("set", [(name, *of) for name, each in sets.items() for of in _sides(each)]), sets),
+        "groups": _judged("rows of", grouped),
+        "parts": _with_about(_judged("source", parts), by_part) if parts else "",
+        "attacks": _attacks(card["attacks"]) if card["attacks"] else "",
+        "stages": _judged("set", stages, "stage"),
+        "runs": markdown_table(labelled, runs) if runs else "",
+        "left": markdown_table(left, [_cost_row(*run) for run in needs["runs"].items()]) if needs["runs"] else "",
+        "wrong": _wrong(card),
+        "conventions": markdown_table(("set", "row", "key", "answer", "why"), conventions),
+        "speed": _speed(card["speed"]),
+        "versions": markdown_table(("what", "version"), list(card["versions"].items())),
+    }
+    return framed(
+        "judge-card", {"judges": f"{JUDGES}", "reply": f"{REPLY_TOKENS}", "version": str(needs["judge"]), **shown}
+    )
 
 
-def _sections(data: Json) -> Iterator[str]:
-    sets = data["sets"]
-    yield "## By set"
-    yield _judged("set", [_row(name, side, figures) for name, of in sets.items() for side, figures in _sides(of)])
-    yield "\n".join(f"- {name}: {ABOUT[name]}" for name in sets if name in ABOUT)
-    yield "## By type of answer and language"
-    yield (
-        "All sets together, without the debatable labels. The type follows from the key (`scripts/bench/labelled.py`)."
-    )
-    groups = {**data["kinds"], **{LANGUAGES[name]: of for name, of in data["languages"].items()}}
-    yield _judged(
-        "rows of",
-        [
-            _row(name, side, figures)
-            for name, of in groups.items()
-            for side, figures in of.items()
-            if figures["decided"]
-        ],
-    )
-    if data.get("parts"):
-        yield "## Open and closed parts of other sources"
-        yield (
-            "Authors of rules may read the open part of a source. The closed part is only counted, once a version: the"
-            " difference shows how much the rules owe to answers that they have met."
-        )
-        parts = [
-            (f"{name}, {part}", side, of)
-            for name, by_part in data["parts"].items()
-            for part, sides in by_part.items()
-            for side, of in sides.items()
-        ]
-        yield _judged("source", [_row(*row) for row in parts])
-        yield "\n".join(f"- {name}: {ABOUT[name]}" for name in data["parts"] if name in ABOUT)
-    if data["attacks"]:
-        yield "## Attacks"
-        yield from _attacks(data["attacks"])
-    yield "## By stage"
-    yield (
-        "The stages that decided a row, and their share of the rows of the set. `extraction`: the response is empty,"
-        " or has nothing for one of the blanks. Several stages are named if each decided a part of the answer."
-    )
-    stages = [(name, *figures) for name, of in sets.items() for figures in of["stages"].items()]
-    yield _judged(
-        "set", [_row(name, stage, {"rows": figures["decided"], **figures}) for name, stage, figures in stages], "stage"
-    )
-    if data.get("judged"):
-        yield "## Judge models, by stage"
-        yield (
-            "Runs that people have labelled: what each stage decided of the labelled answers, rules and judge models"
-            " (`livek12 study agreement RUN --labels FILE --json`)."
-        )
-        head = ("run", "beside", "stage", "labelled", "coverage", "precision", "at least", *SHOWN_WRONG)
-        yield markdown_table(head, [row for figures in data["judged"] for row in _stage_rows(figures)])
-    if data["needs_a_model"]["runs"]:
-        yield "## What is left for judge models"
-        yield (
-            f"Answers that the rules leave open, and the tokens that a panel of {JUDGES} would read and write for them,"
-            f" compared with the same panel without the rules. A reply is assumed to have {REPLY_TOKENS} tokens;"
-            " retries, repeated votes and the audit of the reasoning are excluded."
-            f" Version: {data['needs_a_model']['judge']}."
-        )
-        yield markdown_table(
-            ("answers of", "answers", "need a model", "tokens", "without the rules", "saved"),
-            [_cost_row(label, figures) for label, figures in data["needs_a_model"]["runs"].items()],
-        )
-    yield "## Wrong decisions"
-    yield _wrong(data)
-    yield "## Debatable labels"
-    yield (
-        "Labels that are wrong, or that follow only a convention of their library. All figures above include"
-        " them, except those “without conventions”."
-    )
-    yield markdown_table(
-        ("set", "row", "key", "answer", "why"),
-        [
-            (figures["set"], figures["id"], _code(figures["gold"]), _code(figures["answer"]), figures["why"])
-            for figures in data["conventions"]
-        ],
-    )
-    yield "## Speed"
-    yield _speed(data["speed"])
-    yield "## Versions"
-    yield markdown_table(("what", "version"), list(data["versions"].items()))
+def _with_about(rows: str, names: Iterable[str]) -> str:
+    return f"{rows}\n\n" + "\n".join(f"- {name}: {ABOUT[name]}" for name in names if name in ABOUT)
 
 
-def _judged(what: str, rows: Sequence[Sequence[str]], who: str = "judge") -> str:
-    return markdown_table((what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG), rows)
+def _judged(what: str, rows: Iterable[tuple[str, str, Json]], who: str = "judge") -> str:
+    head = (what, who, "rows", "coverage", "precision", "at least", *SHOWN_WRONG)
+    return markdown_table(head, [_row(*row) for row in rows])
 
 
-def _attacks(data: Json) -> Iterator[str]:
-    yield (
-        "Answers that we wrote to mislead the rules (`scripts/bench/attacks.py`), none from a data set: each class in"
-        " English, Chinese and Korean, for several types of answer. Wrong answers may be rejected or left open; right"
-        " answers in unusual form may be left open. “accepted” and “rejected” count the mistakes."
-    )
+def _attacks(data: Json) -> str:
     wrong = ("class", "wrong", "accepted", "left open", "math-verify accepts")
     right = ("right", "rejected", "left open", "math-verify rejects")
     languages = {LANGUAGES[name]: of for name, of in data["languages"].items()}
     groups = {**data["classes"], **languages, **data["kinds"], "**all**": data["all"]}
-    yield markdown_table(
-        (*wrong, *right), [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()]
-    )
+    rows = [_attack_row(name, of["livek12"], of["math-verify"]) for name, of in groups.items()]
+    return markdown_table((*wrong, *right), rows)
 
 
 def _attack_row(name: str, ours: Json, theirs: Json) -> Sequence[str]:
@@ -271,24 +195,15 @@ def _wrong(data: Json) -> str:
 
 
 def _speed(speed: Json) -> str:
+    head = ("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB")
     rows = [
-        (
-            side,
-            f"{figures['rows_per_second']:.1f}",
-            f"{figures['slowest_row']['seconds']:.2f}",
-            f"{figures['peak_mib']:.0f}",
-        )
-        for side, figures in speed["sides"].items()
+        (side, f"{of['rows_per_second']:.1f}", f"{of['slowest_row']['seconds']:.2f}", f"{of['peak_mib']:.0f}")
+        for side, of in speed["sides"].items()
     ]
     summary = (
         f"{speed['workers']} warm workers each, caches empty, the same rows: {speed['ratio']:.1f} times as fast as"
     )
-    summary += " math-verify."
-    return (
-        summary
-        + "\n\n"
-        + markdown_table(("side", "rows a second", "slowest row, s", "highest memory of a worker, MiB"), rows)
-    )
+    return f"{summary} math-verify.\n\n{markdown_table(head, rows)}"
 
 
 def _code(value: str) -> str:

@@ -20,9 +20,8 @@ import typer
 from livek12.core.errors import UserError
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals.tagging import trained
-from livek12.dataset_builders.proposals.tagging.classifier import calibrate, truths
+from livek12.dataset_builders.proposals.tagging.classifier import calibrate, figures, truths
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds, need_labels, read_items
-from livek12.dataset_builders.proposals.tagging.measure import figures
 from livek12.dataset_builders.proposals.tagging.tree import Tree, load_tree, tree_of
 
 CHECKPOINTS, LOG, CARD = "checkpoints", "log.jsonl", "README.md"

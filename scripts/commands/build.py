@@ -1,14 +1,18 @@
-"""`livek12 build` and `validate`: Parquet and a card from a source; `load_dataset(DIR, CONFIG)` reads the result."""
+"""`livek12 build`, `validate` and `dedup`: Parquet and a card from a source, its checks, and pairs of equal questions.
+
+`load_dataset(DIR, CONFIG)` reads what `build` writes.
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from livek12.core.errors import UserError
-from livek12.core.progress import Progress
+from livek12.core.progress import Progress, tell
 from livek12.scripts import options
 from livek12.scripts.endings import answer
 
@@ -55,9 +59,9 @@ def build(
     from livek12.dataset_builders import build as make
     from livek12.dataset_builders.reading.naming import read_given
 
-    given = read_given(names, drop, language)
+    given = read_given(names, drop, language, allow_host or ())
     if preview:
-        _preview(benchmark, source or [], allow_host or [], given, as_json)
+        _preview(benchmark, source or [], given, as_json)
         return
     if out is None:
         raise UserError("build needs --out: the folder of the data set; --preview shows the first questions instead")
@@ -67,7 +71,6 @@ def build(
             benchmark,
             source or [],
             out,
-            allow_host or [],
             subsets or [],
             progress.step,
             base,
@@ -80,11 +83,11 @@ def build(
         raise typer.Exit(1)
 
 
-def _preview(benchmark: str, source: list[str], hosts: list[str], given: Given, as_json: bool) -> None:
+def _preview(benchmark: str, source: list[str], given: Given, as_json: bool) -> None:
     from livek12.dataset_builders.building import preview as look
 
-    preview = look(benchmark, source, hosts, given)
-    answer(as_json, preview.as_json(), *preview.lines(), indent=1)
+    preview = look(benchmark, source, given)
+    answer(as_json, asdict(preview), *preview.lines(), indent=1)
     if preview.lost:
         raise typer.Exit(1)
 
@@ -100,4 +103,41 @@ def validate(folder: Annotated[Path, typer.Argument(help="A built data set.")], 
     lines = problems or [f"{folder}: no problems"]
     answer(as_json, {"folder": str(folder), "problems": problems}, *lines, indent=1)
     if problems:
+        raise typer.Exit(1)
+
+
+@options.command("livek12 dedup mine --against data/sample")
+def dedup(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE", help="Ingested folders, data sets (folder or ORG/NAME), or files of rows."),
+    ],
+    against: Annotated[
+        list[str] | None, options.Opt("An earlier release to compare with, but not within; repeatable.", metavar="DATA")
+    ] = None,
+    out: Annotated[
+        Path | None, "File for the pairs, .jsonl or .csv; decisions in it are kept. Default: duplicates.jsonl."
+    ] = None,
+    pictures: Annotated[bool, options.Opt("Also compare figures.", "--pictures/--no-pictures")] = True,
+    variants: Annotated[bool, options.Opt("Also write variants.", "--variants/--no-variants")] = True,
+    as_json: options.Json = False,
+) -> None:
+    """Find duplicate questions in a source and in earlier releases.
+
+    The pairs of an ingested folder appear as doubts on its review page.
+    """
+    from livek12.dataset_builders.duplicates.search import search
+
+    with Progress("questions") as progress:
+        result = search(sources, against or [], out, pictures=pictures, variants=variants, step=progress.step)
+    for line in result.lines:
+        tell(line, err=True)
+    answer(
+        as_json,
+        result.summary(),
+        f"{result.questions} questions, {result.against} earlier ones: {result.counts['duplicates']} duplicates,"
+        f" {result.counts['variants']} variants, {result.counts['decided']} decided,"
+        f" {result.counts['open']} duplicates to decide: {result.out}",
+    )
+    if result.failed:
         raise typer.Exit(1)

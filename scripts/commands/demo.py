@@ -53,7 +53,7 @@ def demo(
     from livek12.evaluation.marking import judge
     from livek12.evaluation.options import RunOptions
     from livek12.evaluation.reporting import score_run
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site import SiteWishes, make_site
     from livek12.report.terminal import print_marks
     from livek12.scripts.endings import end
 
@@ -94,13 +94,11 @@ def demo(
 
 
 def _handed_in(question: Question) -> str:
-    """The question's own solution as a recorded answer."""
     keys = " ".join(f"\\boxed{{{key}}}" for key in question.answer)
     return json.dumps({"question_id": question.id, "response": f"{question.solution}\n\n{keys}"}) + "\n"
 
 
 def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
-    """A question that the rules decided, with both answers and marks."""
     from livek12.core.text import one_line
     from livek12.report.marks import decision_sentence, mark_of
 
@@ -141,5 +139,4 @@ class _Steps:
         self._began = time.monotonic()
 
     def __call__(self, what: str) -> None:
-
         say(f"[{time.monotonic() - self._began:5.1f} s] {what}")

@@ -1,7 +1,8 @@
-"""`livek12 exam-day`: a paper is asked before its key exists, and marked when the key comes.
+"""`livek12 exam-day` and `keys`: papers that are asked before their key exists; keys that come late, or turn out wrong.
 
 Contract: each step can be repeated; state and clock are in one file. Questions are frozen before they are asked,
-responses sealed before the key is read; both hashes are checked at every call, and a difference ends it.
+responses sealed before the key is read; both hashes are checked at every call, and a difference ends it. Runs are
+marked again from stored responses.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from livek12.core.key_versions import read_keys
 from livek12.core.progress import Progress, tell
 from livek12.core.records import Page, Question, Record
 from livek12.scripts import options
+from livek12.scripts.endings import answer
+from livek12.scripts.options import subcommand
 
 STATE = "exam.json"
 PAGE = "exam.html"
@@ -75,6 +78,10 @@ class ExamState(Record):
     sealed: Sealed | None = None
     key: KeyArrival | None = None
     clock: list[ClockRow] = []
+
+    def seconds(self) -> dict[str, float]:
+        """Work of machine and person."""
+        return {by: sum(row.seconds or 0 for row in self.clock if row.by == by) for by in ("machine", "person")}
 
 
 def now() -> str:
@@ -207,7 +214,7 @@ def _responses_hash(run: Path) -> str:
 
 def plan_sweep(folder: ExamFolder, models: Path) -> None:
     """Writes the sweep on the frozen exam."""
-    from livek12.evaluation.sweep.plan import sweep_values
+    from livek12.evaluation.sweep import sweep_values
 
     places = {"out": str(folder.runs.resolve()), "data": str(folder.data.resolve())}
     content = json.dumps({**sweep_values(models), **places}, ensure_ascii=False, indent=1)
@@ -235,8 +242,7 @@ def write_page(folder: ExamFolder) -> None:
     from livek12.report.site.pages import words_in
 
     book, state = read_keys(folder.data), folder.state
-    sums = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
-    shown = {"state": state, "versions": book.versions, "sums": sums, "words": words_in(state.language)}
+    shown = {"state": state, "versions": book.versions, "sums": state.seconds(), "words": words_in(state.language)}
     page = environment().get_template("exam_day.html.j2").render(shown)
     make_subfolder(folder.root, folder.site.name)
     write_atomically(folder.site / PAGE, page)
@@ -279,7 +285,6 @@ def exam_day(
 
 
 def _prepare(folder: ExamFolder, papers: list[Path], language: str, licence: str) -> None:
-
     if not papers:
         raise UserError(f"{folder.root}: is not frozen yet: give the PDFs of the papers")
     with folder.timed("ingest"):
@@ -295,7 +300,7 @@ def _prepare(folder: ExamFolder, papers: list[Path], language: str, licence: str
 
 
 def _ask(folder: ExamFolder, models: Path | None) -> None:
-    from livek12.evaluation.sweep.plan import read_plan
+    from livek12.evaluation.sweep import read_plan
     from livek12.evaluation.sweep.status import look
     from livek12.scripts.commands import sweep
 
@@ -322,22 +327,20 @@ def _runs(folder: ExamFolder) -> list[Path]:
 
 
 def _mark(folder: ExamFolder, files: list[str], typed: list[str]) -> None:
-    from livek12.scripts.commands import keys
-
     arrival = KeyArrival(at=now(), source=", ".join([*files, *(["typed"] if typed else [])]))
     with folder.timed("mark"):
         for text in files:
             paper, _, file = text.rpartition("=")
-            keys.change(folder.data, _runs(folder), Path(file), [], paper, "", "", as_json=False)
+            change(folder.data, _runs(folder), Path(file), [], paper, "", "", as_json=False)
         if typed:
-            keys.change(folder.data, _runs(folder), None, typed, "", "", "", as_json=False)
+            change(folder.data, _runs(folder), None, typed, "", "", "", as_json=False)
     if folder.state.key is None:
         folder.put(key=arrival)
 
 
 def _site(folder: ExamFolder, rights: Path | None) -> None:
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, make_site
+    from livek12.evaluation.site import SiteWishes, make_site
 
     write_page(folder)
     permissions = read_rights(rights) if rights else []
@@ -360,8 +363,97 @@ def _tell(folder: ExamFolder, as_json: bool) -> None:
     for name, fact in (("frozen", state.frozen), ("sealed", state.sealed)):
         if fact is not None:
             tell(f"{name} {fact.at}: sha256 {fact.sha256}")
-    seconds = {by: sum(row.seconds or 0 for row in state.clock if row.by == by) for by in ("machine", "person")}
+    seconds = state.seconds()
     tell(f"clock: machine {seconds['machine'] / 60:.1f} minutes, person {seconds['person'] / 60:.1f} minutes")
     tell(f"site: {folder.site / 'index.html'}; publish {folder.root / 'commitment.json'} where it gets a date")
     if state.key is None:
         tell(f"no key yet: livek12 exam-day --out {folder.root} --key KEY")
+
+
+keys = options.group()
+
+Data = Annotated[Path, typer.Argument(help="The built data set.")]
+Runs = Annotated[
+    list[Path] | None, typer.Argument(help="Runs on this data set, to mark again.", metavar="RUN", show_default=False)
+]
+KeyFile = Annotated[
+    Path | None, options.Opt("Key file: a PDF, or a CSV with number and answer.", "--from", metavar="KEY")
+]
+Typed = Annotated[list[str] | None, options.Opt("A typed key; repeatable.", metavar="NUMBER=ANSWER")]
+Paper = Annotated[str, "The paper that the key is for, if the data set has several."]
+By = Annotated[str, "Your name; default: your user name."]
+
+
+@keys.callback()
+def about() -> None:
+    """Add missing keys or correct wrong ones, and mark the runs again."""
+
+
+@subcommand(keys, "livek12 keys add data/exam runs/qwen3 --from key.pdf")
+def add(
+    data: Data,
+    runs: Runs = None,
+    file: KeyFile = None,
+    key: Typed = None,
+    paper: Paper = "",
+    by: By = "",
+    as_json: options.Json = False,
+) -> None:
+    """Add missing keys, and mark the answers of the runs."""
+    change(data, runs or [], file, key or [], paper, by, "", as_json)
+
+
+@subcommand(keys, 'livek12 keys amend data/exam runs/qwen3 --key 12=B --reason "the board withdrew C"')
+def amend(
+    data: Data,
+    reason: Annotated[str, "Reason, shown on the card of the data set."],
+    runs: Runs = None,
+    file: KeyFile = None,
+    key: Typed = None,
+    paper: Paper = "",
+    by: By = "",
+    as_json: options.Json = False,
+) -> None:
+    """Change wrong keys, mark the runs again, and show which marks and ranks move."""
+    if not reason.strip():
+        raise UserError("--reason is empty: say why the key was wrong")
+    change(data, runs or [], file, key or [], paper, by, " ".join(reason.split()), as_json)
+
+
+def change(
+    data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
+) -> None:
+    """Makes the next key version and marks the runs by it; may be repeated."""
+    from livek12.core.key_versions import read_keys
+    from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
+    from livek12.evaluation.comparing import check_runs, mark_again
+    from livek12.scripts.commands.review import user_name
+
+    if file is None and not typed:
+        raise UserError("no key: give --from KEY, or --key NUMBER=ANSWER")
+    questions = key_questions(data, paper)
+    reading = read_key(questions, file, typed)
+    source = file.name if file is not None else "typed"
+    version = key_version(data, reading, questions, by or user_name(), source, reason)
+    book = read_keys(data)
+    next_book = book if version is None else book.with_version(version)
+    check_runs(runs, data, next_book, [question.id for question in questions])
+    if version is not None:
+        put_keys(data, version)
+    marked = mark_again(runs, next_book)
+    lacking = [question.number or question.id for question in key_questions(data, paper) if not question.has_key]
+    changes = [] if version is None else version.changes
+    lines = [f"{c.id}: {'; '.join(c.was.answer) or 'no key'} → {'; '.join(c.now.answer)}" for c in changes if reason]
+    lines += reading.problems
+    lines.append(f"{data}: {len(changes)} keys {'changed' if reason else 'added'}, version {len(next_book.versions)}")
+    if lacking:
+        lines.append(f"no key yet: {len(lacking)} questions ({', '.join(lacking[:10])})")
+    lines += marked.lines() if reason else marked.lines()[len(marked.questions) :]
+    content = {
+        "version": len(next_book.versions),
+        "changes": [change.model_dump() for change in changes],
+        "problems": reading.problems,
+        "lacking": lacking,
+        **marked.as_json(),
+    }
+    answer(as_json, content, *lines)

@@ -105,7 +105,7 @@ def site(
     """Make a static site of runs: leaderboard, heat-map, plots, questions, papers."""
     from livek12.core.run.folder import RunFolder
     from livek12.dataset_builders.publishing.policy import read_rights, refusal
-    from livek12.evaluation.site.making import SiteWishes, check_space, make_site, read_models, send
+    from livek12.evaluation.site import SiteWishes, check_space, make_site, read_models, send
 
     if space:
         check_space(space)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +10,10 @@ import typer
 
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
-from livek12.core.progress import tell, warn
+from livek12.core.progress import warn
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 
 @options.command("livek12 import-responses logs --from lm-eval --task cfe_text --data data/sample --out runs/theirs")
@@ -81,7 +81,6 @@ def import_results(
 ) -> None:
     """Make run folders from a table of results, models × questions: letters, answers, 0/1, shares or points."""
     from livek12.evaluation.results import COLUMNS, KINDS, ResultsOptions, import_results
-    from livek12.scripts.endings import answer
 
     if cells:
         one_of("--cells", cells, KINDS)
@@ -114,11 +113,9 @@ def import_judgements(
     from livek12.evaluation import judgements
 
     counts = judgements.import_judgements(RunFolder.open(run, warn), files, judge, warn)
-    if as_json:
-        typer.echo(json.dumps({"run": str(run), "judge": judge, **counts}))
-    else:
-        states = ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in counts.items() if count)
-        tell(f"{run}: answers judged by {judge}: {states}; next: livek12 report {run}")
+    states = ", ".join(f"{count:,} {state.replace('_', ' ')}" for state, count in counts.items() if count)
+    line = f"{run}: answers judged by {judge}: {states}; next: livek12 report {run}"
+    answer(as_json, {"run": str(run), "judge": judge, **counts}, line)
 
 
 _PATHS = "as a dotted path into an entry, such as doc.answer; default: the harness's own places"

@@ -89,7 +89,6 @@ def ingest(
 
 
 def _parser(spec: str, out: Path) -> Any:
-
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
@@ -99,7 +98,6 @@ def _parser(spec: str, out: Path) -> Any:
 
 
 def _reader(spec: str, form: str, out: Path) -> Any:
-
     if not spec:
         return nullcontext()
     from livek12.dataset_builders.ingest.folder import STATE
@@ -109,7 +107,6 @@ def _reader(spec: str, form: str, out: Path) -> Any:
 
 
 def _tell(outcome: Any, report: Path, as_json: bool) -> None:
-
     from livek12.dataset_builders.ingest.report import counts
 
     if as_json:
@@ -133,7 +130,7 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
     for paper in outcome.papers:
         many = counts(paper)
         pages = f"{paper.pages} pages, " if paper.pages else ""
-        summary = ", ".join(f"{many[name]} {text}" for name, text in _WORDS.items())
+        summary = ", ".join([*(f"{many[name]} {text}" for name, text in _WORDS.items()), f"{len(paper.errors)} errors"])
         unchanged = " (as before)" if paper.paper_id in outcome.unchanged else ""
         tell(f"{paper.source}: {paper.paper_id}, {pages}{summary}{unchanged}")
         for line in paper.errors:

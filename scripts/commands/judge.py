@@ -45,11 +45,8 @@ def judge(
         options.confine(run, data=[answers, data])
     lost = marking.judge(folder, again=again, options=judges, workers=workers, ray=str(placing.get("ray", "")))
     counts = states(folder)
-    if as_json:
-        typer.echo(json.dumps({"run": str(run), **counts, "lost": lost}))
-    else:
-        summary = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
-        tell(f"{run}: {summary}; next: livek12 report {run}")
+    summary = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
+    answer(as_json, {"run": str(run), **counts, "lost": lost}, f"{run}: {summary}; next: livek12 report {run}")
     end_judging(lost)
 
 
@@ -100,7 +97,7 @@ def serve_judge(
     as_json: options.Json = False,
 ) -> None:
     """Serve the judge over HTTP: POST /verify, POST /verify/batch, GET /health."""
-    from livek12.core.serving.pages import is_loopback
+    from livek12.core.serving import is_loopback
     from livek12.evaluation.judge_service import serve
     from livek12.evaluation.verify import Verifier
 

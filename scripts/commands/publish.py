@@ -17,7 +17,7 @@ from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.publishing.publisher import Published
-    from livek12.dataset_builders.publishing.shipping import Shipment
+    from livek12.dataset_builders.publishing.remote import Shipment
     from livek12.dataset_builders.writing.listings import Gate
 
 _SHOWN_IDS = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,13 +63,13 @@ def review(
         if export is not None:
             _tell_export(run(store, export, pdfs), export, as_json)
         elif status:
-            _tell_status(summary(store.board), as_json)
+            state = summary(store.board)
+            answer(as_json, state, *_lines(state))
         else:
             _serve(store, reviewer or user_name(), host, port, as_json)
 
 
 def _serve(store: Any, reviewer: str, host: str, port: int, as_json: bool) -> None:
-
     from livek12.dataset_builders.review.page import Rendering, serve
     from livek12.report.markup import render, render_answer
 
@@ -98,7 +99,6 @@ def _label(
     port: int,
     as_json: bool,
 ) -> None:
-
     from livek12.evaluation.labelling.server import open_labels, progress, serve
 
     if status:
@@ -137,18 +137,14 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
     tell(f"go on with: livek12 build livek12 --source {out} --out DATA")
 
 
-def _tell_status(status: dict[str, Any], as_json: bool) -> None:
-
-    if as_json:
-        typer.echo(json.dumps(status, ensure_ascii=False))
-        return
+def _lines(status: dict[str, Any]) -> Iterator[str]:
     for paper in status["papers"]:
         states = ", ".join(f"{paper[state]} {state}" for state in ("accepted", "rejected", "conflict", "open"))
-        tell(f"{paper['paper_id']}: {paper['questions']} questions, {states}")
+        yield f"{paper['paper_id']}: {paper['questions']} questions, {states}"
     for pair in status["agreement"]:
         kappa, answers = (_coefficient(pair[name]) for name in ("kappa", "answer_kappa"))
-        tell(f"{pair['a']} and {pair['b']}: {pair['same']} of {pair['n']} decided alike (Cohen's κ {kappa})")
-        tell(f"  same answer in {pair['same_answer']} of {pair['both_accepted']} both accepted (κ {answers})")
+        yield f"{pair['a']} and {pair['b']}: {pair['same']} of {pair['n']} decided alike (Cohen's κ {kappa})"
+        yield f"  same answer in {pair['same_answer']} of {pair['both_accepted']} both accepted (κ {answers})"
 
 
 def _coefficient(value: float | None) -> str:
@@ -167,8 +163,8 @@ def label_plan(
     from livek12.core.files import write_atomically
     from livek12.core.run.folder import LABEL_PLAN, RunFolder
     from livek12.core.run.sums import write_summed
-    from livek12.evaluation.studies.label_plan import METRICS
-    from livek12.evaluation.studies.label_plan import label_plan as chosen
+    from livek12.evaluation.studies.labels import METRICS
+    from livek12.evaluation.studies.labels import label_plan as chosen
 
     file = out or run / LABEL_PLAN
     if file.exists():

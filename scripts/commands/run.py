@@ -119,7 +119,7 @@ def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Jso
 
 
 def _counts(folder: RunFolder) -> dict[str, int]:
-    """Counts of the run's questions by their state; the rest is in the hands of another command."""
+    """By state; the rest is in the hands of another command."""
     spec, answered = folder.spec(), folder.answered()
     requested = sum(task.questions for task in spec.tasks) * spec.trials
     states = Counter(failure.state for key, failure in folder.failures().items() if key not in answered)

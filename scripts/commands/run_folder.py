@@ -13,6 +13,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import say, tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.engines.batch.ledger import Batch
@@ -148,8 +149,5 @@ def push(
         public=public,
     )
     pushed = pushing.push(run, address, wishes)
-    if as_json:
-        typer.echo(json.dumps(asdict(pushed)))
-    else:
-        commit = f", commit {pushed.commit}" if pushed.commit else ""
-        tell(f"{pushed.address}: {pushed.files} files, {pushed.bytes / 1e6:,.1f} MB{commit}")
+    commit = f", commit {pushed.commit}" if pushed.commit else ""
+    answer(as_json, asdict(pushed), f"{pushed.address}: {pushed.files} files, {pushed.bytes / 1e6:,.1f} MB{commit}")

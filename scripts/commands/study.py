@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from livek12.core.scoring.outcomes import Outcomes
     from livek12.evaluation.article_tables import ArticleForms
     from livek12.evaluation.choosing import AnswerChoice
+    from livek12.evaluation.studies import Study
     from livek12.evaluation.studies.labels import Label, Stranger
-    from livek12.evaluation.studies.study import Study
     from livek12.judges.jury import Jury
 
 study = options.group()
@@ -61,7 +61,6 @@ def kind(line: str) -> Callable[[Callable[..., Any]], None]:
         def told(
             *, html: Path | None, format: str, as_json: bool, task: str = "", way: str = "", **values: Any
         ) -> None:
-
             if as_json and format:
                 raise UserError("--json, --format: give one of them")
             form = "json" if as_json else one_of("--format", format, FORMATS) if format else ""
@@ -179,7 +178,7 @@ def tell(study: Study | ArticleForms, result: Any, form: str, page: Path | None)
 @kind("livek12 study agreement runs/qwen3 --labels ann.jsonl")
 def agreement(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     """Compare the marks of each run with people's."""
-    from livek12.evaluation.studies.human import AGREEMENT, human_agreement
+    from livek12.evaluation.studies.agreement import AGREEMENT, human_agreement
 
     result = {name: human_agreement(*fitted) for name, fitted in labelled(runs, labels, chosen).items()}
     return AGREEMENT, result
@@ -196,7 +195,7 @@ def corrected(
     from livek12.core.run.folder import LABEL_PLAN
     from livek12.evaluation.choosing import ANY
     from livek12.evaluation.studies.corrected import STUDY, corrected_study
-    from livek12.evaluation.studies.label_plan import METRICS, planned_strata
+    from livek12.evaluation.studies.labels import METRICS, planned_strata
 
     counted = one_of("--metric", metric, METRICS)
     own = chosen if chosen != ANY else None  # each task is corrected on its own
@@ -212,7 +211,7 @@ def corrected(
 @kind("livek12 study inter-judge runs/qwen3")
 def inter_judge(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure the agreement of a panel's judges on the answers of each run."""
-    from livek12.evaluation.studies.consistency import INTER_JUDGE, between_judges
+    from livek12.evaluation.studies.agreement import INTER_JUDGE, between_judges
 
     taken = rows_of(folders(runs), chosen, together=False, judged=True)
     result = {name: between_judges(rows) for name, rows in taken.items()}
@@ -223,7 +222,7 @@ def inter_judge(runs: Runs, chosen: AnswerChoice) -> Made:
 def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure a judge's agreement with itself: a run judged with --repeats, or copies of one, each judged again."""
     from livek12.evaluation.marking import repeated_rows
-    from livek12.evaluation.studies.consistency import INTRA_JUDGE, between_repeats, between_runs
+    from livek12.evaluation.studies.agreement import INTRA_JUDGE, between_repeats, between_runs
 
     given = folders(runs)
     if len(runs) > 1:
@@ -237,8 +236,8 @@ def intra_judge(runs: Runs, chosen: AnswerChoice) -> Made:
 @kind("livek12 study sensitivity runs/qwen3-p1 runs/qwen3-p2")
 def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
     """Measure how marks depend on the judge: copies of one run, judged with different prompts or judges."""
-    from livek12.evaluation.studies.consistency import SENSITIVITY, require_every_answer
-    from livek12.evaluation.studies.consistency import sensitivity as study_of
+    from livek12.evaluation.studies.agreement import SENSITIVITY, require_every_answer
+    from livek12.evaluation.studies.agreement import sensitivity as study_of
 
     rows = {name: list(taken) for name, taken in rows_of(folders(runs), chosen).items()}
     if len(rows) > 1:
@@ -250,7 +249,7 @@ def sensitivity(runs: Runs, chosen: AnswerChoice) -> Made:
 def methods(runs: Runs, chosen: AnswerChoice, labels: Labels) -> Made:
     """Compare judging methods (copies of a run, judged by s2s, l2s, l2l…) with people: CFE-Bench's table 1."""
     from livek12.evaluation.marking import repeated_rows
-    from livek12.evaluation.studies.human import METHODS, judging_methods
+    from livek12.evaluation.studies.agreement import METHODS, judging_methods
 
     given, judged = folders(runs), {}
     for name, (pairs, strangers) in labelled(runs, labels, chosen, together=True).items():
@@ -284,7 +283,7 @@ def reliability(
 ) -> Made:
     """Measure the reliability of the process audit (LiveK12Bench, appendix C); copies of a run are repeats."""
     from livek12.evaluation.marking import repeated_rows
-    from livek12.evaluation.studies.consistency import as_repeats
+    from livek12.evaluation.studies.agreement import as_repeats
     from livek12.evaluation.studies.reliability import STUDY, reliability
 
     metrics, opened = ranked_by(metric, profile), folders(runs)
@@ -443,7 +442,7 @@ def steps(
     cache: options.Cache = True,
 ) -> Made:
     """Have judges split responses into steps, and compare them with the reference solution."""
-    from livek12.evaluation.studies.consulting import authors_of
+    from livek12.evaluation.studies import authors_of
     from livek12.evaluation.studies.steps import STUDY, splittable, step_density
 
     given = folders(runs)
@@ -509,8 +508,8 @@ def error_types(
 def completion(runs: Runs, chosen: AnswerChoice, judge: JudgedBy = "", cache: options.Cache = True) -> Made:
     """Measure how much of the questions models continue from their beginnings, with and without the exam's name."""
     from livek12.evaluation.choosing import RunRows, of_all_ways
+    from livek12.evaluation.studies import authors_of
     from livek12.evaluation.studies.completion import STUDY, completion_study, completions, judged, measured
-    from livek12.evaluation.studies.consulting import authors_of
 
     given = folders(runs)
     rows = {name: completions(of_all_ways(name, RunRows(folder), chosen)) for name, folder in given.items()}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from livek12.core.arguments import one_of
-from livek12.core.progress import Progress, tell
+from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import CommandWork, answer, end_requests
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.subsets.criteria import Subset
     from livek12.dataset_builders.proposals.subsets.proposing import ProposalReport
-    from livek12.engines.base import Engine
 
 subsets = options.group()
 
@@ -73,11 +71,7 @@ def propose(
     from livek12.engines.asking import model_spec
 
     annotator = model_spec(model, "--model", engine, engine_args) if model else None
-    with ExitStack() as stack:
-
-        def begin(total: int) -> Callable[[], None]:
-            return stack.enter_context(Progress("annotating", total)).step
-
+    with CommandWork() as work:
         wanted = Wanted(
             name=name,
             data=data,
@@ -85,7 +79,7 @@ def propose(
             runs=_paths(runs),
             without_images=_paths(without_images),
             max_tokens=max_tokens or MAX_TOKENS,
-            engine=(lambda: stack.enter_context(closing(annotator.start()))) if annotator else None,
+            engine=work.starting(annotator) if annotator else None,
             per_subject=per_subject,
             confidence=confidence,
             share=share,
@@ -93,11 +87,9 @@ def propose(
             everything=all_questions,
             pictures=pictures,
         )
-        report = run(wanted, out, begin)
+        report = run(wanted, out, work.counting("annotating"))
     _show(name, report, out, as_json)
-    if report.failed:
-        tell(f"{report.failed} requests to the annotator failed: the same command sends them again", err=True)
-        raise typer.Exit(1)
+    end_requests(report.failed, " to the annotator")
 
 
 @options.subcommand(subsets, "livek12 subsets label --data data/mine --benchmark kmmmu --model qwen3 --out labels.csv")
@@ -114,30 +106,21 @@ def label(
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> None:
     """Have a model name questions' subject, task and visual form, and draw a sample for people to check."""
-    from livek12.dataset_builders.proposals.subsets.open_labels import FIELDS
-    from livek12.dataset_builders.proposals.subsets.open_labels import label as run
-    from livek12.dataset_builders.proposals.subsets.proposing import MAX_TOKENS
+    from livek12.dataset_builders.proposals.subsets.proposing import LABEL_FIELDS, MAX_TOKENS
+    from livek12.dataset_builders.proposals.subsets.proposing import label as run
     from livek12.dataset_builders.registry import builders
     from livek12.engines.asking import model_spec
 
-    fields = [one_of("--field", name.strip(), FIELDS) for name in (field or ",".join(FIELDS)).split(",")]
+    fields = [one_of("--field", name.strip(), LABEL_FIELDS) for name in (field or ",".join(LABEL_FIELDS)).split(",")]
     benchmark = one_of("--benchmark", benchmark, builders())
     annotator = model_spec(model, "--model", engine, engine_args)
-    with ExitStack() as stack:
-
-        def begin(total: int) -> Callable[[], None]:
-            return stack.enter_context(Progress("labelling", total)).step
-
-        def start() -> Engine:
-            return stack.enter_context(closing(annotator.start()))
-
+    with CommandWork() as work:
+        start, begin = work.starting(annotator), work.counting("labelling")
         report = run(data, benchmark, fields, start, out, audit, max_tokens or MAX_TOKENS, seed, begin)
     for line in report.problems[:3]:
         tell(f"no label: {line}", err=True)
     tell(f"{len(report.rows)} labels, {len(report.problems)} missing: {out}")
-    if report.failed:
-        tell(f"{report.failed} requests failed: the same command sends them again", err=True)
-        raise typer.Exit(1)
+    end_requests(report.failed)
 
 
 @options.subcommand(subsets, "livek12 subsets status mini.csv")
@@ -151,7 +134,7 @@ def status(
     With the sheets of two reviewers, also how far they agree (Cohen's kappa).
     """
     from livek12.dataset_builders.proposals.subsets import sheet as review
-    from livek12.dataset_builders.proposals.subsets.open_labels import audits
+    from livek12.dataset_builders.proposals.subsets.proposing import audits
     from livek12.dataset_builders.proposals.subsets.sheet import read
 
     rows = read(sheet)
@@ -195,19 +178,12 @@ def _paths(listed: str) -> list[Path]:
 
 
 def _show(name: str, report: ProposalReport, out: Path, as_json: bool) -> None:
-
     groups = Counter((row.state, row.language, row.subject) for row in report.rows)
-    if as_json:
-        rows = [dict(zip(("state", "language", "subject"), key, strict=True), rows=n) for key, n in groups.items()]
-        typer.echo(json.dumps({"subset": name, "questions": report.questions, "rows": rows, "notes": report.lines}))
-        return
-    for line in report.lines:
-        tell(line)
-    for (state, language, subject), count in groups.items():
-        tell(f"{state}: {language} {subject or '(no subject)'} {count}")
+    rows = [dict(zip(("state", "language", "subject"), key, strict=True), rows=n) for key, n in groups.items()]
+    counts = [
+        f"{state}: {language} {subject or '(no subject)'} {n}" for (state, language, subject), n in groups.items()
+    ]
     states = Counter(row.state for row in report.rows)
-    tell(
-        f"{name}: {report.questions} questions, "
-        + (", ".join(f"{count} {state}" for state, count in states.items()) or "nothing proposed")
-        + f": {out}"
-    )
+    summary = ", ".join(f"{count} {state}" for state, count in states.items()) or "nothing proposed"
+    content = {"subset": name, "questions": report.questions, "rows": rows, "notes": report.lines}
+    answer(as_json, content, *report.lines, *counts, f"{name}: {report.questions} questions, {summary}: {out}")

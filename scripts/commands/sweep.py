@@ -19,7 +19,7 @@ from livek12.scripts import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from livek12.evaluation.sweep.plan import SweepPlan
+    from livek12.evaluation.sweep import SweepPlan
     from livek12.evaluation.sweep.status import Cell
 
 
@@ -34,7 +34,7 @@ def sweep(
     as_json: options.Json = False,
 ) -> None:
     """Run models × tasks × trials on this machine, Ray, Slurm or the Hub's jobs."""
-    from livek12.evaluation.sweep.plan import read_plan
+    from livek12.evaluation.sweep import read_plan
 
     if status + report + dry_run > 1:
         raise UserError("--status, --report and --dry-run are three things: give one of them")

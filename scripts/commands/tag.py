@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, tell
 from livek12.scripts import options
+from livek12.scripts.endings import answer
 
 if TYPE_CHECKING:
     from livek12.dataset_builders.proposals.tagging.labelled import Item
@@ -71,10 +71,7 @@ def tag(
         failed = _structure(data, variables or not flows, flows, (engine, model, engine_args), problems)
     for line in problems:
         tell(f"warning: {line}", err=True)
-    if as_json:
-        typer.echo(json.dumps({"questions": rows, "by": note}, ensure_ascii=False))
-    else:
-        _show(rows, note)
+    answer(as_json, {"questions": rows, "by": note}, *map(_line, rows), f"{len(rows)} questions tagged by {note}")
     if failed:
         raise typer.Exit(1)
 
@@ -152,7 +149,6 @@ def _check_ingested(data: Path) -> None:
 
 
 def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, str], problems: list[str]) -> int:
-
     from livek12.dataset_builders.proposals.tagging.proposals import propose_structure
     from livek12.engines.asking import model_spec
 
@@ -166,8 +162,7 @@ def _structure(data: Path, variables: bool, flows: bool, spec: tuple[str, str, s
 
 
 def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> None:
-    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder
-    from livek12.dataset_builders.proposals.tagging.measure import measure
+    from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, measure
 
     if not labels or how not in (LIGHT, EMBEDDING):
         raise UserError("--measure needs --labels, and --engine light or embedding")
@@ -177,22 +172,19 @@ def _measure(tree: Path | None, how: str, labels: list[Path], as_json: bool) -> 
         measures = measure(_tree(tree, items), encoder(how), items, progress.step)
     for line in problems:
         tell(f"warning: {line}", err=True)
-    if as_json:
-        typer.echo(json.dumps(measures, ensure_ascii=False))
-        return
+    lines = []
     for name, figures in measures.items():
         text = ", ".join(f"{what} {value}" for what, value in figures.items()) if isinstance(figures, dict) else figures
-        tell(f"{name}: {text}")
+        lines.append(f"{name}: {text}")
+    answer(as_json, measures, *lines)
 
 
-def _show(rows: list[dict[str, Any]], note: str) -> None:
-    for row in rows:
-        shown = [
-            f"{point['name']}{'' if point['confidence'] is None else ' ' + format(point['confidence'], '.2f')}"
-            for point in row["knowledge_points"]
-        ]
-        tell(f"{row['id']}: {row['subject'] or '?'}, {row['difficulty']['name']}: {', '.join(shown) or 'no point'}")
-    tell(f"{len(rows)} questions tagged by {note}")
+def _line(row: dict[str, Any]) -> str:
+    shown = [
+        f"{point['name']}{'' if point['confidence'] is None else ' ' + format(point['confidence'], '.2f')}"
+        for point in row["knowledge_points"]
+    ]
+    return f"{row['id']}: {row['subject'] or '?'}, {row['difficulty']['name']}: {', '.join(shown) or 'no point'}"
 
 
 scheme = options.group()
@@ -214,7 +206,7 @@ def propose(
 ) -> None:
     """Propose schemes for questions with a solution and points."""
     from livek12.dataset_builders.ingest.folder import STATE
-    from livek12.dataset_builders.proposals.tagging.schemes import propose_schemes
+    from livek12.dataset_builders.proposals.tagging.proposals import propose_schemes
     from livek12.engines.asking import model_spec
 
     if not (folder / STATE).is_dir():
@@ -223,11 +215,7 @@ def propose(
         report = propose_schemes(folder, made, unreviewed, progress.step)
     for line in report.problems:
         tell(f"warning: {line}", err=True)
-    if as_json:
-        typer.echo(json.dumps(asdict(report), ensure_ascii=False))
-    else:
-        tell(
-            f"proposed schemes for {report.proposed} of {report.asked} questions; review them: livek12 review {folder}"
-        )
+    line = f"proposed schemes for {report.proposed} of {report.asked} questions; review them: livek12 review {folder}"
+    answer(as_json, asdict(report), line)
     if report.failed:
         raise typer.Exit(1)

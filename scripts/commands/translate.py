@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from livek12.core.progress import Progress, tell
+from livek12.core.progress import tell
 from livek12.scripts import options
+from livek12.scripts.endings import CommandWork, answer, end_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from livek12.dataset_builders.proposals.variants.varying import VaryReport
-    from livek12.engines import Engine
+    from livek12.dataset_builders.proposals.variants import VaryReport
 
 
 @options.command("livek12 translate mine --to en --model Qwen/Qwen3-8B --out mine-en")
@@ -33,35 +31,25 @@ def translate(
     as_json: options.Json = False,
 ) -> None:
     """Translate questions, and check numbers, formulas, options and figures."""
-    from livek12.dataset_builders.proposals.translation.translator import read_glossary, translate_data
+    from livek12.dataset_builders.proposals.translation import read_glossary, translate_data
     from livek12.engines.asking import model_spec
 
     glossary = read_glossary(terms) if terms else {}
     spec = model_spec(model, "--model", engine, engine_args)
-    with ExitStack() as stack:
-
-        def start() -> Engine:
-            return stack.enter_context(closing(spec.start()))
-
-        def begin(total: int) -> Callable[[], None]:
-            return stack.enter_context(Progress("translating", total)).step
-
+    with CommandWork() as work:
+        start, begin = work.starting(spec), work.counting("translating")
         report = translate_data(data, out, start, to, glossary, retries, begin)
-    if as_json:
-        typer.echo(json.dumps({**asdict(report), "out": str(out)}, ensure_ascii=False))
-    else:
-        for id, why in report.untranslated.items():
-            tell(f"{id}: not translated: {why}")
-        for id, why in report.solutions.items():
-            tell(f"{id}: solution not translated: {why}")
-        tell(
-            f"{report.translated} translated ({report.retried} texts after being asked again), {report.carried} had"
-            f" nothing to translate, {len(report.untranslated)} not translated, {len(report.solutions)} without their"
-            f" solution; next: livek12 review {out}"
-        )
-    if report.failed:
-        tell(f"{report.failed} requests failed: the same command sends them again", err=True)
-    if report.failed or report.untranslated:
+    answer(
+        as_json,
+        {**asdict(report), "out": str(out)},
+        *(f"{id}: not translated: {why}" for id, why in report.untranslated.items()),
+        *(f"{id}: solution not translated: {why}" for id, why in report.solutions.items()),
+        f"{report.translated} translated ({report.retried} texts after being asked again), {report.carried} had nothing"
+        f" to translate, {len(report.untranslated)} not translated, {len(report.solutions)} without their solution;"
+        f" next: livek12 review {out}",
+    )
+    end_requests(report.failed)
+    if report.untranslated:
         raise typer.Exit(1)
 
 
@@ -81,8 +69,8 @@ def vary(
     as_json: options.Json = False,
 ) -> None:
     """Make variants of questions: other images, other words, another type."""
-    from livek12.dataset_builders.proposals.variants.varying import VaryOptions
-    from livek12.dataset_builders.proposals.variants.varying import vary as make
+    from livek12.dataset_builders.proposals.variants import VaryOptions
+    from livek12.dataset_builders.proposals.variants import vary as make
     from livek12.engines.asking import model_spec
 
     how = VaryOptions(
@@ -94,36 +82,27 @@ def vary(
         model_spec(judge, "--judge") if judge else None,
         model_spec(style_model, "--style-model") if style_model else None,
     )
-    with ExitStack() as stack:
+    with CommandWork() as work:
 
         def begin(what: str, total: int) -> Callable[[], None]:
-            stack.close()  # ends the one before
-            return stack.enter_context(Progress(what, total)).step
+            work.close()  # ends the one before
+            return work.counting(what)(total)
 
         report = make(data, out, how, begin)
-    for note in report.notes:
-        tell(note, err=True)
-    for line in report.lines:
+    for line in (*report.notes, *report.lines):
         tell(line, err=True)
-    if as_json:
-        typer.echo(json.dumps({**asdict(report), "out": str(out)}, ensure_ascii=False))
-    else:
-        _show(report, out)
-    if report.failed:
-        tell(f"{report.failed} requests failed: the same command sends them again", err=True)
-        raise typer.Exit(1)
+    answer(as_json, {**asdict(report), "out": str(out)}, *_lines(report, out))
+    end_requests(report.failed)
 
 
-def _show(report: VaryReport, out: Path) -> None:
+def _lines(report: VaryReport, out: Path) -> Iterator[str]:
     for name in {**report.made, **report.dropped}:
         reasons = report.dropped.get(name, {})
         breakdown = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
-        tell(
-            f"{name}: {report.made.get(name, 0)} variants"
-            + (f", left out {sum(reasons.values())} ({breakdown})" * bool(breakdown))
-        )
+        left_out = f", left out {sum(reasons.values())} ({breakdown})" * bool(breakdown)
+        yield f"{name}: {report.made.get(name, 0)} variants{left_out}"
     why = ", ".join(f"{reason} {count}" for reason, count in report.left_out.items())
-    tell(
+    yield (
         f"{report.drawn} of {report.questions} questions drawn, {report.variants} have a variant"
         f"{f'; left out: {why}' if why else ''}; next: livek12 run --data {out} --task mdk12,mdk12_dynamic"
     )

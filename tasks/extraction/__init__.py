@@ -16,9 +16,8 @@ from livek12.tasks.extraction.choices import find_choice, find_choices
 from livek12.tasks.extraction.closings import closing_answer
 from livek12.tasks.extraction.markers import plainly
 from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
-from livek12.tasks.extraction.stated import is_expression
 from livek12.tasks.extraction.truth import find_truth
-from livek12.tasks.extraction.values import find_values
+from livek12.tasks.extraction.values import find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
 

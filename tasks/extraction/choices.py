@@ -16,20 +16,34 @@ from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import label_sequence, labelled_option, read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.tasks.extraction import claims, remarks
-from livek12.tasks.extraction.choice_forms import CONCLUDED, LOOSE, MARKED, NOUN_ZH, shared
-from livek12.tasks.extraction.claims import Asked, Claim, Labels
-from livek12.tasks.extraction.clauses import TURN, sentence_before
+from livek12.tasks.extraction.claims import CONCLUDED, LOOSE, MARKED, NOUN_ZH, Asked, Claim, Labels, shared
 from livek12.tasks.extraction.labelled import labelled_parts, tabled_values
 from livek12.tasks.extraction.regions import lists_options, says_nothing, tail
-from livek12.tasks.extraction.remarks import quoted
-from livek12.tasks.extraction.stated import NOTHING, Found
-from livek12.tasks.extraction.values import find_values
+from livek12.tasks.extraction.remarks import TURN, quoted, sentence_before
+from livek12.tasks.extraction.values import NOTHING, Found, find_values
 
-
-def _all_claims(cleaned: str, offer: Asked, explicit_only: bool = False) -> list[Claim]:
-    """All claims in order of their ends; weak kinds only without others."""
-    listed = claims.marked_claims(cleaned, offer) or ([] if explicit_only else claims.plain_claims(cleaned, offer))
-    return sorted(listed, key=lambda claim: claim.end)
+_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+_NO_ARTICLE = r"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])"
+_SURELY_ANSWER = late(r"(?i)题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제")
+_OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
+_OPEN_CHARS = 80
+_ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
+_LAST_LINES = 3
+_BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
+"""Separators of a label and its option's text."""
+_BEHIND_TEXT = " .。)）"
+_NUMBERED = late(
+    r"(?<![\d.])(?P<first>\d{1,3})\s?"
+    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
+    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
+    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
+)
+_SECTION = late(
+    r"(?m)【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
+    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])"
+)
+_SHORT = 80
+"""In a longer text on one sub-question only explicit commitments count."""
 
 
 def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
@@ -45,36 +59,27 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
             best = new
     if best is None or not best.labels:
         return best
+    until = offer.printed_until(cleaned, best)
     if best.strength <= CONCLUDED and offer.wrong is False and not offer.several:
         verdicts = (verdict for verdict in claims.label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned))
-    until = offer.printed_until(cleaned, best)
-    if shared(cleaned, best.end, best.labels, offer.wrong) or shared(cleaned, until, best.labels, offer.wrong):
-        return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start :]))
-    denial = denied_until(cleaned, replace(best, end=until), offer)
-    if denial is None:
-        return best
-    return replace(best, labels=claims.NO_LABELS, said=quoted(cleaned[best.start : denial]))
+    if any(shared(cleaned, end, best.labels, offer.wrong) for end in {best.end, until}):
+        denial: int | None = len(cleaned)
+    else:
+        denial = _denied_until(cleaned, replace(best, end=until), offer)
+    quote = quoted(cleaned[best.start : denial])
+    return best if denial is None else replace(best, labels=claims.NO_LABELS, said=quote)
 
 
-def denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
+def _denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
     """The end of the first later denial, or None."""
     back = remarks.taken_back(cleaned, claim.end, _named(cleaned, claim, offer))
     if back is not None:
         return back
     verdicts = claims.label_verdicts(cleaned, claim.start)
-    for verdict in verdicts:
-        if (
-            verdict.end > claim.end
-            and verdict.labels & claim.labels
-            and _denies(cleaned, verdict, verdicts, claim, offer)
-        ):
-            return verdict.end
-    return None
-
-
-_ALL_LABELS = [*"ABCDEFGHIJ", *"123456789"]
+    later = (verdict for verdict in verdicts if verdict.end > claim.end and verdict.labels & claim.labels)
+    return next((verdict.end for verdict in later if _denies(cleaned, verdict, verdicts, claim, offer)), None)
 
 
 def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
@@ -91,20 +96,9 @@ def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
 def _written(labels: Labels) -> re.Pattern[str]:
     letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
     digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
-    ways = (
-        [
-            rf"(?<![A-Za-z])(?!A\s(?!(?:is|are|was|and|or|has|does|can|fails|cannot|gives)\b)[a-z])[{letters}](?![A-Za-z])"
-        ]
-        if letters
-        else []
-    )
+    ways = [rf"{_NO_ARTICLE}[{letters}](?![A-Za-z])"] if letters else []
     ways += [rf"[{''.join(CIRCLED[int(label) - 1] for label in digits)}]|[{digits}]\s?번"] if digits else []
     return re.compile("|".join(ways) or "(?!)")
-
-
-_SURELY_ANSWER = late(
-    r"题意|选|排除|答案|answer|option|choice|답|ruled|eliminat|exclud|reject|out\b|제외|배제", re.IGNORECASE
-)
 
 
 def _denies(
@@ -124,18 +118,15 @@ def _denies(
     return not offer.wrong
 
 
-_OPEN_LIST = late(r"(?:[\s,，、;；和与及&]|\band\b)+\Z")
-_OPEN_CHARS = 80
-_ABOUT_SOMETHING = late(rf"\s*[A-J](?:\s+[a-z]{{2,}}|\s?[{NOUN_ZH}])")
-
-
 def find_choice(text: str, question: Question, truncated: bool) -> Found:
     """The labels of the claim, or its words; else a stated value."""
     offer = Asked.of(question)
     cleaned = remarks.settled(claims.cleaned_text(text, offer.several))
-    claim = _holding(cleaned, _all_claims(cleaned, offer, explicit_only=truncated), offer)
+    listed = claims.marked_claims(cleaned, offer) or ([] if truncated else claims.plain_claims(cleaned, offer))
+    claim = _holding(cleaned, sorted(listed, key=lambda claim: claim.end), offer)
     if claim is not None:
-        if offer.several and truncated and claim.method == "phrase" and _may_go_on(cleaned, claim.said):
+        goes_on = truncated and _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(claim.said)
+        if goes_on and offer.several and claim.method == "phrase":
             return NOTHING
         other = _with_other_text(text, claim.said, question) if claim.strength >= LOOSE else None
         return [other or claim.said], claim.method
@@ -146,16 +137,9 @@ def find_choice(text: str, question: Question, truncated: bool) -> Found:
         return NOTHING
     if values and _ABOUT_SOMETHING.match(values[0]) and values[0].strip() not in {o.text for o in question.options}:
         return NOTHING
-    return [_option_in(value) for value in values], method
-
-
-def _may_go_on(cleaned: str, labels: str) -> bool:
-    return _OPEN_LIST.sub("", cleaned[-_OPEN_CHARS:]).endswith(labels)
-
-
-def _option_in(value: str) -> str:
-    plain = " ".join(claims.without_markup(value).split())
-    return plain if "\\" in value and len(value) <= 400 and labelled_option(plain) else value
+    options = [" ".join(claims.without_markup(value).split()) if "\\" in value else "" for value in values]
+    pairs = zip(values, options, strict=True)
+    return [option if len(value) <= 400 and labelled_option(option) else value for value, option in pairs], method
 
 
 def _with_other_text(text: str, label: str, question: Question) -> str | None:
@@ -169,12 +153,6 @@ def _with_other_text(text: str, label: str, question: Question) -> str | None:
         if texts.get(normal_form(behind), label) != label:
             return f"{label}. {behind.strip()}"
     return None
-
-
-_LAST_LINES = 3
-_BEFORE_TEXT = r"[.．、:：)）][,，]?|[,，(（](?:\s*(?:i\.e\.|that is|which is|namely),?(?=\s))?"
-"""Separators of a label and its option's text."""
-_BEHIND_TEXT = " .。)）"
 
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:
@@ -196,14 +174,6 @@ def find_choices(text: str, question: Question, truncated: bool, count: int) -> 
         if not sums or sums[-1] == chosen:
             return chosen, "phrase"
     return ([text.strip()], "whole") if text.strip() and not says_nothing(text, question) else NOTHING
-
-
-_NUMBERED = late(
-    r"(?<![\d.])(?P<first>\d{1,3})\s?"
-    r"(?:[-—–~～至]\s?(?P<last>\d{1,3})\s?[.、．:：)]?\s?(?P<row>[A-J](?:[ ,，、]?[A-J])+)"
-    r"|(?:[.、．:：)]\s?(?:故?选|答案[为是:：]?)?|\s?答案[为是:：]?)\s?(?P<one>[A-J]))(?![A-Za-z])"
-    r"(?!\s?(?:选项|项)?\s?(?:是|为)?(?:错|不正确|正确|不对|对|wrong|incorrect|correct|false|true))"
-)
 
 
 def _numbered(cleaned: str, count: int) -> list[str]:
@@ -228,15 +198,6 @@ def _sections(text: str, count: int) -> list[str]:
         return []
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-
-
-_SECTION = late(
-    r"【\s?(?:第\s?)?(\d{1,3})\s?(?:小?题)[^】\n]{0,6}】"
-    r"|^[#* ]{0,6}(?:第|问题|(?i:question)\s)?\s?(\d{1,3})\s?(?:题|[.．、:：])",
-    re.MULTILINE,
-)
-_SHORT = 80
-"""In a longer text on one sub-question only explicit commitments count."""
 
 
 def _strong_ones(cleaned: str, offer: Asked) -> list[Claim]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from livek12.core.patterns import late
 from livek12.judges.rules.names import is_named, place_of
 from livek12.judges.rules.notation import split_values
-from livek12.tasks.extraction.clauses import ANSWER, SO
 from livek12.tasks.extraction.regions import without_stars
+from livek12.tasks.extraction.remarks import ANSWER, SO
 
 _LABELS = (
     late(r"(?<![A-Za-z0-9_}])[(（]\s*(\d{1,2})\s*[)）]"),
@@ -17,11 +17,11 @@ _LABELS = (
     late(r"(?:【?小?题\s*|第\s*)(\d{1,2})\s*[】题空问小]*"),
     late(r"第\s*([一二三四五六七八九十])\s*个?\s*[空问题]"),
     late(r"空\s*(\d{1,2})\s*(?=[:：])"),
-    late(r"\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)", re.IGNORECASE),
-    late(r"\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])", re.IGNORECASE),
+    late(r"(?i)\b(first|second|third|fourth|fifth)\s(?:blank|answer|part|value)\s?(?:is\b|:)"),
+    late(r"(?i)\b(?:blank|part|question|q)\s*\(?([\da-j])\)?\s*(?=[:：.)])"),
     late(r"(첫|[두둘]|[세셋]|[네넷]|다섯)\s?(?:번\s?)?째\s*(?:빈칸|칸|답)"),
-    late(r"^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]", re.MULTILINE),
-    late(r"(?:^|[;；,，]\s?)(\d)\s?[)）]", re.MULTILINE),
+    late(r"(?m)^(?:#+ ?)?\**(\d{1,2})\s*[.、．:：)]"),
+    late(r"(?m)(?:^|[;；,，]\s?)(\d)\s?[)）]"),
     late(r"[(（]\s*([a-j가나다라마바])\s*[)）]"),
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
@@ -35,18 +35,38 @@ _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
 """The number of a label and its position."""
+_HEAD_CHARS = 20
+_HEAD = late(
+    r"(?i)(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z"
+)
+_JSON_ENTRY = late(
+    r"[{,]\s{0,20}\"([^\"\n]{1,60})\"\s?:\s?(?:\"([^\"\n]{1,200})\"|([^\s,{}\[\]\"][^,{}\n]{0,80}))\s{0,20}}?"
+)
+_LEAD = late(rf"(?i)\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*")
+_SIGN = late(r"[=≈:：]|\\approx")
+_ROW = late(r"(?m)^ ?\|([^\n]*)\|[^\S\n]*$")
+_RULE = late(r"[\s|:-]*")
+_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def labelled_parts(text: str, count: int) -> list[str]:
-    """The pieces behind the last labels 1…count of a kind, in order."""
-    marks = [
+    """The pieces behind the last labels 1…count of a kind (later ones belong to a nested list), in order."""
+    kinds = [
         [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)] for pattern in _LABELS
     ]
-    runs = [*(_last_run(kind, count) for kind in marks), *(_turned_run(kind, count) for kind in marks)]
-    run = next(filter(None, runs), [])
-    ends = [match.start() for _, match in run[1:]] + [len(text)]
-    pieces = [(number, text[match.end() : end]) for (number, match), end in zip(run, ends, strict=bool(run))]
+    in_order = list(range(1, count + 1))
+    runs = [kind[-count:] for kind in kinds if [number for number, _ in kind[-count:]] == in_order]
+    runs += [kind for kind in kinds if sorted(number for number, _ in kind) == in_order and all(map(_is_head, kind))]
+    if not runs:
+        return []
+    ends = [match.start() for _, match in runs[0][1:]] + [len(text)]
+    pieces = [(number, text[match.end() : end]) for (number, match), end in zip(runs[0], ends, strict=True)]
     return [piece for _, piece in sorted(pieces)]
+
+
+def _is_head(mark: Mark) -> bool:
+    start = mark[1].start()
+    return _HEAD.search(mark[1].string[max(0, start - _HEAD_CHARS) : start + 1]) is not None
 
 
 def _number(label: str, roman: bool) -> int:
@@ -59,26 +79,6 @@ def _number(label: str, roman: bool) -> int:
     )
 
 
-def _last_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    """The last marks 1…count (later ones belong to a nested list)."""
-    last = marks[-count:]
-    return last if [number for number, _ in last] == list(range(1, count + 1)) else []
-
-
-def _turned_run(marks: Sequence[Mark], count: int) -> Sequence[Mark]:
-    if sorted(number for number, _ in marks) != list(range(1, count + 1)):
-        return []
-    heads = (match.string[max(0, match.start() - _HEAD_CHARS) : match.start() + 1] for _, match in marks)
-    return marks if all(_HEAD.search(head) for head in heads) else []
-
-
-_HEAD_CHARS = 20
-_HEAD = late(
-    r"(?:\A|[\n;；,，.。:：{]|(?<![A-Za-z])(?:is|are|and)|[是为和])[\s*#$]{0,6}(?:(?:and|the)\s{1,3}){0,2}[^\s]?\Z",
-    re.IGNORECASE,
-)
-
-
 def named_values(text: str, names: Sequence[str]) -> list[str]:
     """The last "name = value" line of each name, or "".
 
@@ -86,7 +86,9 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     """
     by_place: dict[int, str] = {}
     others: list[str] = []
-    for run in _runs(_entries(text)):
+    if '":' in text:
+        text = _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text)
+    for run in _runs(text):
         lines = [piece for line in run for piece in _parted(line, names)]
         places = [place_of(line, names) for line in lines]
         if set(places) - {None}:
@@ -101,15 +103,6 @@ def named_values(text: str, names: Sequence[str]) -> list[str]:
     return [by_place[place] for place in range(len(names))]
 
 
-def _entries(text: str) -> str:
-    return _JSON_ENTRY.sub(lambda entry: f"\n{entry[1]}: {entry[2] or entry[3]}\n", text) if '":' in text else text
-
-
-_JSON_ENTRY = late(
-    r"[{,]\s{0,20}\"([^\"\n]{1,60})\"\s?:\s?(?:\"([^\"\n]{1,200})\"|([^\s,{}\[\]\"][^,{}\n]{0,80}))\s{0,20}}?"
-)
-
-
 def _parted(line: str, names: Sequence[str]) -> list[str]:
     line = _LEAD.sub("", line)
     for count in range(min(len(names), len(_SIGN.findall(line))), 1, -1):
@@ -119,29 +112,16 @@ def _parted(line: str, names: Sequence[str]) -> list[str]:
     return [line]
 
 
-_LEAD = late(rf"\A{SO}(?:[，,：:]|(?![A-Za-z]))\s*", re.IGNORECASE)
-_SIGN = late(r"[=≈:：]|\\approx")
-
-
 def _runs(text: str) -> Iterator[list[str]]:
     run: list[str] = []
     for line in text.split("\n"):
-        if named := _named_line(line):
-            run.append(named)
+        plain = without_stars(_LIST_MARK.sub("", line)).strip()
+        if plain and len(plain) <= MAX_LINE and is_named(plain):
+            run.append(plain)
         elif line.strip() and run:
             yield run
             run = []
     yield run
-
-
-def _named_line(line: str) -> str:
-    plain = without_stars(_LIST_MARK.sub("", line)).strip()
-    return plain if len(plain) <= MAX_LINE and is_named(plain) else ""
-
-
-_ROW = late(r"^ ?\|([^\n]*)\|[^\S\n]*$", re.MULTILINE)
-_RULE = late(r"[\s|:-]*")
-_ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 
 def tabled_values(text: str, count: int) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +19,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
-from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
+from livek12.tasks.extraction.remarks import ANSWER_KO, ANSWER_ZH
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -28,14 +29,113 @@ MAX_OPEN = 400
 
 _TURN_END = late(r"</s>|<\|(?!(?:begin|end)_of_box)[A-Za-z_▁]{2,24}\|>|<(?:eo[a-z]|end_of_(?:turn|text))>")
 _SPACES = late(r"[^\S\n]{2,}|[^\S\n ]")
-_ODD_SPACE = late(r"[^\S\n ]")
+_ODD_ASCII = "\t\r\v\f\x1c\x1d\x1e\x1f"
 _BLANK_LINES = late(r"\n(?: ?\n)+ ?")
 _BOX = late(
-    r"\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]",
-    re.DOTALL,
+    r"(?s)\\{1,2}(?:boxed|fbox|answer(?=\s*\{))\s*(?:\{|(?P<bare>-?\d+(?:\.\d+)?(?:/\d+)?|[A-Z]{1,8}(?![A-Za-z])|[A-Za-z]))|\\.|[{}]"
 )
 _BOX_NAMES = late(r"\\(?:boxed|fbox|answer)")
-_TAG = late(r"<\s*(/?)\s*(?:(?:final_)?answer|ans)\s*>", re.IGNORECASE)
+_TAG_NAME = r"(?:(?:final_)?answer|ans)\s*>"
+_TAG = late(rf"(?i)<\s*(/?)\s*{_TAG_NAME}")
+_TAGGED = late(rf"(?is)<\s*{_TAG_NAME}((?:(?!<\s*/?\s*{_TAG_NAME}).)*+)<\s*/\s*{_TAG_NAME}")
+
+_THINKING = Thinking()
+_FENCE = late(r"(?s)```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)")
+_IS_CODE = late(
+    r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+"
+)
+"""A program: what it assigns is no commitment, and nothing here runs it."""
+_TOKEN_BOX = late(r"(?s)<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)")
+"""A box made of tokens, as GLM writes it."""
+_COMMENT = late(r"(?m)(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}")
+"""A comment of LaTeX that is a box; a percentage is none."""
+_STRUCK = late(r"~~[^~\n]{1,200}~~")
+_HIDDEN = late(
+    r"(?i)<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>"
+)
+_SURE = late(
+    r"(?i)(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
+    r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z"
+)
+_LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
+_BREAK = late(r"(?i)<br\s?/?>")
+_END_MARK_CHARS = 64
+_ENDING_MARKS = 4_000
+_END_MARK = late(
+    r"(?i)(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
+    r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z"
+)
+"""A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
+_POWER = late(
+    r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
+)
+_AROUND_CHARS = 40
+_GOES_ON = late(
+    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$|\$?\s?[?？]"
+    r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
+    r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
+)
+_BEGAN_BEFORE = late(
+    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
+)
+_QUOTED_KEY = late(r"[\"']\s{0,20}:")
+"""A cheap test for JSON keys."""
+_JSON_KEY = late(
+    rf"(?i)(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
+    r"(?=[\"'\[{\d.tf-])"
+)
+_JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
+_LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
+_LAST_KEYS = 20
+_MAX_OBJECT = 2_000
+_ENDING_CHARS = 80
+_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
+"""The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
+_OPEN_END = late(
+    r"(?i)[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
+    r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
+    r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$"
+)
+_NAMED_BEFORE = late(
+    r"(?i)\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$"
+)
+"""An ending that says what was named before it ("7 is the answer")."""
+_NEXT = late(
+    r"\n[^\S\n]{0,8}[*#]{0,4}[^\S\n]?(?:"
+    r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
+    r"|(?:Human|User|Instruction|用户|사용자))"
+    r"\*{0,2}\s?[:：]\*{0,2}"
+)
+"""A line that puts a question or names another speaker; a question with a number is one of several asked."""
+_ANSWERED = late(
+    r"(?i)\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
+    r"|答案|答[:：]|[故应]选|정답|답[:：은]"
+)
+_ONE_LINE = 200
+_NO_WORDS = late(r"[\W_]+")
+_COPIED_LINE = 12
+_LOOKS = 20
+_READ = 30_000
+_LOOPS = 8
+_LOOP_LINES = 12
+_SENTENCE = late(r"[^。．！？；;\n]+")
+_OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
+_PICTURE = late(
+    r"(?i)<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)"
+)
+_HEADING = late(
+    r"(?i)[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*"
+)
+_ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
+_SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
+_RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
+_COPIED_CHARS = 8
+_LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
+_JUDGED = late(
+    r"(?i)答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
+    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)"
+)
+"""A word on the options, or on one at the end of its text."""
 
 
 @dataclass(frozen=True)
@@ -48,35 +148,32 @@ class TextRegion:
 
 
 def final_text(response: str, question: Question) -> str:
-    """The first own turn of a response, without thinking, programs and end marks."""
+    """The first own turn of a response, without thinking, programs, confidence notes and end marks."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "```" in text:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
     if "<|begin_of_box|>" in text:
         text = _TOKEN_BOX.sub(_as_box, text)
     text = _shown(text)
-    turns = [piece for piece in _TURN_END.split(text) if piece.strip()] if "<" in text else [text]
-    own = turns[0] if turns else ""
-    if turns[1:]:
-        own = next((turn for turn in turns[:_LOOKS] if not says_nothing(turn, question)), own)
-    return _without_meta(_without_end_marks(_BREAK.sub("\n", own) if "<" in own else own))
-
-
-_THINKING = Thinking()
-_FENCE = late(r"```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)", re.DOTALL)
-_IS_CODE = late(
-    r"^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+",
-    re.MULTILINE,
-)
-"""A program: what it assigns is no commitment, and nothing here runs it."""
-_TOKEN_BOX = late(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)", re.DOTALL)
-"""A box made of tokens, as GLM writes it."""
+    if "<" in text:
+        turns = [piece for piece in _TURN_END.split(text) if piece.strip()][:_LOOKS] or [""]
+        spoken_turns = (turn for turn in turns if not says_nothing(turn, question)) if turns[1:] else iter(turns)
+        text = _BREAK.sub("\n", next(spoken_turns, turns[0]))
+    text = text.rstrip()
+    head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
+    while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
+        ending = ending[: mark.start()].rstrip()
+    text = head + ending
+    if ":" in (ending := text[-_END_MARK_CHARS:]) or "=" in ending:
+        text = text[:-_END_MARK_CHARS] + _SURE.sub("", ending)
+    is_lost = "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
+    return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if is_lost else text
 
 
 def _as_box(match: re.Match[str]) -> str:
-    if not match[2]:
-        return rf"\boxed{{{match[1]}"
-    return match[1] if _BOX_NAMES.search(match[1]) else rf"\boxed{{{match[1].strip()}}}"
+    if match[2] and _BOX_NAMES.search(match[1]):
+        return match[1]
+    return rf"\boxed{{{match[1].strip()}}}" if match[2] else rf"\boxed{{{match[1]}"
 
 
 def _shown(text: str) -> str:
@@ -101,59 +198,11 @@ def _shown(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-_COMMENT = late(r"(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}", re.MULTILINE)
-"""A comment of LaTeX that is a box; a percentage is none."""
-_STRUCK = late(r"~~[^~\n]{1,200}~~")
-_HIDDEN = late(
-    r"<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>",
-    re.IGNORECASE,
-)
-
-
-def _without_end_marks(text: str) -> str:
-    text = text.rstrip()
-    head, ending = text[:-_ENDING_MARKS], text[-_ENDING_MARKS:]
-    while mark := _END_MARK.search(ending, max(0, len(ending) - _END_MARK_CHARS)):
-        ending = ending[: mark.start()].rstrip()
-    return head + ending
-
-
-def _without_meta(text: str) -> str:
-    """Removes final confidence notes and restores "boxed(9)"."""
-    head, ending = text[:-_END_MARK_CHARS], text[-_END_MARK_CHARS:]
-    text = head + _SURE.sub("", ending) if ":" in ending or "=" in ending else text
-    return (
-        _LOST_BOX.sub(r"\\boxed{\1\2}", text)
-        if "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
-        else text
-    )
-
-
-_SURE = late(
-    r"(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
-    r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z",
-    re.IGNORECASE,
-)
-_LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
-_BREAK = late(r"<br\s?/?>", re.IGNORECASE)
-_END_MARK_CHARS = 64
-_ENDING_MARKS = 4_000
-_END_MARK = late(
-    r"(?:<[|｜]?/?(?!(?:final_)?answer\b|ans\b)(?:[A-Za-z][\w▁.:-]{1,40}|(?-i:[spbiu])|0x[0-9A-F]{2})(?:\s?/|\s\d{1,3})?[|｜]?>"
-    r"|\[/?(?:[A-Z]{2,20}_[A-Z0-9_]{1,20}|INST|EOS|EOT|END|PAD|STOP|DONE)\])\Z",
-    re.IGNORECASE,
-)
-"""A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
-
-
+@lru_cache(maxsize=8)
 def tail(text: str, limit: int = 30_000) -> str:
     """The end of a text, white space shortened, for answers in words."""
-    return _tail(text[-limit:])
-
-
-@lru_cache(maxsize=8)
-def _tail(text: str) -> str:
-    if "  " in text or _ODD_SPACE.search(text):
+    text = text[-limit:]
+    if "  " in text or any(space in text for space in _ODD_ASCII) or not text.isascii():
         text = _SPACES.sub(" ", text)
     return _BLANK_LINES.sub("\n\n", text) if "\n\n" in text or "\n \n" in text else text
 
@@ -163,50 +212,40 @@ def without_stars(text: str) -> str:
     return _POWER.sub("^", text).replace("**", "") if "**" in text else text
 
 
-_POWER = late(
-    r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
-)
-
-
 def boxes(text: str) -> list[TextRegion]:
     r"""Contents of outermost closed \boxed{}, \fbox{} and \answer{}, in order."""
+    return list(_read_boxes(text)[0])
+
+
+@lru_cache(maxsize=8)
+def _read_boxes(text: str) -> tuple[list[TextRegion], int | None]:
+    """Closed boxes, and the start of the last if it is open."""
     first = _BOX_NAMES.search(text)
     if first is None:
-        return []
+        return [], None
     regions: list[TextRegion] = []
     stack: list[tuple[int, int] | None] = []
+    last = (0, 0)
     for match in _BOX.finditer(text, len(text[: first.start()].rstrip("\\"))):
         token = match[0]
         if match["bare"]:
             regions.append(TextRegion(match.start(), match.end(), match["bare"]))
         elif len(token) > 2:
-            stack.append((match.start(), match.end()))
+            stack.append(last := match.span())
         elif token == "{":
             stack.append(None)
-        elif token == "}" and stack:
-            opened = stack.pop()
-            if opened is not None:
-                while regions and regions[-1].start > opened[0]:
-                    regions.pop()
-                regions.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
-    return [region for region in regions if region.content and len(region.content) <= MAX_ANSWER]
+        elif token == "}" and stack and (opened := stack.pop()):
+            while regions and regions[-1].start > opened[0]:
+                regions.pop()
+            regions.append(TextRegion(opened[0], match.end(), text[opened[1] : match.start()].strip()))
+    kept = [region for region in regions if 0 < len(region.content) <= MAX_ANSWER]
+    return kept, last[0] if last in stack else None
 
 
 def part_of_formula(text: str, box: TextRegion) -> bool:
     r"""Checks for a box within a formula ("\boxed{9}\cdot 2"), or called a part."""
     before = text[max(0, box.start - _AROUND_CHARS) : box.start]
     return bool(_GOES_ON.match(text, box.end, box.end + _AROUND_CHARS) or _BEGAN_BEFORE.search(before))
-
-
-_AROUND_CHARS = 40
-_GOES_ON = late(
-    r"[^\S\n]?(?:\\[,;!:]\s?)?(?:\\(?:cdot|times|div|pm|mp|[dt]?frac|sqrt|pi)(?![A-Za-z])|\^|[+*/−-]\s?(?:\d|\\[a-z])|[.]?\d|!\s?\$|\$?\s?[?？]"
-    r"|[xyznk]\s?(?:\$|\\\))|\\text\s?\{\s?(?:is|are|was|times|plus|minus)\b(?!\s(?:the|our|my)\s(?:final\s|correct\s)?answer)|\$?\s(?:is|was)\s(?:only\s|just\s)?"
-    r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
-)
-_BEGAN_BEFORE = late(
-    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
-)
 
 
 def closed(text: str) -> str:
@@ -219,21 +258,16 @@ def closed(text: str) -> str:
 
 def answer_tags(text: str) -> list[TextRegion]:
     """Contents of <answer>…</answer> and of "answer" in JSON, in order."""
-    regions: list[TextRegion] = []
-    opened: re.Match[str] | None = None
-    for match in _TAG.finditer(text) if "<" in text else ():
-        if not match[1]:
-            opened = match
-        elif opened is not None:
-            regions.append(TextRegion(opened.start(), match.end(), text[opened.end() : match.start()].strip()))
-            opened = None
+    tags = _TAGGED.finditer(text) if "<" in text else ()
+    regions = [TextRegion(tag.start(), tag.end(), tag[1].strip()) for tag in tags]
     regions = sorted([*regions, *outside_of(regions, _json_answers(text))], key=lambda region: region.start)
     return [region for region in regions if region.content]
 
 
 def _json_answers(text: str) -> list[TextRegion]:
     """Values of the last "answer" keys, or of numbered keys."""
-    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if _QUOTED_KEY.search(text) else []
+    quotes = '"' in text or "'" in text
+    keys = list(_JSON_KEY.finditer(text))[-_LAST_KEYS:] if quotes and _QUOTED_KEY.search(text) else []
     read = [(key.start(), _json_value(text, key.end())) for key in keys]
     answers = [TextRegion(start, value.end, value.content) for start, value in read if value is not None]
     if not answers and text.strip("`jsonJSON \n").startswith("{") and len(text) <= _MAX_OBJECT:
@@ -278,19 +312,6 @@ def _unescaped(text: str) -> str:
         return text.strip()
 
 
-_QUOTED_KEY = late(r"[\"']\s{0,20}:")
-"""A cheap test for JSON keys."""
-_JSON_KEY = late(
-    rf"(?<=[{{,\s])[\"'](?:(?:final|correct)?[_ ]?answers?|{ANSWER_ZH}|{ANSWER_KO})[\"']\s{{0,20}}:\s{{0,20}}"
-    r"(?=[\"'\[{\d.tf-])",
-    re.IGNORECASE,
-)
-_JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
-_LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
-_LAST_KEYS = 20
-_MAX_OBJECT = 2_000
-
-
 def cut_off(text: str) -> bool:
     """Checks for an unclosed box or clause at the end."""
     ending = text[-_ENDING_CHARS:].rstrip(" \t\r\n*_`")
@@ -301,65 +322,15 @@ def cut_off(text: str) -> bool:
 
 def box_cut_off(text: str) -> bool:
     """Checks for an unclosed last box."""
-    ending = text[-MAX_ANSWER:]
-    first = _BOX_NAMES.search(ending)
-    if first is None:
-        return False
-    tokens = _BOX.finditer(ending, len(ending[: first.start()].rstrip("\\")))
-    begun = [match for match in tokens if len(match[0]) > 2 and not match["bare"]]
-    depth = 1
-    for match in _BOX.finditer(ending, begun[-1].end()) if begun else ():
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return False
-    return bool(begun)
-
-
-_ENDING_CHARS = 80
-_OPEN_SIGNS = frozenset(",，、:：(（[【{=/&\\案以此故应该就是为选답서로은는이ſrnetsfodRNETSFOD")
-"""The last signs of all that `_OPEN_END` finds, which looks at each place of the ending."""
-_OPEN_END = late(
-    r"[,，、:：(（\[【{=/&]$|(?<!\\)\\$|(?:答案|所以|因此|故)(?:应该?|就)?(?:是|为|选)?$|(?:结果|选项|应该)(?:是|为)$"
-    r"|\b(?:answer|option|choice|value|result|that|the|is|are|be|of|to|and|or|so|therefore|thus|hence|because)$"
-    r"|(?:정답|답|따라서|그러므로)(?:은|는|이)?$",
-    re.IGNORECASE,
-)
-
-
-_NAMED_BEFORE = late(
-    r"\S\s(?:is|are|was)\s(?:the|an?|our|my)\s(?:\w{2,12}\s)?(?:answer|option|choice|value|result)$", re.IGNORECASE
-)
-"""An ending that says what was named before it ("7 is the answer")."""
+    start = _read_boxes(text)[1]
+    return start is not None and len(text) - start <= MAX_ANSWER
 
 
 def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> list[TextRegion]:
     """Regions outside all holders; both sorted."""
-    kept: list[TextRegion] = []
-    index = 0
-    for region in regions:
-        while index < len(holders) and holders[index].end <= region.start:
-            index += 1
-        if index == len(holders) or region.start < holders[index].start:
-            kept.append(region)
-    return kept
-
-
-_NEXT = late(
-    r"\n[^\S\n]{0,8}[*#]{0,4}[^\S\n]?(?:"
-    r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
-    r"|(?:Human|User|Instruction|用户|사용자))"
-    r"\*{0,2}\s?[:：]\*{0,2}"
-)
-"""A line that puts a question or names another speaker; a question with a number is one of several asked."""
-_ANSWERED = late(
-    r"\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
-    r"|答案|答[:：]|[故应]选|정답|답[:：은]",
-    re.IGNORECASE,
-)
-_ONE_LINE = 200
-_NO_WORDS = late(r"[\W_]+")
-_COPIED_LINE = 12
-_LOOKS = 20
+    starts = [holder.start for holder in holders]
+    places = ((region, bisect_right(starts, region.start)) for region in regions)
+    return [region for region, place in places if not place or holders[place - 1].end <= region.start]
 
 
 def own_turn(text: str, question: str) -> str:
@@ -371,33 +342,10 @@ def own_turn(text: str, question: str) -> str:
         copied = len(put) >= _COPIED_LINE and put in question_words
         if not (copied or before.strip()):
             return text
-        if not copied and _is_answered(before):
+        apart = before.endswith("\n") and "\n" not in before.strip() and len(before) <= _ONE_LINE
+        if not copied and (apart or _ANSWERED.search(before)):
             return before.strip()
     return text
-
-
-def _is_answered(before: str) -> bool:
-    apart = before.endswith("\n") and "\n" not in before.strip()
-    return _ANSWERED.search(before) is not None or (apart and len(before) <= _ONE_LINE)
-
-
-_READ = 30_000
-_LOOPS = 8
-_LOOP_LINES = 12
-_SENTENCE = late(r"[^。．！？；;\n]+")
-_OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
-_PICTURE = late(
-    r"<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)",
-    re.IGNORECASE,
-)
-_HEADING = late(
-    r"[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*",
-    re.IGNORECASE,
-)
-_ASIDE = late(r"[(（][^()（）]{0,40}[)）]")
-_SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”‘’]")
-_RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
-_COPIED_CHARS = 8
 
 
 def spoken(response: str, question: Question) -> str:
@@ -423,26 +371,11 @@ def says_nothing(text: str, question: Question) -> bool:
     return 3 * between <= len(opened)
 
 
-_LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
-_JUDGED = late(
-    r"答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
-    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)",
-    re.IGNORECASE,
-)
-"""A word on the options, or on one at the end of its text."""
-
-
 def lists_options(line: str) -> bool:
     """Checks for repeated options without comment."""
-    labels = quoted_options(line)
-    return len(labels) > 2 and "".join(labels) == "ABCDEFGHIJ"[: len(labels)]
-
-
-def quoted_options(line: str) -> list[str]:
-    """The rising labels of a line of uncommented options."""
-    labels = [match[1] for match in _LABEL.finditer(line)]
-    rising = len(labels) > 1 and labels == sorted(set(labels)) and line.lstrip().startswith(labels[0])
-    return labels if rising and not _JUDGED.search(line) else []
+    labels = "".join(match[1] for match in _LABEL.finditer(line))
+    rising = len(labels) > 2 and labels == "ABCDEFGHIJ"[: len(labels)] and line.lstrip().startswith("A")
+    return rising and not _JUDGED.search(line)
 
 
 def _own_sentences(text: str, question: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Remarks about answers: hypotheses, others' mistakes, corrections, denials and retractions.
+"""Clauses, one lexicon of denial and doubt, and remarks: hypotheses, corrections, denials and retractions.
 
 A remark never replaces an earlier answer; a correction does. A denial binds to the answer that its clause is about: the
 first named there by label, printed text or value, else that of the clause before. Linear in the text.
@@ -8,30 +8,81 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 from livek12.core.patterns import late
-from livek12.tasks.extraction.clauses import (
-    FAILS_EN,
-    FALSE_EN,
-    NEGATION,
-    NOT,
-    SO,
-    TURN,
-    UNFIT_EN,
-    UNFIT_ZH,
-    WRONG_EN,
-    WRONG_KO,
-    WRONG_ZH,
-    Span,
-    clause_before,
-    clauses_of,
-    sentence_before,
-    sentences_behind,
-)
 
+SO_EN = r"(?:so|thus|hence|therefore|consequently|in\sconclusion|finally)"
+SO_ZH = r"(?:综上(?:所述|可知)?|总之|因此|所以|因而|于是|从而|可见|可知|故)"
+SO_KO = r"(?:따라서|그러므로|그래서|결국|즉)"
+SO = rf"(?:{SO_EN}|{SO_ZH}|{SO_KO})"
+"""Words that conclude."""
+ANSWER_EN = r"(?<![A-Za-z])(?:(?:final|correct|right|best)\s)?(?:answers?|ans(?:\.(?=\s))?)(?![A-Za-z])"
+ANSWER_ZH = r"(?:(?:正确|最终|最后|标准|参考)的?)?答案"
+ANSWER_KO = r"(?<!오)(?:최종\s?)?(?:정답|답안|답변|답)"
+ANSWER = rf"(?:{ANSWER_EN}|{ANSWER_ZH}|{ANSWER_KO})"
+"""Words for an answer."""
+FALSE_ZH = r"(?:错误?|有误|不对(?![称应])|不正确|不成立|有(?:些|点|明显)?问题)"
+UNFIT_ZH = (
+    r"(?:不合(?!理数)|不符合?|不满足|不可能|不行|作废|应?该?舍[去弃]|(?:应该?|被|要|可以?)?被?排除|被?淘汰|干扰项"
+    r"|站不住|不可靠|不严谨|并非如此|漏洞|增根|不是(?:正确|最终|本题)?的?(?:答案|解|结果|选项)|自相矛盾|(?:发现|得到|得出|出现|[与是相有明显和])[^。，,\n]{0,12}(?:矛盾|相悖|不符))"
+)
+VERY_ZH = r"(?>是|也|却|并|显然|其实|可能|应该|肯定|都|中|里|存在|出现|了|有|[^\S\n]){0,5}"
+WRONG_ZH = f"(?:{VERY_ZH}(?:{FALSE_ZH}|{UNFIT_ZH}|不是))"
+MANNER = r"(?:\w{2,12}\s)?"
+FALSE_EN = (
+    r"(?:(?:wrong|incorrect|false|untrue|mistaken|inaccurate)\b"
+    rf"|(?:not|n['’]t)\s{MANNER}(?:true|valid|accurate|correct|right)\b)"
+)
+FAILS_EN = (
+    rf"(?:(?:(?:does|do|did)(?:n['’]t|\snot))\s{MANNER}(?:fit|satisfy|work|match|hold|meet|apply|answer|agree|follow|pass|check|make)\b"
+    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot)\sbe(?:\s(?:right|correct|true|it|so|the|valid|possible)\b|(?=\s?[.,!;\n]))"
+    r"|fails\b|contradicts\b|violates\b|is\s(?:an?\s)?extraneous\b)"
+)
+UNFIT_EN = (
+    r"(?:(?:impossible|invalid|inconsistent|eliminated|(?:ruled|thrown|left|crossed)\sout|excluded|rejected|discarded|extraneous)\b"
+    rf"|not\s(?:(?:the|an?|our|my)\s)?{MANNER}(?:answer|option|choice|solution)\b"
+    r"|not\s(?:possible(?!\sto)|attainable|feasible|acceptable|admissible|consistent|plausible|viable|allowed)\b"
+    r"|(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|typo|trap|distractor|decoy|contradiction)\b)"
+)
+IS_EN = (
+    r"\s?(?:\b(?:is|was|are|were|seems?|looks?|must\sbe|would\sbe|would|has\sto\sbe|turns\sout\sto\sbe)\s|['’]s\s"
+    r"|\b(?:is|was|are|were|does)(?=n['’]t))"
+)
+WRONG_EN = (
+    rf"(?:{IS_EN}{MANNER}(?:{FALSE_EN}|{UNFIT_EN}"
+    rf"|(?:not|n['’]t)\s{MANNER}(?:the|possible(?!\sto)|it|an?|what)\b)|\s{FAILS_EN})"
+)
+WRONG_KO = r"(?:틀(?!린\s?\S{1,4}\s?없)|잘못|오답|옳지|맞지|아니|아닙|적절하지|성립하지|만족하지|조건에\s(?:맞지|어긋))"
+NOT = (
+    r"\b(?:not|never|cannot|unable|none|neither|nor|whether|except|exclud\w*|doubt\w*|unlikely|myth|lie|misconception|den(?:y|ies|ied)|disagree|refute"
+    r"|told|no\s(?:way|longer))\b|n['’]t\b|无法|难以|是否|并非|(?<!错)误(?!差)|没有|避免|排除|[勿别]|否认|怀疑|假的|거짓|부정"
+)
+"""Words that deny what follows in their clause."""
+NEGATION = (
+    rf"{NOT}|不(?!等(?!于)|同(?!于)|定|变|仅|妨|难|断|规则|可逆|带电|计|考虑|超过|少于|大于|小于)|无(?!穷|限|理|论|色|关)|未(?!知)"
+    r"|没|非|错|舍|淘汰|\b(?:impossible|wrong|incorrect|false|untrue|mistake|rejected|fails?|sorry|avoid|out)\b"
+    r"|않|없(?!이)|못|아니|아닌|틀[리린렸]|탈락|오답|잘못|모순|제외"
+)
+"""Words of denial and doubt anywhere in a clause."""
+HEDGED = (
+    r"[至最][少多]|如果|假设|可能|也许|或许|大概|[大小多少高低]于|超过|이상|이하|미만|초과|아마|또는|만약|라면|보다"
+    r"|\b(?:at\s(?:least|most)|(?:more|less|fewer|greater)\sthan|between|or|if|unless|maybe|perhaps|probably|possibly|might|may|could|suppose|assume"
+    r"|but|however)\b"
+)
+"""Words by which a value is a bound, supposed or one of several."""
+TURN = late(
+    r"(?i)但(?!是?否)|然而|可是|不过|其实|实际上|而(?=应|是|正确)|하지만|그러나|지만"
+    r"|\bbut\b|\bhowever\b|\bwhich is\b|[\d,;—–]\s?it(?:'s| is)\b"
+)
+_ENDS = r"(?<=[。！？?\n；;])|(?<=!)(?!=)|(?<=\.)(?<!\.[eg]\.)(?=\s)|(?<=．)(?!\d)"
+_SENTENCE_END = late(rf"[。！!？?\n；;.．](?:{_ENDS})")
+_CLAUSE_END = late(rf"[。！!？?\n；;.．，,：:](?:{_ENDS}|(?<=[，,：:]))")
+CHARS = 300
+Span = tuple[int, int]
 _HYPOTHETICAL = late(
-    r"若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b",
-    re.IGNORECASE,
+    r"(?i)若|假如|如果|假设|假使|倘|要是|即使|万一|만약|만일|다면|\b(?:if|suppose|assuming|unless|were|would)\b"
 )
 _OTHERS = (
     r"易错|易误|常见错|常错|错误(?:地|的)?(?:答案|选项|结果|解法|原因)"
@@ -54,9 +105,8 @@ _QUOTED_KEY = (
     r"(?:claims?|says?|said|states?|thinks?|believes?|insists?|argues?|wants?|expects?)\b|참고\s?답안|모범\s?답안"
 )
 """The answer of a key, a book or a user: a report, which replaces no answer of the response."""
-_ATTRIBUTED = late(f"{_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}", re.IGNORECASE)
-CONCLUDES = late(rf"(?<![A-Za-z]){SO}(?![A-Za-z])", re.IGNORECASE)
-
+_ATTRIBUTED = late(f"(?i){_OTHERS}|{_MISTAKEN}|{_QUOTED_KEY}")
+CONCLUDES = late(rf"(?i)(?<![A-Za-z]){SO}(?![A-Za-z])")
 RETRACTION = (
     r"(?:\b(?:no|oh|hmm|ah)[,.]?\s*wait\b|\bwait[,.]?\s*no\b|\bsorry\b|\bcorrection\b|\bscratch that\b"
     r"|(?<=[.。…!！,，\s])no,|(?<=[.。…!！,，;；\s])(?:不对?|不是|错了|说错了|写错了)[，,。：:！!]|更正|订正|改正为|修正为|아니[,，]|정정)"
@@ -65,72 +115,23 @@ _NOT_BUT = (
     (("不是", "并非", "不应", "不为"), late(r"((?:答案|选项?|正确的)\s*)(?:不是|并非|不应是|不应该是|不为)[^。\n；;]{1,30}?[,，]?\s*而(?:应该?)?(?:是|为)"), r"\1是"),  # noqa: E501
     (("아니", "아닌"), late(r"[①-⑩]\s?번?\s?(?:이|가)?\s?(?:아니라|아니고|아닌)\s?(?=[①-⑩])"), ""),
     (("아니",), late(r"((?:정답|답)\s*(?:은|는)?)\s*[^.\n]{1,30}?\s*(?:이|가)?\s*아니(?:라|고|며)[,，]?"), r"\1"),
-    (("but",), late(r"(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?", re.IGNORECASE), r"\1"),
+    (("but",), late(r"(?i)(\b(?:is|are)\s+)not\s+[^.\n;]{1,30}?,?\s+but\s+(?:rather\s+)?"), r"\1"),
     (("不是", "而非", "而不为"), late(r"(?:[,，]?\s*(?:而不是|而非|而不为)|[,，]\s?(?:并)?不是)(?:\s?\$[^$\n]{1,100}\$|[^。\n，,；;$]{1,40})"), ""),  # noqa: E501
     (("not", "rather", "instead"), late(r"(?:,\s*(?:and\s+)?not|,?\s+rather\s+than|,?\s+instead\s+of)\s+(?:(?:option|choice)\s)?(?:\$[^$\n]{1,100}\$|[^,;\n$]{1,20}?)(?=[.]?(?:\s|$)|[;,])"), ""),  # noqa: E501
 )  # fmt: skip
 """Words (in small letters) without one of which a text has no such turn, the turn, and what is kept of it."""
-
-
-def settled(text: str) -> str:
-    """Rewrites "not X but Y" and "Y, not X" as "Y"."""
-    small = text.lower()
-    for words, pattern, kept in _NOT_BUT:
-        if any(word in small for word in words):
-            text = pattern.sub(kept, text)
-            small = text.lower()
-    return text
-
-
-def is_remark(text: str, start: int, end: int) -> bool:
-    """Checks for a hypothesis or a reported mistake."""
-    sentence = sentence_before(text, start) + text[start:end]
-    return _ATTRIBUTED.search(TURN.split(sentence)[-1]) is not None or _supposes(sentence)
-
-
-def is_told(text: str, start: int, end: int) -> bool:
-    """Checks for a hypothesis."""
-    return _supposes(sentence_before(text, start) + text[start:end])
-
-
-def _supposes(sentence: str) -> bool:
-    return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
-
-
 _DENIED = late(
-    rf"{NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
-    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b",
-    re.IGNORECASE,
+    rf"(?i){NOT}|[不未]\s*(?:能|可|应|会|要|得|宜|是|为|等于|该|写成|必)|错(?:解|写|得|填|选|认)"
+    r"|\b(?:false|untrue|wrong|incorrect|impossible|doubtful|mistake)\s(?:that|to)\b"
 )
 _WRONG_BEHIND = late(
-    r"\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
+    r"(?i)\s*(?:[)）$*]\s*)*[(（【]\s*(?:错|误|×|✗|不对|不正确|wrong|incorrect|false)"
     r"|\s*(?:[)）$*]\s*)*is\s(?:an?|the)\s(?:\w{2,12}\s)?(?:mistake|error|trap|distractor)\b"
     r"|\s*(?:[)）$*]\s*)*is\swhat\s(?:you|one|we|most|many|people|students)\b|\s*번?\s*(?:으?로|이?라고)\s?(?:보이|생각|착각|오해)[^.\n]{0,10}(?:지만|으나)|\s*번?\s*이?었(?:으나|지만|는데)|\s*(?:번)?\s*(?:이|은|는|가)?\s*(?:아니|아닌|틀|오답)|\s*(?:번)?\s*[을를]\s*제외"
-    r"|\s*번?\s*(?:이?라는\s\S{1,4}\s(?:거짓|틀)|이?라고\s?(?:생각|보)하?기\s쉽)",
-    re.IGNORECASE,
+    r"|\s*번?\s*(?:이?라는\s\S{1,4}\s(?:거짓|틀)|이?라고\s?(?:생각|보)하?기\s쉽)"
 )
-
-
-def denied(text: str, start: int, end: int) -> bool:
-    """Checks whether surrounding words deny or report the answer."""
-    return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
-
-
-def refused(text: str, start: int) -> bool:
-    """Checks whether preceding words deny or report the answer."""
-    clause = clause_before(text, start)
-    return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
-
-
-def false_lead(text: str, start: int) -> bool:
-    """Checks whether preceding words call the answer wrong, another's or forbidden."""
-    return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
-
-
-_LEAD_CHARS = 100
+_LEAD_CHARS = 64
 """More than any lead in words needs; each place of it is tried."""
-
-
 _ANSWER_IS = (
     r"(?:answer|value|result|choice|option|solution|response|conclusion)s?(?:\s(?:here|given|above))?\s?"
     r"(?:is|are|was|(?:would|might|could)\sbe|[:=])"
@@ -155,52 +156,24 @@ _FALSE_LEAD = late(
     r"|(?:오답|(?:틀린|잘못된|틀리기\s쉬운|학생의|흔한)\s?(?:정?답|값|결과|선택))(?:은|는|이|:)?)\s?[:：]?[\s$〘〖(*]*\\?\(?\Z",
     re.IGNORECASE,
 )
-
-
-def counterfactual(text: str, start: int) -> bool:
-    """Checks for an answer under a contrary condition."""
-    sentence = sentence_before(text, start)
-    return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
-
-
 _CONTRARY = late(
-    r"(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
+    r"(?i)(?:若|如果|假如|要是|倘若)[^。；;，,\n]{0,20}(?:不考虑|不计|没有?|忽略|忽视|忘|漏|误|错)[^。；;\n]{0,20}[,，]\s?(?:则|那么|那|就)?\Z"
     r"|\b(?:if|had)\b[^.;\n]{0,40}\b(?:forg[eo]t\w*|neglect\w*|ignor\w*|omit\w*|overlook\w*|mis(?:read|takes?|took))\b[^.;\n]{0,60},\s(?:then\s)?(?:the\s)?\Z"
-    r"|(?:않|없|무시|잊)[^.\n]{0,10}(?:면|다면),?\s?\Z",
-    re.IGNORECASE,
+    r"|(?:않|없|무시|잊)[^.\n]{0,10}(?:면|다면),?\s?\Z"
 )
-
-
-def called_wrong(text: str, end: int) -> bool:
-    """Checks whether following words call the answer wrong."""
-    return _WRONG_BEHIND.match(text, end) is not None
-
-
-def supposed(text: str, start: int, end: int) -> bool:
-    """Checks for a supposition: "if A, then …"."""
-    lead = text[max(0, start - _LEAD_CHARS) : start]
-    supposes = any(word in lead.lower() for word in _SUPPOSING) and _SUPPOSED_AT_ONCE.search(lead)
-    if supposes or _EXAMPLE.match(sentence_before(text, start)):
-        return True
-    return _SHOWN_FORM.match(text, end) is not None
-
-
-_EXAMPLE = late(r"\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)", re.IGNORECASE)
+_EXAMPLE = late(r"(?i)\s*(?:例如|比如|譬如|举例|for example|for instance|e\.g\.|예를 들)")
 _SUPPOSED_AT_ONCE = late(
-    r"(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
+    r"(?i)(?:\b(?:if|suppose|assume|assuming|were)(?: that)?(?: the)?(?: \w{2,12})?"
     r"|\b(?:such as|for example,?|for instance,?|e\.g\.,?)|例如|比如|形如|예를 들어|예:"
     r"|\bone (?:would|could|might) (?:write|answer|put)(?: down)?"
     r"|(?:\bin the form(?:at)?(?: of)?|(?:示例|样例|例子|格式|形式|模板)[^。\n，,]{0,6}?(?:是|为|写作|[:：]))"
     r"(?=\s?[\"“「『'‘])"
-    r"|若|如果|假如|假设|倘若|만약|만일)\s?[\"“「『'‘$〘〖]*(?:(?:the|my) (?:final )?)?\Z",
-    re.IGNORECASE,
+    r"|若|如果|假如|假设|倘若|만약|만일)\s?[\"“「『'‘$〘〖]*(?:(?:the|my) (?:final )?)?\Z"
 )
 """Right before the words that state an answer, or before a box."""
-_SUPPOSING = "if suppos assum were such form for e.g one 例 形 格式 模板 若 如果 假 만 예".split()
+_SUPPOSING = late("if|suppos|assum|were|such as|form|for (?:ex|in)|e[.]g|one (?:wo|co|mi)|[例形若假만예式样]|如果|模板")
 """Stems, in small letters, without which nothing is supposed."""
 _SHOWN_FORM = late(r"[\s)）}$〙〗]{0,4}(?:와|과)\s?같(?:이|은)\s?(?:쓰|적|표|답|형)")
-
-
 _BREAK = r"(?:(?<=[。.…!！?？；;:：\n—–(（〗〙})）*_\-])|(?<=[。.…!！?？；;:：,，〗〙})）*]\s)|\A)\s?"
 """Beginnings of a new thought."""
 _SIGNS = r"[\s.。…,，;；:：!！〗〙)）}$*\]—–-]*"
@@ -224,14 +197,13 @@ _IT = (
     rf"|(?:이것은|이건|이는|그것은|그건|이\s?값은)\s?(?:\S{{1,6}}\s)?{WRONG_KO})"
 )
 _NEXT = late(
-    rf"{_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
+    rf"(?i){_SIGNS}{_BUT}(?:{_IT}|[✗✘❌]|(?:wrong|false|incorrect)\s?[.!]|{FAILS_EN}"
     rf"|[(（【\[]\s?(?:(?:(?:这|此|该|上述|以上)个?(?:答案|结果|选项|值)?)?(?:{WRONG_ZH}|误|舍)|틀|오답|×"
     rf"|(?:this|that|it|which)?(?:{WRONG_EN}|{FALSE_EN}|not\b))"
     r"|不(?=\s?[,，。!！])|(?:不对|不是|错了|不行)\s?(?:[,，。.!！、]|\Z)|(?:应改|改)(?:为|成|选)"
     r"|(?:should|ought)\s(?:actually\s|instead\s|really\s)?(?:be|have\sbeen)\b|(?:or\s)?rather\b"
     r"|or\s(?:is|was|maybe|perhaps)\b|nope\b|nah\b|no(?=\s?[,.!]|\s(?:wait|it|that|actually)\b)"
-    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만))",
-    re.IGNORECASE,
+    r"|it\s(?:should|must|ought)\b|아니[,，요.]|사실은|(?:잠깐|잠시만))"
 )
 """Words that call what was just said wrong or replace it, whatever signs stand between."""
 _INSTEAD = late(_SIGNS + r"(?:(?:应该?|应当|正确的?)(?:是|为|选)|其实|实际上|actually\b|in\sfact\b)", re.IGNORECASE)
@@ -252,11 +224,10 @@ _RETRACTION = (
     r"|정정|수정|실수|아차|착각|미안|죄송|아,?\s?틀렸|다시\s?(?:계산|생각|보니|풀|검토)|아니[,，]|잠깐[,，.!…])"
 )
 CORRECTION = late(
-    rf"{RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
+    rf"(?i){RETRACTION}|{_RETRACTION}|\b(?:wait|actually|mistake|double[-\s]check|recheck|change\smy\smind|took\s(?:that|this|it)\sback)\b"
     r"|\b(?:ignore|disregard)\b"
     r"|\bre-?(?:consider|examin|think|calculat|comput|evaluat|visit)|等等|等一下|重新|收回|[看弄算搞写]错|还是选|再(?:检查|算|想|看)|检查(?:后|发现|一)"
-    r"|사실|틀렸|잠깐|다시|재검토",
-    re.IGNORECASE,
+    r"|사실|틀렸|잠깐|다시|재검토"
 )
 _NONE_RIGHT = (
     r"(?<![.．、:：)）]\s)(?<![.．、:：)）])(?:"
@@ -267,12 +238,11 @@ _NONE_RIGHT = (
     r"|(?:정답|맞는\s?것|옳은\s?것)(?:이|은)?\s?없)"
 )
 _DOUBT = late(
-    r"也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
+    r"(?i)也(?:有)?可能(?:是|为)|(?:无法|不能|难以)(?:完全)?(?:确定|判断|确认)|不(?:太)?确定|不(?:能|敢)肯定|或(?:者)?(?:没有|无)正确"
     r"|(?:故|所以|因此|因而|于是)[^。\n]{0,8}(?:无解|不存在|没有答案)|(?<!若)(?<!果)不成立[,，]?\s*(?:舍去|故)"
     r"|\bi(?:\swould|['’]d)\sbe\s(?:wrong|mistaken|incorrect)|라고\s?\S{1,6}면\s?안"
     r"|\b(?:or maybe|might also be|could also be|not (?:entirely )?sure|cannot (?:be determined|decide))\b"
-    r"|확실하지\s*않|일\s*수도",
-    re.IGNORECASE,
+    r"|확실하지\s*않|일\s*수도"
 )
 _DOUBT_CHARS = 60
 _FAILED_CHECK = (
@@ -280,7 +250,120 @@ _FAILED_CHECK = (
     r"(?:\b(?:fails?|differ|no\ssuch|(?:does|do)(?:\snot|n['’]t)\s(?:hold|work|match|agree|satisfy))\b"
     r"|(?<!两边)不等于|不成立|增根|发现矛盾|성립하지\s?않|다르므로|버린)"
 )
-_ANYWHERE = late(f"{_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}", re.IGNORECASE)
+_ANYWHERE = late(f"(?i){_FAILED_CHECK}|{_BREAK}{_RETRACTION}|{_SELF}|{_NONE_RIGHT}")
+_SHORT_CHARS = 40
+_NEGATED = late(rf"(?i){NEGATION}|问题")
+_REJECTION = late(
+    rf"(?i)不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
+    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
+    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
+    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
+    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
+    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
+    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없"
+)
+_CALLED_WRONG = late(
+    rf"(?i)错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않"
+)
+_DISCARDED = late(
+    rf"(?i){UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없"
+)
+_THE_REST = late(
+    r"(?i)其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则"
+)
+_VALUE_CHARS = 60
+_ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
+_ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
+_QUOTED_CHARS = 300
+
+
+def sentence_before(text: str, end: int) -> str:
+    """The sentence of a place, up to it."""
+    return _before(text, end, _SENTENCE_END)
+
+
+def clause_before(text: str, end: int) -> str:
+    """The clause of a place, up to it, behind the last "but"."""
+    return TURN.split(_before(text, end, _CLAUSE_END))[-1]
+
+
+@lru_cache(maxsize=64)
+def _before(text: str, end: int, border: re.Pattern[str]) -> str:
+    start = max(0, end - CHARS)
+    places = (mark.end() for mark in border.finditer(text, start, end + 1))
+    return text[max((place for place in places if place <= end), default=start) : end]
+
+
+def sentences_behind(text: str, end: int) -> list[Span]:
+    """Spans of the rest of a sentence and of all behind it."""
+    places = [end, *(mark.end() for mark in _SENTENCE_END.finditer(text, end)), len(text)]
+    spans = ((start, min(until, start + CHARS)) for start, until in pairwise(places))
+    return [span for index, span in enumerate(spans) if not index or text[slice(*span)].strip()]
+
+
+def clauses_of(text: str, start: int, end: int, whole: re.Pattern[str] | None = None) -> list[str]:
+    """The clauses of a span; a comma in a match of `whole` ends none."""
+    spans = [match.span() for match in whole.finditer(text, start, end)] if whole else []
+    ends = [mark.end() for mark in _CLAUSE_END.finditer(text, start, end) if mark.end() < end]
+    places = [start, *(place for place in ends if not any(begin < place < until for begin, until in spans)), end]
+    return [text[begin:until] for begin, until in pairwise(places)]
+
+
+def settled(text: str) -> str:
+    """Rewrites "not X but Y" and "Y, not X" as "Y"."""
+    small = text.lower()
+    for words, pattern, kept in _NOT_BUT:
+        if any(word in small for word in words):
+            text = pattern.sub(kept, text)
+    return text
+
+
+def is_remark(text: str, start: int, end: int) -> bool:
+    """Checks for a hypothesis or a reported mistake."""
+    sentence = sentence_before(text, start) + text[start:end]
+    return _ATTRIBUTED.search(TURN.split(sentence)[-1]) is not None or is_told(text, start, end)
+
+
+def is_told(text: str, start: int, end: int) -> bool:
+    """Checks for a hypothesis."""
+    sentence = sentence_before(text, start) + text[start:end]
+    return _HYPOTHETICAL.search(CONCLUDES.split(sentence)[-1]) is not None
+
+
+def denied(text: str, start: int, end: int) -> bool:
+    """Checks whether surrounding words deny, suppose or report the answer."""
+    return refused(text, start) or called_wrong(text, end) or supposed(text, start, end)
+
+
+def refused(text: str, start: int) -> bool:
+    """Checks whether preceding words deny or report the answer."""
+    clause = clause_before(text, start)
+    return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
+
+
+def false_lead(text: str, start: int) -> bool:
+    """Checks whether preceding words call the answer wrong, another's or forbidden."""
+    return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
+
+
+def counterfactual(text: str, start: int) -> bool:
+    """Checks for an answer under a contrary condition."""
+    sentence = sentence_before(text, start)
+    return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
+
+
+def called_wrong(text: str, end: int) -> bool:
+    """Checks whether following words call the answer wrong."""
+    return _WRONG_BEHIND.match(text, end) is not None
+
+
+def supposed(text: str, start: int, end: int) -> bool:
+    """Checks for a supposition: "if A, then …"."""
+    lead = text[max(0, start - _LEAD_CHARS) : start]
+    supposes = _SUPPOSING.search(lead.lower()) and _SUPPOSED_AT_ONCE.search(lead)
+    if supposes or _EXAMPLE.match(sentence_before(text, start)):
+        return True
+    return _SHOWN_FORM.match(text, end) is not None
 
 
 @dataclass(frozen=True)
@@ -338,7 +421,6 @@ def _rejected(text: str, spans: list[Span], named: Named) -> int | None:
 def _binds(text: str, start: int, until: int, named: Named) -> bool:
     """Checks for a denial with this answer as topic."""
     short = named.strict and until - start <= _SHORT_CHARS
-    short = short and not _AFFIRMED.search(text, start, until)
     bound = False
     for clause in clauses_of(text, start, until, named.this):
         words = named.without_this(clause)
@@ -359,38 +441,6 @@ def _says_other(words: str, others: re.Pattern[str]) -> bool:
     return ends and not _NEGATED.search(words)
 
 
-_SHORT_CHARS = 40
-_AFFIRMED = late(r"正确|符合|成立|没错|\b(?:correct|right|true|indeed)\b|옳|맞(?!지)|정답", re.IGNORECASE)
-_NEGATED = late(rf"{NEGATION}|问题", re.IGNORECASE)
-_REJECTION = late(
-    rf"{_SELF}|不好意思|忽略(?:掉|以?上|前面?|之前|刚才|该|这|我)|(?<!不需要)(?<!不必)(?<!无需)(?<!不用)重新(?:看|算|计算|审|考虑|检查|分析|作答|做|选)|改[选答]|推翻(?:了)?(?:上|前|之前|这|我)|(?:收回|撤回|撤销)(?:这|该|上|前|刚|我)|[看算弄搞想答选写]错|符号(?:弄|搞|写)?[反错]|作废"
-    rf"|(?:推理|推导|结论|结果|过程|答案|计算|解答|解法|풀이|계산|결론|결과|답)[^，。,.]{{0,12}}(?:{WRONG_ZH}|[有出]错|오류|{WRONG_KO})"
-    rf"|\b{_NOUN_EN}\b[^.]{{0,30}}(?:{FAILS_EN}|{UNFIT_EN}|faulty|flawed|problematic)|\b(?:answer|it|this|that)\b[^.\n]{{0,40}}\b(?:rejected|discarded|invalid)\b"
-    r"|\b(?:mistaken?|mistakes|flaw(?:ed|s)?|retract|oops|nope|misread|misunderstood|misapplied|overlooked|contradicts)\b"
-    r"|\b(?:messed\sup|screwed\sup|cancel\sthat|try\sagain|changed?\smy\smind|answer\sis\sdifferent|a\scontradiction,?\sso)\b"
-    r"|\b(?:reject|discard|exclude|ignore|disregard)s?\s(?:it|this|that|the\sabove)\b|\b(?:so|hence|thus|therefore)\b[^.\n]{0,20}\bno\s(?:real\s)?(?:solution|answer)"
-    r"|(?:题意|条件|题设|假设|已知)[^，。]{0,6}(?:矛盾|不符)|并非如此|무시(?:해\s?주|하세요|하십시오|바랍)|정정|착각|실수|취소(?:합|한다|하겠)|잘못\s?(?:계산|풀|생각|봤|읽|선택)|모순이|만족하지\s?않|될\s?수\s?없",
-    re.IGNORECASE,
-)
-_CALLED_WRONG = late(
-    rf"错了|有误|不(?:对|正确|成立)|\b(?:the|a)\s(?:trap|distractor|decoy)\b|{FALSE_EN}|틀[렸리린립]|(?:옳|맞)지\s?않",
-    re.IGNORECASE,
-)
-_DISCARDED = late(
-    rf"{UNFIT_ZH}|{FAILS_EN}|\b(?:discard|reject|contradict(?:ion|ed)?|disregard|ignore)\b|{UNFIT_EN}|만족하지\s?않|모순|제외|탈락|답이?\s?아니|어긋[나난]|위[배반]|될\s?수\s?없",
-    re.IGNORECASE,
-)
-_THE_REST = late(
-    r"其他|其余|另外|别的|剩下|\b(?:others?|remaining|rest|alternatives?|if|otherwise|without|avoid)\b|나머지|다른|[若如](?!此)|避免|否则",
-    re.IGNORECASE,
-)
-
-
-_VALUE_CHARS = 60
-_ENDING_KO = late(r"(?:입니다|이다|임|이에요|예요)$")
-_ALONE_IN_BRACKETS = late(r"\([^(),]+\)")
-
-
 def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     """Pattern of the value repeated behind `end`; None if absent or too long."""
     plain = _ENDING_KO.sub("", value.strip(" $.。")).removeprefix(r"\(").removesuffix(r"\)").strip()
@@ -398,9 +448,6 @@ def written_value(text: str, end: int, value: str) -> re.Pattern[str] | None:
     if not plain or len(plain) > _VALUE_CHARS or text.find(plain, end) < 0:
         return None
     return re.compile(rf"\$?(?<![A-Za-z0-9_.,/^{{+-]){re.escape(plain)}(?![A-Za-z0-9_/^]|[.,]\d)\$?")
-
-
-_QUOTED_CHARS = 300
 
 
 def quoted(text: str) -> str:

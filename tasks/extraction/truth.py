@@ -6,9 +6,8 @@ import re
 
 from livek12.core.patterns import late
 from livek12.judges.rules.true_false import read_truth
-from livek12.tasks.extraction.clauses import ANSWER_KO, ANSWER_ZH
 from livek12.tasks.extraction.regions import answer_tags, boxes, tail, without_stars
-from livek12.tasks.extraction.remarks import RETRACTION, Named, quoted, refused, taken_back
+from livek12.tasks.extraction.remarks import ANSWER_KO, ANSWER_ZH, RETRACTION, Named, quoted, refused, taken_back
 
 Found = tuple[list[str], str]
 SENTENCE_CHARS = 100
@@ -28,13 +27,22 @@ _ANSWER = (
     r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
 )
 """An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
-_COMMITMENT = late(rf"(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}", re.IGNORECASE)
-_CORRECTED = late(rf"(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}", re.IGNORECASE)
+_COMMITMENT = late(rf"(?i)(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}")
+_CORRECTED = late(rf"(?i)(?:{RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}")
 _ALTERNATIVE = late(
-    rf"\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})",
-    re.IGNORECASE,
+    rf"(?i)\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*"
+    rf"(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})"
 )
+_ABOUT_CHARS = 24
 _SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
+_ABOUT_ANOTHER = late(
+    r"(?i)(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
+    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z"
+)
+"""Judgements of the converse, the negation or another statement are not of this one."""
+_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
+_NOTHING_ELSE = Named(None, late(""))
+"""Only a reason follows the truth value; it may mention errors."""
 
 
 def find_truth(text: str, truncated: bool) -> Found:
@@ -43,15 +51,16 @@ def find_truth(text: str, truncated: bool) -> Found:
     marked.sort(key=lambda pair: pair[0].end)
     for region, method in reversed(marked):
         if read_truth(region.content, signs=True, reasoned=True) is not None:
-            denial = _denial(text, region.end)
+            denial = taken_back(text, region.end, _NOTHING_ELSE)
             return [region.content if denial is None else quoted(text[region.start : denial])], method
     ending = "".join(sentence for sentence in _SENTENCE.findall(without_stars(tail(text))) if sentence[-1] not in "?？")
     corrected = list(_CORRECTED.finditer(ending))
     if corrected:
         return [corrected[-1]["word"]], "phrase"
     commitments = list(_COMMITMENT.finditer(ending))
-    if own := [match for match in commitments if not _ABOUT_ANOTHER.search(ending[slice(*_around(match))])]:
-        return [_said(ending, own[-1])], "phrase"
+    for match in reversed(commitments):
+        if not _ABOUT_ANOTHER.search(ending[max(0, match.start() - _ABOUT_CHARS) : match.start("word")]):
+            return [_said(ending, match)], "phrase"
     if commitments:
         first = _SENTENCE.findall(ending)[0].strip()
         plain = read_truth(first, signs=True) is not None
@@ -66,34 +75,11 @@ def find_truth(text: str, truncated: bool) -> Found:
     return ([lines[0]], "whole") if short else ([], "none")
 
 
-def _around(match: re.Match[str]) -> tuple[int, int]:
-    return max(0, match.start() - 24), match.start("word")
-
-
-_ABOUT_ANOTHER = late(
-    r"(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
-    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z",
-    re.IGNORECASE,
-)
-"""Judgements of the converse, the negation or another statement are not of this one."""
-
-
 def _said(text: str, match: re.Match[str]) -> str:
     """The word of a commitment; all words if not clear."""
     if _NEGATED_KO.match(text, match.end()):
         sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
         return sentence if read_truth(sentence, signs=True) is not None else quoted(sentence)
-    if _ALTERNATIVE.match(text, match.end()) or refused(text, match.start()) or _denial(text, match.end()) is not None:
-        return quoted(text[match.start() :])
-    return match["word"]
-
-
-_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
-
-
-def _denial(text: str, end: int) -> int | None:
-    return taken_back(text, end, _NOTHING_ELSE)
-
-
-_NOTHING_ELSE = Named(None, late(""))
-"""Only a reason follows the truth value; it may mention errors."""
+    unclear = _ALTERNATIVE.match(text, match.end()) or refused(text, match.start())
+    denied = unclear or taken_back(text, match.end(), _NOTHING_ELSE) is not None
+    return quoted(text[match.start() :]) if denied else match["word"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.agreement import binary_agreement, cohen_kappa, kendall_tau, krippendorff_alpha, quadratic_kappa
+from livek12.core.statistics import binary_agreement, cohen_kappa, kendall_tau, krippendorff_alpha, quadratic_kappa
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section C: four observers, twelve units.
 OBSERVERS = [

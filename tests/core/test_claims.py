@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.core.run import claims as claiming
 from livek12.core.run.claims import LOOK_SECONDS, Claims, at_work, unsure, with_its_trials
 from livek12.core.run.journal import JournalWriter
-from livek12.core.run.leases import SECONDS
+from livek12.core.run.locks import SECONDS
 
 
 @pytest.fixture

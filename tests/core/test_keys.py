@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import Key
-from livek12.core.run.keys import KeySet
+from livek12.core.run.journal import KeySet
 
 KEYS = st.builds(
     Key,

@@ -20,15 +20,14 @@ from livek12.core import compaction
 from livek12.core.compaction import check_packed, compact, restore
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Key, Response
-from livek12.core.run import access, leases, locks
+from livek12.core.run import access, locks
 from livek12.core.run import claims as claiming
 from livek12.core.run import folder as run_folder
 from livek12.core.run.access import alone, settling, take_part
 from livek12.core.run.claims import Claims, at_work, unsure
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.journal import JournalWriter, journal_lines, read_journal
-from livek12.core.run.leases import Lease, lives, shared
-from livek12.core.run.locks import close_own
+from livek12.core.run.locks import Lease, close_own, lives, shared
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.run.sums import damage
 from livek12.dataset_builders import build
@@ -48,23 +47,23 @@ class OtherMachine:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as there:
-            there.setattr(leases, "_machine", lambda: "another")
+            there.setattr(locks, "_machine", lambda: "another")
             self.writer = JournalWriter(folder, "r")
         self.claims = Claims(self.writer.path, "r", set)
-        self.lease = leases.named(self.writer.path.stem.removeprefix("r-"))
+        self.lease = locks.named(self.writer.path.stem.removeprefix("r-"))
         assert self.lease is not None
-        leases._LEASES.discard(self.lease)  # whose beats are this process's
+        locks._LEASES.discard(self.lease)  # whose beats are this process's
 
     def beat(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as there:
-            there.setattr(leases, "_machine", lambda: "another")
+            there.setattr(locks, "_machine", lambda: "another")
             assert self.lease is not None
             self.lease.beat()
 
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "SECONDS", 0.5)
+    monkeypatch.setattr(locks, "SECONDS", 0.5)
     monkeypatch.setattr(claiming, "LOOK_SECONDS", 0.0)
 
 
@@ -82,7 +81,7 @@ def test_a_local_disk_needs_no_leases(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_which_file_systems_have_them(kind: str, remote: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LIVEK12_LEASES")
     device = tmp_path.stat().st_dev
-    monkeypatch.setattr(leases, "_kinds", lambda: {(leases.os.major(device), leases.os.minor(device)): kind})
+    monkeypatch.setattr(locks, "_kinds", lambda: {(locks.os.major(device), locks.os.minor(device)): kind})
     assert shared(tmp_path) is remote
 
 
@@ -139,7 +138,7 @@ def test_what_cannot_be_seen_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert first.take("a")
         with monkeypatch.context() as late:
             late.setattr(claiming, "owner_of", lambda path: None)
-            late.setattr(leases, "owner_of", lambda path: None)
+            late.setattr(locks, "owner_of", lambda path: None)
             assert not second.take("a") and second.refused
         assert not second.take("a")
         one.close()
@@ -155,7 +154,7 @@ def test_a_lost_answer_to_ones_own_link_is_no_refusal(tmp_path: Path) -> None:
 
 
 def test_a_tag_is_not_linked_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "MOST_LINKS", 3)
+    monkeypatch.setattr(locks, "MOST_LINKS", 3)
     lease = Lease(tmp_path)
     assert all(lease.put(f"n.{number}") for number in range(8))
     assert len(list(lease.home.glob(f"tag-{lease.token}.*"))) == 3
@@ -225,9 +224,9 @@ def test_a_run_is_made_gone_on_with_and_read(tmp_path: Path, spec: RunSpec) -> N
 @contextmanager
 def stopped_past_lease(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another machine, to which all that holds the folder here is gone and no lock reaches."""
-    mine = {lease.token: lease for lease in leases._LEASES if lease.home.parent == folder}
+    mine = {lease.token: lease for lease in locks._LEASES if lease.home.parent == folder}
     with monkeypatch.context() as there:
-        for module in (leases, access, locks):
+        for module in (access, locks):
             there.setattr(module, "lives", lambda where, token: token not in mine and lives(where, token))
         there.setattr(access, "_mine", threading.local())
         there.setattr(locks.fcntl, "flock", lambda *_: None)
@@ -348,7 +347,7 @@ def test_who_was_stopped_past_the_lease_overwrites_no_other_run(
 def test_who_was_stopped_goes_on_where_nobody_took_over(tmp_path: Path, spec: RunSpec) -> None:
     RunFolder.create_or_resume(tmp_path / "run", spec, {"t": []}).leave()
     with settling(tmp_path / "run") as fence:
-        for lease in leases._LEASES:
+        for lease in locks._LEASES:
             lease.lapses += 1
         fence()
         fence()
@@ -389,7 +388,7 @@ def test_whether_another_lives_is_unsure_until_it_beats_or_was_watched(
 def two_mounts(tmp_path: Path) -> Iterator[tuple[Path, Path, Path]]:
     """A folder and two mounts of it, each of which shows for three seconds what it has seen before."""
     pytest.importorskip("mfusepy", reason="needs mfusepy and libfuse 3")
-    if not Path("/dev/fuse").exists() or leases.os.geteuid() != 0:
+    if not Path("/dev/fuse").exists() or locks.os.geteuid() != 0:
         pytest.skip("needs /dev/fuse and the right to mount")
     folder, *mounts = (tmp_path / name for name in ("folder", "one", "two"))
     servers = []

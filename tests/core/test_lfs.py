@@ -20,7 +20,7 @@ from livek12.dataset_builders.reading.images import check_image
 from livek12.dataset_builders.reading.rows import read_rows
 from livek12.engines import replay
 from livek12.evaluation import pair_file
-from livek12.evaluation.logs.lines import objects
+from livek12.evaluation.logs import objects
 from livek12.evaluation.studies import labels
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 123456\n"

@@ -16,7 +16,7 @@ from livek12.core.compaction import compact, restore
 from livek12.core.packed import light_line
 from livek12.core.records import Failure, Key, Question, Response, Verdict
 from livek12.core.run.folder import RunFolder
-from livek12.core.run.keys import AnsweredKeys
+from livek12.core.run.journal import AnsweredKeys
 from livek12.core.run_answers import ScoredAnswers, answers_of, read_answers
 from livek12.core.scoring.outcomes import Outcomes, Slim
 from livek12.evaluation.reporting import score

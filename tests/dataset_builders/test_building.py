@@ -442,4 +442,4 @@ def test_every_benchmark_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("record", [Question, Page])
 def test_the_card_explains_every_column(record: type[Question | Page]) -> None:
-    assert list(croissant.MEANINGS[record]) == list(record.model_fields)
+    assert list(croissant.meanings(record)) == list(record.model_fields)

@@ -19,8 +19,7 @@ from livek12.dataset_builders.benchmarks import cfe, livek12
 from livek12.dataset_builders.builder import read
 from livek12.dataset_builders.duplicates import finding
 from livek12.dataset_builders.duplicates.finding import CROWD, THRESHOLD, DuplicateIndex
-from livek12.dataset_builders.duplicates.hashing import shingles
-from livek12.dataset_builders.duplicates.library import stem
+from livek12.dataset_builders.duplicates.library import shingles, stem
 from tests.dataset_builders.pictures import picture
 
 COMPARE = finding.compare

@@ -17,8 +17,17 @@ from PIL import ImageDraw, ImageOps
 from livek12.core.languages import language_of
 from livek12.core.records import Image, Language, Option
 from livek12.dataset_builders.duplicates.finding import LOOSE, THRESHOLD, DuplicateIndex, find_pairs
-from livek12.dataset_builders.duplicates.hashing import SAME_ALONE, SAME_FIGURE, distance, figure_of
-from livek12.dataset_builders.duplicates.library import BATCH, Library, Stem, sketch, stem_of
+from livek12.dataset_builders.duplicates.library import (
+    BATCH,
+    SAME_ALONE,
+    SAME_FIGURE,
+    Library,
+    Stem,
+    distance,
+    figure_of,
+    sketch,
+    stem_of,
+)
 from livek12.dataset_builders.duplicates.search import FEWEST, add_questions
 
 WORDS: dict[Language, list[str]] = {

@@ -18,8 +18,7 @@ from livek12.dataset_builders.base import PageKey, UniqueIds
 from livek12.dataset_builders.reading.images import ImageLoader, PictureFile
 from livek12.dataset_builders.registry import builder_of, split_of, tables
 from livek12.dataset_builders.writing import parquet
-from livek12.dataset_builders.writing.packing import Packed, Packer
-from livek12.dataset_builders.writing.parquet import TableWriters
+from livek12.dataset_builders.writing.parquet import Packed, Packer, TableWriters
 from livek12.dataset_builders.writing.statistics import Statistics
 from tests.dataset_builders.pictures import picture
 from tests.dataset_builders.publishing_sets import as_stored

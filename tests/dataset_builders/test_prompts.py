@@ -18,7 +18,7 @@ from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
 from livek12.dataset_builders.proposals.subsets.proposing import build_request as annotation
 from livek12.dataset_builders.proposals.subsets.proposing import prompt_sha256
 from livek12.dataset_builders.proposals.tagging.proposals import build_request as structure
-from livek12.dataset_builders.proposals.translation.translator import translate_data
+from livek12.dataset_builders.proposals.translation import translate_data
 from livek12.engines import make_engine
 from tests.dataset_builders.subset_questions import picture, question
 from tests.dataset_builders.translation.test_translate import RIGHT, ingested

@@ -15,13 +15,16 @@ from livek12.core.errors import UserError
 from livek12.core.records import Question, Request
 from livek12.dataset_builders.proposals.subsets import sheet
 from livek12.dataset_builders.proposals.subsets.criteria import SUBSETS
-from livek12.dataset_builders.proposals.subsets.open_labels import audits, draw, label, read_label
 from livek12.dataset_builders.proposals.subsets.proposing import (
     Annotation,
     annotate,
+    audits,
     build_request,
+    draw,
+    label,
     parse,
     prompt_sha256,
+    read_label,
 )
 from livek12.engines import Engine, Outcome, make_engine
 from livek12.engines.small_model import fetch_small_model, serve_gguf

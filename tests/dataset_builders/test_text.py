@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import IMAGE_MARK, Image, Option
-from livek12.dataset_builders.reading.latex import restore_commands, restore_newlines
 from livek12.dataset_builders.reading.marks import place_marks, take_inline
 from livek12.dataset_builders.reading.text import (
     count_blanks,
     mask_formulas,
     parse_list,
+    restore_commands,
+    restore_newlines,
     split_blanks,
     split_options,
     split_parts,

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+import livek12.engines.openai as openai_api
 from livek12.core.errors import UserError
 from livek12.core.records import Failure, Image, Request, Response
 from livek12.engines import Outcome, make_engine
-from livek12.engines.openai import api as openai_api
-from livek12.engines.openai.api import retry_after
+from livek12.engines.openai import retry_after
 from livek12.engines.openai.transport import ALIVE, _watched
 from tests.engines.helpers import ask, by_question, failure, picture, response
 from tests.engines.scripted_server import Reply, Script, completion, error, good, serving

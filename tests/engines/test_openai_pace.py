@@ -13,7 +13,7 @@ import pytest
 
 from livek12.core.records import Request
 from livek12.engines import make_engine
-from livek12.engines.openai.api import FIRST, MOST, MOST_BYTES, Pace
+from livek12.engines.openai import FIRST, MOST, MOST_BYTES, Pace
 from tests.engines.helpers import ask, response
 from tests.engines.scripted_server import Reply, Script, error, good, serving
 

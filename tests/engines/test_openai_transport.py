@@ -17,7 +17,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.records import Response
 from livek12.engines import make_engine
-from livek12.engines.openai.api import OpenAIEngine
+from livek12.engines.openai import OpenAIEngine
 from tests.endpoint import Server, serving
 from tests.engines.helpers import ask, failure, response
 from tests.engines.scripted_server import good
@@ -239,7 +239,7 @@ def test_the_address_is_kept_with_all_that_belongs_to_it(given: str, asked: str,
 def test_an_answer_without_end_is_given_up(
     status: int, piece: bytes, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("livek12.engines.openai.api.MAX_ANSWER_BYTES", 100_000)
+    monkeypatch.setattr("livek12.engines.openai.MAX_ANSWER_BYTES", 100_000)
 
     class Endless(Proxy):
         def do_POST(self) -> None:
@@ -277,7 +277,7 @@ def test_who_answers_in_another_tongue_is_quoted_without_the_address() -> None:
 
 
 def test_an_engine_is_closed_though_a_picture_is_still_in_the_making(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("livek12.engines.openai.api.CLOSING_SECONDS", 0.2)
+    monkeypatch.setattr("livek12.engines.openai.CLOSING_SECONDS", 0.2)
     engine, made = make_engine("openai", "m", {"base_url": "http://127.0.0.1:9/v1"}), threading.Event()
     assert isinstance(engine, OpenAIEngine)
     engine._loop.run_in_executor(None, made.wait)

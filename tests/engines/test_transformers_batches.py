@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.records import Request
-from livek12.engines.transformers.engine import RenderedPrompt, Room, batches
+from livek12.engines.transformers import RenderedPrompt, Room, batches
 from tests.engines.helpers import ask
 
 

@@ -15,8 +15,7 @@ from livek12.core.records import Image, Request, Sampling
 from livek12.engines import Engine, make_engine
 from livek12.engines.base import EngineDied
 from livek12.engines.devices import measure
-from livek12.engines.transformers.engine import AHEAD, NanWatch, remembering
-from livek12.engines.transformers.placement import bytes_a_cell, own_place
+from livek12.engines.transformers import AHEAD, NanWatch, bytes_a_cell, own_place, remembering
 from livek12.scripts.bench.models import make_model
 from tests.engines.conftest import needs, needs_transformers
 from tests.engines.helpers import ask, by_question, check_pictures_reach, failure, picture, response
@@ -114,7 +113,7 @@ def test_sampling_draws_from_the_distribution() -> None:
     needs("torch", "transformers")
     import torch
 
-    from livek12.engines.transformers.engine import score_steps
+    from livek12.engines.transformers import score_steps
 
     wanted = [0.5, 0.3, 0.15, 0.05]
     logits = torch.tensor([[2 * math.log(p) for p in wanted]])  # temperature 2 gives them back

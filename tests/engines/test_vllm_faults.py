@@ -14,8 +14,7 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.engines.reaper import family, processes
-from livek12.engines.vllm.engine import NAN, VLLMEngine
-from livek12.engines.vllm.watch import CoreWatch, VllmLog, named
+from livek12.engines.vllm.engine import NAN, CoreWatch, VLLMEngine, VllmLog, named
 from tests.conftest import ROOT
 from tests.engines.conftest import needs
 from tests.engines.helpers import (

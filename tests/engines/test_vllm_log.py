@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livek12.engines.common import Stages
-from livek12.engines.vllm.watch import VllmLog, level_to_hear
+from livek12.engines.vllm.engine import VllmLog, level_to_hear
 
 CORE = "(EngineCore pid=51) "
 START = [

@@ -14,7 +14,7 @@ import pytest
 import livek12
 from livek12.evaluation.asking import ask
 from livek12.evaluation.options import RunOptions
-from livek12.evaluation.site.making import SiteWishes, make_site
+from livek12.evaluation.site import SiteWishes, make_site
 
 QUESTION = livek12.Question(
     id="q", benchmark="cfe", language="en", subject="math", question_type="fill_in_blank", question="?", answer=["5/6"]

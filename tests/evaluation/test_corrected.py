@@ -13,7 +13,7 @@ import pytest
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
 from livek12.evaluation.studies.corrected import corrected, corrected_study, said, sentences
-from livek12.evaluation.studies.label_plan import (
+from livek12.evaluation.studies.labels import (
     MODELS,
     NOTHING,
     RIGHT,
@@ -21,6 +21,7 @@ from livek12.evaluation.studies.label_plan import (
     UNDECIDED,
     WRONG,
     Judged,
+    Label,
     allocate,
     draw,
     judged,
@@ -28,7 +29,6 @@ from livek12.evaluation.studies.label_plan import (
     planned_strata,
     rules_record,
 )
-from livek12.evaluation.studies.labels import Label
 from livek12.scripts.bench.judge_card import record
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here

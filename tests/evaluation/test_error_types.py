@@ -19,8 +19,6 @@ from tests.evaluation.diagnosed import drawn
 from tests.judges.llm.judge_server import JudgeScript, says, text_of
 from tests.scripts.command import livek12_here
 
-pytestmark = pytest.mark.slow
-
 KINDS = [kind.name for kind in error_types("kmmmu") or ()]
 PICTURES = ("Tables", "Diagrams")
 PLANTED = {"knowledge_shortage": 0.4, "reasoning_error": 0.3, "visual_perception_error": 0.2, "hallucination": 0.1}

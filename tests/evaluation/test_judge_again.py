@@ -25,8 +25,6 @@ from tests.engines.scripted_server import Json, Reply, error, serving
 from tests.judges.llm.judge_server import JudgeScript, options, replying, says
 from tests.scripts.command import COMMAND, livek12_here
 
-pytestmark = pytest.mark.slow
-
 TASKS = "kmmmu,mdk12"
 RULES = f"rules {code_version(DECIDING)}"
 

@@ -15,8 +15,6 @@ from tests.engines.scripted_server import error, serving
 from tests.judges.llm.judge_server import JudgeScript
 from tests.scripts.command import livek12_here
 
-pytestmark = pytest.mark.slow
-
 STEP = "Suppose that <b>x</b> is even."
 LAE = {"type": "LAE", "step": STEP, "reason": "<script>alert(1)</script> nobody said so"}
 DRE = {"type": "DRE", "step": "so it is 4", "reason": "2 + 3 is 5"}

@@ -19,7 +19,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import IMAGE_MARK, Response
 from livek12.core.run.folder import RunFolder
 from livek12.evaluation import marking, reporting
-from livek12.evaluation.studies.consistency import require_every_answer
+from livek12.evaluation.studies.agreement import require_every_answer
 from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import EVERY_ANSWER
 from tests.engines.scripted_server import Reply, serving

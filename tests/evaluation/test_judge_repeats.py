@@ -24,7 +24,6 @@ from tests.evaluation.test_reliability_judges import critique
 from tests.judges.llm.judge_server import JudgeScript, says
 from tests.scripts.command import COMMAND, livek12_here
 
-pytestmark = pytest.mark.slow
 KEPT = {"CIE": 0.95, "LAE": 0.8, "DRE": 0.6}
 """How often a critic says again what it thinks, by error type."""
 ANSWERS = 120

@@ -25,7 +25,7 @@ from tests.test_docs import fences, printed
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed")
 from livek12 import UserError, Verifier
-from livek12.core.serving.pages import Idlers, bounded
+from livek12.core.serving import Idlers, bounded
 from livek12.evaluation.judge_service import (
     DEEPEST,
     LARGEST_BODY,
@@ -39,7 +39,6 @@ from livek12.evaluation.judge_service import (
 )
 from livek12.evaluation.workers import FIELDS
 
-pytestmark = pytest.mark.slow
 JSON = {"Content-Type": "application/json"}
 ROWS: list[dict[str, Any]] = [
     {"gold": "1/2", "response": r"So \boxed{0.5}."},

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.run.folder import RunFolder
+from livek12.core.statistics import cohen_kappa
 from livek12.evaluation.rejudging import rejudge
 from tests.scripts.command import livek12_here
 

@@ -69,6 +69,7 @@ def points(folder: Path, model: str) -> dict[str, tuple[float, float]]:
     return {row.question.number or "": (row.verdict.low, row.verdict.high) for row in rows if row.verdict}
 
 
+@pytest.mark.quick
 def test_no_key_yet_then_keys_then_an_amended_one(exam: Path) -> None:
     # before: neither 0 nor full, not even without an answer, and said so
     assert points(exam, "poor") == dict.fromkeys("1234", (0, 5))

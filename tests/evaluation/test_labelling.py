@@ -15,11 +15,10 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.schemes import read_scheme
-from livek12.core.serving.pages import Guard
+from livek12.core.serving import Guard
+from livek12.evaluation.labelling import LabelStore
 from livek12.evaluation.labelling.server import make_app, open_labels, progress
-from livek12.evaluation.labelling.store import LabelStore
-from livek12.evaluation.studies.label_plan import read_plan
-from livek12.evaluation.studies.labels import read_labels
+from livek12.evaluation.studies.labels import read_labels, read_plan
 from tests.evaluation.labelled_runs import HOSTILE, make_run
 from tests.scripts.command import livek12_here
 

@@ -6,13 +6,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from livek12.core.records import Failure, Key, Question, Verdict
 from livek12.core.run.folder import RunFolder, states
-from livek12.evaluation.marking import WORTH_A_PROCESS, RunScorer, judge, mark_pool, processes
+from livek12.evaluation.marking import WORTH_A_PROCESS, RunScorer, _unmarked, judge, mark_responses, processes
+from livek12.evaluation.workers import MarkPool
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.scripts.bench.marking import TASK, make_run
 from livek12.scripts.bench.verify import step
@@ -99,7 +101,11 @@ def test_a_response_that_breaks_the_limit_is_ungraded_and_its_neighbours_are_mar
     run = RunFolder.open(make_run(tmp_path / "run", few))
     with (
         Jury(RULES) as judges,
-        mark_pool(run, RunScorer.open(run, judges), RULES, 0, 1, seconds=0.2) as pool,
+        MarkPool(
+            *(mark_responses, run.path.resolve(), RULES, 0, 0.2),
+            unmarked=partial(_unmarked, RunScorer.open(run, judges), 0),
+            size=1,
+        ) as pool,
     ):
         found = [Verdict.model_validate_json(line) for line in pool.stream(line for _, line in run.response_lines())]
     assert [verdict.key.question_id for verdict in found] == [f"q{number}" for number in range(6)]

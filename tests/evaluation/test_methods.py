@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livek12.core.agreement import binary_agreement, weighted_agreement
 from livek12.core.errors import UserError
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.human import METHODS, auc, judging_methods, methods_sentences
+from livek12.core.statistics import binary_agreement, weighted_agreement
+from livek12.evaluation.studies.agreement import METHODS, auc, judging_methods, methods_sentences
 from livek12.evaluation.studies.labels import Label
 from tests.evaluation.test_study import row
 from tests.scripts.command import livek12_here

@@ -17,8 +17,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.markings import LONGEST_LINE, REGRADES, Regrade, read_regrades
 from livek12.evaluation import marking, reporting
 from livek12.evaluation.asking import ask
-from livek12.evaluation.labelling.regrading import Regrading
-from livek12.evaluation.labelling.server import progress
+from livek12.evaluation.labelling.server import Regrading, progress
 from livek12.evaluation.options import RunOptions
 from livek12.tasks.registry import get_tasks
 from tests.evaluation.test_labelling import ask as asked

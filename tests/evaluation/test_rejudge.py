@@ -10,9 +10,8 @@ import pytest
 
 from livek12.core.errors import UserError
 from livek12.core.run.folder import RunFolder
-from livek12.evaluation.logs import entries
+from livek12.evaluation.logs import MISSING, at, entries, text_of
 from livek12.evaluation.logs.harness_marks import DISAGREEMENTS
-from livek12.evaluation.logs.lines import MISSING, at, text_of
 from livek12.evaluation.pairs import read_pair
 from livek12.tasks.registry import find_task, get_tasks, is_logged, logged_name
 from tests.plugins.conftest import needs, write_rows

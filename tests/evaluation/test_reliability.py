@@ -17,7 +17,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import ERROR_TYPES, Call, Key, Process, ProcessError, Question, Response, Verdict
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
-from livek12.evaluation.studies.consistency import as_repeats, between_critics, critics_said, over_repeats
+from livek12.evaluation.studies.agreement import as_repeats, between_critics, critics_said, over_repeats
 from livek12.evaluation.studies.labels import Label
 from livek12.evaluation.studies.reliability import evaluators, reliability, sentences
 from tests.evaluation.labelled_runs import make_run

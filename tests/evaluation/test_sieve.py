@@ -30,11 +30,10 @@ from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.evaluation.choosing import STANDARD, AnswerChoice, exam_of, sieves, task_way
 from livek12.evaluation.site.ranking import items
 from livek12.evaluation.studies import (
-    consistency,
+    agreement,
     contamination,
     corrected,
     error_kinds,
-    human,
     reliability,
     stability,
 )
@@ -170,9 +169,9 @@ KINDS = {
 
 
 STUDIES = {
-    "agreement": human.AGREEMENT, "contamination": contamination.STUDY, "corrected": corrected.STUDY,
-    "error-types": error_kinds.STUDY, "inter-judge": consistency.INTER_JUDGE, "items": items_of.STUDY,
-    "methods": human.METHODS, "reliability": reliability.STUDY, "stability": stability.STUDY,
+    "agreement": agreement.AGREEMENT, "contamination": contamination.STUDY, "corrected": corrected.STUDY,
+    "error-types": error_kinds.STUDY, "inter-judge": agreement.INTER_JUDGE, "items": items_of.STUDY,
+    "methods": agreement.METHODS, "reliability": reliability.STUDY, "stability": stability.STUDY,
 }  # fmt: skip
 
 

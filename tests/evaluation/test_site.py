@@ -18,10 +18,10 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import shown_model
 from livek12.core.scoring.comparison import compare_tables
 from livek12.dataset_builders.publishing.policy import refusal
+from livek12.evaluation import site as making
 from livek12.evaluation.comparing import compare_runs
 from livek12.evaluation.reporting import score
-from livek12.evaluation.site import making, ranking
-from livek12.evaluation.site.making import KnownModel, SiteMade, SiteWishes, cost_of, make_site, read_models
+from livek12.evaluation.site import KnownModel, SiteMade, SiteWishes, cost_of, make_site, ranking, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED
 from livek12.report.paper import anchor_of
 from livek12.report.site import store as site_store

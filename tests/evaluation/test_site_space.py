@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from livek12.evaluation.site.making import stated_by
+from livek12.evaluation.site import stated_by
 from tests.evaluation.test_site import asked, read, simple
 from tests.hub import READER
 from tests.hub_client import Client

@@ -14,15 +14,15 @@ from livek12.core.errors import UserError
 from livek12.core.records import Key, PartVerdict, Process, ProcessError, Question, Response, Verdict, Vote
 from livek12.core.scoring import Row
 from livek12.evaluation.studies import first_error
-from livek12.evaluation.studies.consistency import (
+from livek12.evaluation.studies.agreement import (
     SENSITIVITY,
     between_judges,
     between_runs,
+    human_agreement,
     judges_sentences,
     runs_sentences,
     sensitivity,
 )
-from livek12.evaluation.studies.human import human_agreement
 from livek12.evaluation.studies.labels import Label, fit_labels
 from livek12.evaluation.studies.stability import sentences as ranking
 from livek12.evaluation.studies.stability import stability

@@ -16,7 +16,7 @@ import yaml
 
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
-from livek12.evaluation.sweep.plan import read_plan
+from livek12.evaluation.sweep import read_plan
 from livek12.evaluation.sweep.slurm import scripts
 from tests.endpoint import oracle_at
 from tests.scripts.command import COMMAND, ROOT, Ended, livek12_here
@@ -26,7 +26,6 @@ QUESTIONS = 15
 PATIENCE = 300.0
 IN_HAND = 8
 """Requests at most that a cut finds asked and not stored yet; far fewer than are stored by then."""
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from livek12.core.errors import UserError
 from livek12.core.records import Call, Key, Response, Verdict
 from livek12.core.run.sessions import Session
 from livek12.engines import parse_engine_args
-from livek12.evaluation.sweep.plan import SweepPlan, as_engine_args, read_plan, safe_label
+from livek12.evaluation.sweep import SweepPlan, as_engine_args, read_plan, safe_label
 from livek12.evaluation.sweep.slurm import scripts
 from livek12.evaluation.sweep.status import BY_NUMBER, BY_SECONDS, BY_TOKENS, Work, bills
 from tests.scripts.command import ROOT, livek12_here

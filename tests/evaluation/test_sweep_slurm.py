@@ -20,7 +20,6 @@ from livek12.core.run.sessions import read_sessions
 from tests.evaluation.test_sweep import QUESTIONS, Sweeping, answered, at, lines, oracle, until
 
 __all__ = ["oracle"]
-pytestmark = pytest.mark.slow
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
 
 CONF = """\

@@ -20,8 +20,7 @@ from livek12.core.run.sessions import GIB, DeviceMemory, Memory, Session
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.marking import Overlap
-from livek12.evaluation.sweep import processes
-from livek12.evaluation.sweep.plan import PlannedRun, SweepPlan, read_plan, smaller
+from livek12.evaluation.sweep import PlannedRun, SweepPlan, processes, read_plan, smaller
 from livek12.evaluation.sweep.processes import Note, Tries, held, out_of_memory, read_note, take, work_off, write_note
 from livek12.evaluation.sweep.slurm import submit
 from livek12.evaluation.sweep.status import find, look, write_report

@@ -10,7 +10,7 @@ import pytest
 
 from livek12.core.records import Attributes, Question, Variant, Verdict
 from livek12.core.scoring import Row
-from livek12.core.scoring.deltas import Counterpart, delta
+from livek12.core.scoring.comparison import Counterpart, delta
 from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import parameters_of
 from livek12.core.statistics import mcnemar_exact

@@ -207,6 +207,10 @@ one hundred and five @ 105
 infinitely many @ \infty
 1,22 @ 1.22
 0,5 @ 0.5
+1.2 @ 1,2
+2.5 kg @ 2,5 kg
+1.234,5 @ 1234.5
+3, 5 @ 5, 3
 cosx @ \cos x
 \frac{S_1}{S_2}=\frac12 @ \frac12
 p=5,q=2;p=7,q=2 @ (7,2),(5,2)
@@ -443,7 +447,6 @@ f(y)=y^2 @ y=y^2
 g(x)=2x @ f(x)=2x
 [0,+\infty) @ \mathbb{R}^+
 x=1 @ no real roots
-1.234,5 @ 1234.5
 """
 
 

@@ -14,7 +14,7 @@ from livek12.core.scoring.formulas import Term, Terms
 from livek12.core.scoring.metrics import ReportMetric, meaning_of, metric_of, register
 from livek12.core.scoring.outcomes import Table
 from livek12.core.scoring.schema import Parameters, Profile
-from livek12.evaluation.sweep.plan import read_plan
+from livek12.evaluation.sweep import read_plan
 from tests.evaluation.test_site import TASK, asked, marked, run_of
 from tests.scripts.command import livek12_here
 

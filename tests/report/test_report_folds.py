@@ -10,7 +10,7 @@ import pytest
 
 from livek12.core.records import FlowStep, PartVerdict, Process, ProcessError, Variable, Vote
 from livek12.core.scoring import Limit, Row
-from livek12.core.scoring.deltas import Counterpart
+from livek12.core.scoring.comparison import Counterpart
 from livek12.core.scoring.outcomes import Slim
 from livek12.evaluation.article_tables import SHAPES, article_tables
 from livek12.report.html import read_template, write_html

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livek12.core.records import Option
-from livek12.evaluation.site.making import SiteWishes, make_site
+from livek12.evaluation.site import SiteWishes, make_site
 from livek12.report.paper import anchor_of
 from livek12.report.site.store import SiteStore
 from tests.evaluation.test_site import TASK, asked, marked, run_of

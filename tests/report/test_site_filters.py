@@ -16,7 +16,7 @@ from livek12.core.scoring.comparison import compare_outcomes
 from livek12.core.scoring.outcomes import AXES, Outcome, Slim
 from livek12.core.scoring.ranks import tied, told
 from livek12.core.scoring.report import score_outcomes
-from livek12.evaluation.site.making import KnownModel, SiteWishes, make_site
+from livek12.evaluation.site import KnownModel, SiteWishes, make_site
 from tests.evaluation.test_site import TASK, asked, marked, run_of
 
 if TYPE_CHECKING:

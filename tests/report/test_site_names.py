@@ -13,7 +13,7 @@ from livek12.core.records import Key, Question, Sampling
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.visible import visible
-from livek12.evaluation.site.making import KnownModel, SiteWishes, make_site
+from livek12.evaluation.site import KnownModel, SiteWishes, make_site
 from livek12.report.paper import anchor_of
 from livek12.report.site.store import SiteStore
 from tests.evaluation.test_site import asked, marked

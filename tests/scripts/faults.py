@@ -27,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from livek12.core.run import leases
+from livek12.core.run import locks
 from livek12.core.run.folder import RunFolder
 from tests.hub import WRITER, Hub
 from tests.scripts.command import livek12_here
@@ -219,7 +219,7 @@ def forked(
         try:
             if kind in ("stop", "second"):
                 os.environ["LIVEK12_LEASES"] = "1"
-                leases._machine = lambda: kind
+                locks._machine = lambda: kind
             ended = _armed(words, place, kind, call)
         except BaseException as error:
             ended = Ended(None, "", call, crash=f"{type(error).__name__}: {error}"[:300])
@@ -393,7 +393,7 @@ def main() -> None:
     room, seconds, words = Path(sys.argv[1]).resolve(), float(sys.argv[2]), sys.argv[3:]
     names, only = [word for word in words if word not in KINDS], {*words} & {*KINDS}
     os.environ |= {"TMPDIR": str(room / "tmp"), "LIVEK12_CACHE": str(room / "cache"), "HF_HUB_OFFLINE": "0"}
-    leases.SECONDS = 1.0
+    locks.SECONDS = 1.0
     (room / "tmp").mkdir(parents=True)
     make(room, {*names} or {*commands(room)})
     every = commands(room)

@@ -306,7 +306,7 @@ def papers(place: Path, run: Path) -> Corpus:
 @cache
 def warm() -> None:
     """Imports what the commands use, once for all forks."""
-    for name in ("evaluation.rejudging", "evaluation.site.making", "evaluation.pair_file", "evaluation.marking"):
+    for name in ("evaluation.rejudging", "evaluation.site", "evaluation.pair_file", "evaluation.marking"):
         importlib.import_module(f"livek12.{name}")
     for name in ("dataset_builders.ingest", "dataset_builders.duplicates.search"):
         importlib.import_module(f"livek12.{name}")

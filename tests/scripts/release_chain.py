@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from livek12.dataset_builders.publishing.keeping import Content
-from livek12.dataset_builders.publishing.shipping import holds_records
+from livek12.dataset_builders.publishing.remote import holds_records
 from tests.hub import Hub
 from tests.hub_client import Client
 from tests.scripts.command import Ended

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from livek12.engines.transformers.engine import TransformersEngine
+from livek12.engines.transformers import TransformersEngine
 from livek12.scripts import cli
 
 ENOUGH = 3

@@ -144,7 +144,7 @@ def in_child(words: list[str], log: Path) -> int:
 @pytest.mark.parametrize("kind", BASE)
 def test_random_kills(kind: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of many runs is killed twice at random moments, by a provider with faults at random, and then ends."""
-    import livek12.engines.batch.engine  # a child then starts at once
+    import livek12.engines.batch  # a child then starts at once
     import livek12.evaluation.asking
     import livek12.scripts.commands.run  # noqa: F401
 

@@ -17,7 +17,7 @@ from tests.dataset_builders.publishing_sets import make_set, page, question
 from tests.hub import READER, STRANGER, WRITER, Hub
 from tests.hub_client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.quick
 
 COMMITS = "POST .*/commit/"
 PUTS = "PUT /_lfs/"
@@ -234,7 +234,7 @@ def test_a_process_that_read_a_first_row_ends_as_it_should(data: Path) -> None:
     """Arrow's threads that read on when a process ends abort it, most of the time (pyarrow 26, datasets 5.2)."""
     code = (
         "from datasets import load_dataset\n"
-        "from livek12.dataset_builders.publishing.shipping import _first\n"
+        "from livek12.dataset_builders.publishing.remote import _first\n"
         f"rows = load_dataset({str(data)!r}, 'cfe_multimodal', streaming=True)\n"
         "assert all(_first(split.decode(False)) for split in rows.values())\n"
     )

@@ -26,9 +26,9 @@ KILLS = 3
 BARE: dict[str, Any] = {"paper_id": None, "page_numbers": [], "solution_images": [], "answer_images": []}
 NO_WAITING = (
     "import types, time, huggingface_hub.utils._http as http\n"
-    "from livek12.dataset_builders.publishing import remote, shipping\n"
+    "from livek12.dataset_builders.publishing import remote\n"
     "http.time = types.SimpleNamespace(**{**vars(time), 'sleep': lambda seconds: None})\n"
-    "remote.WAITS = shipping.WAITS = (0.0, 0.0)"
+    "remote.WAITS = (0.0, 0.0)"
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from livek12.core.run.folder import RunFolder
-from livek12.evaluation.sweep.plan import read_plan
+from livek12.evaluation.sweep import read_plan
 from tests.engines.scripted_server import Script, good, serving
 from tests.scripts.command import Ended, livek12_here
 

@@ -218,3 +218,8 @@ def test_options_in_brackets(text: str, labels: str) -> None:
 def test_two_options_with_their_texts_are_none() -> None:
     assert labelled_option("(A) -9, (D) 8") is None
     assert labelled_option("(D) 8, or so") == ("D", "8, or so")
+
+
+def test_a_value_that_spans_lines_is_kept_with_its_words() -> None:
+    text = "故是 : （CH\nB vs(C 项 （ $x=12$."
+    assert extract(text, question("fill_in_blank", answer=["12"]), "stop").answers == [text]

@@ -9,7 +9,7 @@ import pytest
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.true_false import read_truth
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.stated import closing_values
+from livek12.tasks.extraction.closings import closing_values
 from tests.judges.helpers import mark, options, question
 
 LEAD = "We compute step by step.\n\n"

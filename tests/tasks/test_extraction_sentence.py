@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from livek12.tasks.extraction import extract
-from livek12.tasks.extraction.stated import sentence_value
-from tests.judges.helpers import question
+from livek12.tasks.extraction.closings import sentence_value
+from tests.judges.helpers import mark, question
 from tests.seconds import within
 
 SAID = [
@@ -51,6 +51,25 @@ def test_it_is_the_weakest_claim() -> None:
     asked = question(answer=["1"], question_type="short_answer")
     assert extract("The answer is 3.\nHe has 14 plates.", asked, "stop").answers == ["3"]
     assert extract("I add.\nHe has 14 plates.", asked, "length").answers == []
+
+
+STYLES = [
+    ("short_answer", "en", "How far does it fall?", "45 m", "We use $d=5t^2$.\n\n**The ball falls 45 m.**"),
+    ("short_answer", "ko", "속력은?", "12 m/s", "따라서 물체의 속력은 12 m/s이다."),
+    ("short_answer", "en", "How many ways?", "210", "In both orders: 15 × 14 = 210 ways in total. Hope that helps!"),
+    ("multiple_choice", "en", "Which of these hold?", "AD", "The statements that hold are **A** and **D**."),
+]
+
+
+@pytest.mark.parametrize(("kind", "language", "asked", "key", "text"), STYLES)
+def test_endings_of_chat_models_commit(kind: str, language: str, asked: str, key: str, text: str) -> None:
+    put = question(kind, answer=[key], language=language, question=asked)
+    assert mark(put, *extract(text, put, "stop").answers).correct is True
+
+
+def test_a_bullet_behind_a_part_is_none_of_it() -> None:
+    asked = question("short_answer", answer=["2 kg", "3 m/s"])
+    assert extract("### Answers\n- (a) 2 kg\n- (b) 3 m/s", asked, "stop").answers == ["2 kg", "3 m/s"]
 
 
 def test_long_texts_take_no_time() -> None:

@@ -16,7 +16,7 @@ from livek12.core.run.folder import RunFolder
 from livek12.dataset_builders.ingest.models import mineru
 from livek12.dataset_builders.ingest.scans.ocr import Reader
 from livek12.dataset_builders.ingest.templates import load_template
-from livek12.dataset_builders.proposals.variants.transforms import conversions
+from livek12.dataset_builders.proposals.variants import conversions
 from livek12.evaluation.pairs import read_pair, rule_verdict
 from livek12.judges.cascade import default_cascade
 from livek12.tasks.registry import all_tasks

@@ -18,11 +18,10 @@ from livek12.dataset_builders.base import BadRow, Log, PageKey
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import as_text, points_of, review_of, source_of, units_of
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore_commands
 from livek12.dataset_builders.reading.marks import place_marks, without_absent
 from livek12.dataset_builders.reading.publishers import Origin
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list, parse_object
+from livek12.dataset_builders.reading.text import parse_list, parse_object, restore_commands
 
 _VARIABLE_TYPES = get_args(Variable.model_fields["type"].annotation)
 _NO_LICENCE = "no licence stated"

@@ -12,30 +12,25 @@ from collections.abc import Collection, Iterator, Sequence
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Flags, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log, PageKey
-from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, plain_fields
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
     joined_of,
-    numbers_of,
     pieces_of,
     points_and_parts,
-    review_of,
-    source_of,
     stated,
     stated_language,
     text_of,
     texts_of,
     truth_of,
-    units_of,
     whole_of,
 )
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import chosen, label_only, options_of, placed_key, plain_label
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list, split_options
+from livek12.dataset_builders.reading.text import parse_list, restore, split_options
 
 KEYS = COMMON_KEYS | {
     *("category", "hard", "is_korean_specific", "macro_subject", "task", "visual_modality", "visual_subcategory"),
@@ -86,7 +81,6 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     return Question(
         id=row.id,
         benchmark="kmmmu",
-        release=text_of(data, "release") or None,
         language=_language(data, row),
         subject=text_of(data, "subject", "category") or (row.file.stem.split("_")[0].lower() if is_click else ""),
         question_type=question_type,
@@ -94,17 +88,10 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
         question=text,
         options=options,
         images=images,
-        paper_id=text_of(data, "paper_id") or None,
-        page_numbers=numbers_of(data, "page_numbers"),
-        number=text_of(data, "number") or None,
         answer=answer,
         part_points=part_points,
-        part_units=units_of(data),
-        solution=solution_of(data) or None,
         points=points,
         knowledge_points=pieces_of(data, "knowledge_points"),
-        taxonomy=texts_of(data, "taxonomy"),
-        difficulty=text_of(data, "difficulty") or None,
         year=whole_of(data, "year") or year,
         subsets=_subsets(data, row, log),
         flags=Flags(
@@ -119,9 +106,7 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
             topic=joined_of(data, "topic", by="; ") or None,
         ),
         exam=joined_of(data, "exam", by="; ") or exam,
-        removed_in=text_of(data, "removed_in") or None,
-        review=review_of(data, row.origin),
-        source=source_of(data, row.origin),
+        **plain_fields(row),
     )
 
 

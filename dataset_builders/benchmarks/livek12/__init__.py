@@ -1,11 +1,10 @@
 """livek12 reader: local files in both key languages of upstream, reviewed papers, and collected exam papers.
 
-Contract: pages are `pages/PAPER_N.png` next to the rows. Rows without a question, or with a wrong type or image, are
-skipped with a log line. A reviewed row holds `question.content`, `answer.standard`, `answer.analysis`, `score`,
-`question_type` and `question_number`; the paper is the id without its number. In a collected row ({keywords, example:
-[...]}) a list key has one entry a sub-question, with `score` points each; `questions` separates them if their passage
-splits unambiguously. A text key and its `score` are of the whole question. These papers are Chinese, whatever a text's
-language; the year is the release. Pictures that are options stay at the end: their printed letters may be out of order.
+Contract: pages are `pages/PAPER_N.png` next to the rows. Of a reviewed row (`question.content`, `answer.standard`, …)
+the paper is the id without its number. In a collected row ({keywords, example: [...]}) a list key has one entry a
+sub-question, with `score` points each; `questions` separates them if their passage splits unambiguously. A text key and
+its `score` are of the whole question. These papers are Chinese, whatever a text's language; the year is the release.
+Pictures that are options stay at the end: their printed letters may be out of order.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ from livek12.dataset_builders.reading.fields import (
 )
 from livek12.dataset_builders.reading.images import ImageLoader
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore, unboxed
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline, take_inline, without_absent
 from livek12.dataset_builders.reading.options import chosen, options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
@@ -50,9 +48,11 @@ from livek12.dataset_builders.reading.text import (
     has_parts,
     parse_list,
     plain_width,
+    restore,
     split_group,
     split_options,
     trim_part,
+    unboxed,
     unlabelled,
 )
 

@@ -13,28 +13,25 @@ from collections.abc import Collection, Iterator
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
 from livek12.core.records import Attributes, Language, Option, Question
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
-from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, solution_of
+from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, plain_fields
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
 from livek12.dataset_builders.reading.fields import (
     Data,
     numbers_of,
     pieces_of,
     points_of,
-    review_of,
     source_of,
     stated,
     stated_language,
     text_of,
     texts_of,
-    units_of,
     whole_of,
 )
 from livek12.dataset_builders.reading.languages import asked_text, written_language
-from livek12.dataset_builders.reading.latex import restore
 from livek12.dataset_builders.reading.marks import place_marks, take_all_inline
 from livek12.dataset_builders.reading.options import options_of, placed_key
 from livek12.dataset_builders.reading.rows import SourceRow
-from livek12.dataset_builders.reading.text import parse_list, plain_width, split_options
+from livek12.dataset_builders.reading.text import parse_list, plain_width, restore, split_options
 
 LETTERS = "ABCDEFGHIJ"
 STAGES = {"GS": "primary school", "PS": "primary school", "MS": "middle school", "JS": "middle school"}
@@ -105,10 +102,14 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     if change:
         log.note(row.where, id, change)
     taxonomy, points = _taxonomy(data, name)
+    own = {
+        "taxonomy": taxonomy,
+        "difficulty": _difficulty(data),
+        "source": source_of({"upstream_id": stated(data, "index"), **data}, row.origin),
+    }
     return Question(
         id=id,
         benchmark="mdk12",
-        release=text_of(data, "release") or None,
         language=language,
         subject=_subject(data, name),
         question_type=question_type,
@@ -116,24 +117,15 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
         question=text,
         options=options,
         images=images,
-        paper_id=text_of(data, "paper_id") or None,
-        page_numbers=numbers_of(data, "page_numbers"),
-        number=text_of(data, "number") or None,
         answer=answer,
         part_points=numbers_of(data, "part_points"),
-        part_units=units_of(data),
-        solution=solution_of(data) or None,
         points=points_of(data, "points"),
         knowledge_points=points,
-        taxonomy=taxonomy,
-        difficulty=_difficulty(data),
         year=_year(data, row, id, log),
         subsets=_subsets(data, row),
         attributes=Attributes(topic=text_of(data, "topic") or None),
         exam=text_of(data, "exam") or None,
-        removed_in=text_of(data, "removed_in") or None,
-        review=review_of(data, row.origin),
-        source=source_of({"upstream_id": stated(data, "index"), **data}, row.origin),
+        **plain_fields(row) | own,
     )
 
 

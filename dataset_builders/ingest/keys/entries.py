@@ -19,7 +19,7 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
-from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_title
+from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_titles
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
@@ -225,9 +225,9 @@ def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     return entries
 
 
-def _counts_up(cells: Sequence[str]) -> bool:
+def _counts_up(cells: Sequence[str], fewest: int = 3) -> bool:
     numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
-    return len(numbers) == len(cells) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
@@ -248,7 +248,8 @@ def column_of(name: str) -> str:
 
 MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
-_LONGEST_ANSWER = 60
+LONGEST_ANSWER = 60
+"""Characters of an answer that is no solution."""
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
@@ -274,13 +275,16 @@ _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
 """Points behind an answer."""
 _WORTH_WITHIN = re.compile(
-    rf"(?P<answer>.{{1,{_LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
+    rf"(?P<answer>.{{1,{LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
 )
 """An answer, its points, and a remark on how they are given."""
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
-_PARTS = re.compile(r"\s*[(（]\s*(?:1|一|a|i)\s*[)）]")
-"""An answer in parts, each on its line."""
+_VALUE_ALONE = re.compile(
+    rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
+)
+"""One answer: a label with its text, or a few words, that introduce no list and are no part."""
+_BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
 _RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
@@ -320,7 +324,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
     starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
     if len(starts) > 1:
         ends = [*starts[1:], len(items)]
-        names = [short_title(items[start].text) for start in starts]
+        names = short_titles([items[start].text for start in starts])
         parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
         doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
         if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
@@ -345,12 +349,13 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name)
-    long = _numbered(items, name)
+    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
+    long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
     numbers = {entry.number for entry in short}
     solved = {entry.number: entry for entry in long}
     merged = [
         replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
-        if entry.number in solved and solved[entry.number].answer != entry.answer
+        if entry.number in solved and not f"{solved[entry.number].answer} ".startswith(f"{entry.answer} ")
         else entry
         for entry in short
     ]
@@ -448,7 +453,7 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     worked = text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
-    if len(first) <= _LONGEST_ANSWER < len(rest) and not _PARTS.match(first):  # what follows an answer explains it
+    if len(rest) > LONGEST_ANSWER and _VALUE_ALONE.fullmatch(first) and not _BULLET.match(rest):  # it is explained
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
 
@@ -475,8 +480,8 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             rest = " ".join(_SPAN.sub(" ", text).split())
             pairs = list(_PAIR.finditer(rest))
             answers += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
-        elif _NUMBERS_ROW.match(text) and place + 1 < len(texts) and _ANSWERS_ROW.match(texts[place + 1]):
-            answers += _of_rows(text, texts[place + 1])
+        elif place + 1 < len(texts) and (row := _of_rows(text, texts[place + 1])):
+            answers += row
         elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
             answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
         elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
@@ -516,8 +521,14 @@ def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
 
 
 def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
-    left, right = _NUMBERS_ROW.sub("", numbers, 1).split(), _ANSWERS_ROW.sub("", answers, 1).split()
-    if len(left) != len(right) or not all(number.isdigit() for number in left):
+    """Entries of a row of numbers above one of answers, by their names or because only the numbers count up."""
+    named = _NUMBERS_ROW.match(numbers) and _ANSWERS_ROW.match(answers)
+    left = [cell.removeprefix("Q") for cell in _NUMBERS_ROW.sub("", numbers, 1).split()]
+    right = _ANSWERS_ROW.sub("", answers, 1).split()
+    counted = (
+        all(map(str.isdigit, left)) if named else _counts_up(left, 2 + ("Q" not in numbers)) and not _counts_up(right)
+    )
+    if len(left) != len(right) or not counted:
         return []
     return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
 
@@ -548,7 +559,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         return answer, solution
-    if solution is not None and 0 < len(stem.strip()) <= _LONGEST_ANSWER and not _SOLVES.match(stem):
+    if solution is not None and 0 < len(stem.strip()) <= LONGEST_ANSWER and not _SOLVES.match(stem):
         return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
@@ -556,7 +567,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()
         return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
-    if len(first) <= _LONGEST_ANSWER:
+    if len(first) <= LONGEST_ANSWER:
         return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
     return "", text
 

@@ -121,9 +121,14 @@ def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequen
     return bool(_labels(entry.answer)) and [other.id for other in choices] == [draft.id]
 
 
+_REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]】])+\s*")
+"""Behind a number, of the teacher: [三基类] [答题时间：3分钟]."""
+
+
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     """The draft with an answer in the form of its type, or a doubt."""
-    answer, problem = _answer(draft, entry.answer)
+    remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
+    answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
     kind = draft.question_type
     if answer and kind in ("single_choice", "multiple_choice") and not problem:

@@ -323,6 +323,8 @@ _EDGE: Final = 0.12
 """Of the page's width: turned text this near to its edge is no part of what is asked."""
 _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
+_FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
+"""Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -482,11 +484,47 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     rules = [r for r in sheet.rules if _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
-    printed = lines_of(inside, rules)
+    printed = _lines(inside, rules, sheet.frames)
     _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
     lines, captions = _captions(printed, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
+
+
+def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Bounds]) -> list[TextLine]:
+    """Lines with their look; the text of a frame at the end of a line is one of its own."""
+    boxed: list[TextLine] = []
+    rest = list(glyphs)
+    tallest = _TALLEST * layout.body_size(glyphs)
+    for frame in (frame for frame in frames if frame[3] - frame[1] < tallest):
+        own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
+        row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
+        others = [other for other in frames if other[2] < frame[0]]
+        level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *centre(g)) for other in others)]
+        letters = [glyph.text for glyph in own if glyph.text.isalnum()]
+        worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
+        inner = lines_of(own, []) if worded and not level else []
+        if len(inner) == 1 and _hugs(frame, inner[0]):
+            boxed.append(replace(inner[0], look="boxed"))
+            inside = set(map(id, own))
+            rest = [glyph for glyph in rest if id(glyph) not in inside]
+    coloured = [glyph for glyph in rest if glyph.colour]
+    lines = lines_of(rest, rules)
+    for line in lines if coloured else ():
+        colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *centre(glyph))]
+        line.look = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
+    for line in boxed:
+        beside = [other.base for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
+        line.base = max(beside, default=line.base)
+    return [*lines, *boxed]
+
+
+def _are_level(line: TextLine, other: TextLine) -> bool:
+    return other.box[1] < (line.box[1] + line.box[3]) / 2 < other.box[3]
+
+
+def _hugs(frame: Bounds, line: TextLine) -> bool:
+    return max(line.box[0] - frame[0], frame[2] - line.box[2]) < line.size
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
@@ -607,6 +645,8 @@ def _under_figure(box: Bounds, own: Sequence[Piece]) -> bool:
 
 
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
+    if line.look == "boxed" and line.base == last.base:
+        return True
     size = max(last.size, line.size)
     gap = line.box[1] - last.box[3]
     if gap > 0.9 * size and line.base - last.base > 1.35 * usual:
@@ -653,6 +693,7 @@ def _record(line: TextLine, sheet: Sheet) -> Line:
         pitch=line.pitch / sheet.width,
         place=line.place,
         other=line.other,
+        look=line.look,
     )
 
 

@@ -84,6 +84,7 @@ class Line:
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
+        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
     """
 
     text: str
@@ -96,6 +97,7 @@ class Line:
     pitch: float = 0.0
     place: int = -1
     other: str = ""
+    look: str = ""
 
     __pydantic_config__ = _STRICT
 

@@ -618,6 +618,7 @@ class TextLine:
         pitch: width of each letter of code; 0 for text.
         place: of its middle letter in the text layer; -1 for none.
         other: words that pdfium reads otherwise.
+        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
     """
 
     text: str
@@ -630,6 +631,7 @@ class TextLine:
     pitch: float = 0.0
     place: int = -1
     other: str = ""
+    look: str = ""
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
@@ -853,11 +855,11 @@ def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
         if atom.parted or not theirs:
             theirs.append("")
         theirs[-1] += atom.text
-    known = set(_WORD.findall(" ".join(theirs)))
+    words_of_others = set(_WORD.findall(" ".join(theirs)))
     apart = _BESIDE_GAP.sub("\0", text)
     words = (
         match
         for match in _WORD.finditer(apart)
         if "\0" not in (apart[match.start() - 1 : match.start()], apart[match.end() : match.end() + 1])
     )
-    return [match[0] for match in words if match[0] not in known]
+    return [match[0] for match in words if match[0] not in words_of_others]

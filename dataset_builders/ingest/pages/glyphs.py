@@ -251,6 +251,8 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
 
 _SAME_PLACE: Final = 0.2
 """Points between the left edges of two codes of one glyph, at most."""
+_COLOURED: Final = 80
+"""Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
 MAX_GLYPHS: Final = 20_000
 """Of a page; the densest A3 sheet has 8,000."""
 
@@ -274,6 +276,7 @@ class Glyph:
         pitch: width of all letters of its font, if that is a typewriter's; else 0.
         place: in the text layer; -1 for what is not in it.
         parted: by pdfium, from the letter before.
+        colour: "#rgb", if it is none of the greys; "" otherwise.
     """
 
     text: str
@@ -295,6 +298,7 @@ class Glyph:
     pitch: float = 0.0
     place: int = -1
     parted: bool = False
+    colour: str = ""
 
 
 @dataclass(slots=True)
@@ -359,8 +363,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
     name = ctypes.create_string_buffer(128)
-    index = -1
-    parted = True
+    colours: dict[int, str] = {}
+    index, parted = -1, True
     while index + 1 < total:
         index += 1
         at = index
@@ -387,7 +391,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
             continue
         item = c.FPDFText_GetTextObject(layer, at)
-        raw.hidden += bool(item) and c.FPDFTextObj_GetTextRenderMode(item) == c.FPDF_TEXTRENDERMODE_INVISIBLE
+        raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
         meaning = _known(font, code, unmapped)
         flat = upright and box[3] - box[1] < _FLAT * size < box[2] - box[0]
@@ -399,10 +403,25 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             continue
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
-            bold or c.FPDFText_GetFontWeight(layer, at) >= 600, math_font, sound, item=address(item),
-            upright=upright, start=around[0] if 0 < box[0] - around[0] < size else None, place=at, parted=parted,
+            bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
+            math_font, sound, item=address(item), upright=upright, place=at, parted=parted,
+            start=around[0] if 0 < box[0] - around[0] < size else None,
+            colour=_colour_of(layer, at, address(item), colours),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
+
+
+def _colour_of(layer: Any, at: int, item: int, colours: dict[int, str]) -> str:
+    """The colour of a letter, which all letters of its text object have."""
+    import pypdfium2.raw as c
+
+    if item not in colours:
+        paints = [ctypes.c_uint() for _ in range(4)]
+        c.FPDFText_GetFillColor(layer, at, *paints)
+        red, green, blue, _ = (paint.value for paint in paints)
+        grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
+        colours[item] = "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
+    return colours[item]
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
@@ -756,7 +775,7 @@ def _known(font: str, code: int, unmapped: bool) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:
-        known = next((table for name, table in _RENAMED if name in lower), {})
-        return known.get(code, UNREAD if known and chr(code).isalpha() and "mt" in lower else None)
+        meanings = next((table for name, table in _RENAMED if name in lower), {})
+        return meanings.get(code, UNREAD if meanings and chr(code).isalpha() and "mt" in lower else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)

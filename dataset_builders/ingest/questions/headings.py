@@ -2,14 +2,15 @@
 
 Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
 stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
-right pages may mirror each other), or it is a page number or a copyright notice. The other functions see one line.
+right pages may mirror each other), or it is a page number or a copyright notice. A line that counts questions, or is
+the title of a section whose first question follows it, is none. The other functions see one line.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -20,7 +21,8 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
-_FORM: Final = re.compile(r"(?:草\s*稿\s*区|得\s*分|评\s*卷\s*人|\s)+")
+FORM: Final = re.compile(r"(?:草\s*稿\s*区|得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+")
+"""Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
 _NUMBER: Final = re.compile(
@@ -31,6 +33,12 @@ ASKED: Final = re.compile(
     r"(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
+_COUNTS: Final = re.compile(
+    r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
+    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[])",
+    re.IGNORECASE,
+)
+_FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 """A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
 _PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
@@ -42,6 +50,10 @@ _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
 """Between the pieces of a line."""
+_BELONGS: Final = re.compile(
+    r"[^\W\d_]{0,2}[)）]|fig(?:ure|\.)?\s*\d|[图圖表]\s*\d|그림\s*\d|[<＜〈\[［【]\s*(?:그림|표|图)", re.IGNORECASE
+)
+"""Captions, and the end of a bracket of the line above, belong to questions though they come again."""
 _COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
 
 
@@ -91,7 +103,7 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys |= {*_line_keys(line), _page_key(line)}
+            keys |= {*_line_keys(line), _page_key(line), _whole_key(line)}
     keys.discard("")
     return keys
 
@@ -106,6 +118,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     own = [line for line in texts if not _NUMBER.match(line.text.strip()) and not _kind(line, around, 1.0)]
     ends = max((line.box.top for line in own), default=0.0)
     around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
+    titles = {id(line) for line, below in pairwise(texts) if is_section(line.text) and _FIRST.match(below.text)}
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -113,10 +126,16 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
             blocks.append(replace(block, kind=_zone(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
-            blocks += _parted(block, around, ends)
+            blocks += _parted(block, around, ends, titles)
         else:
             blocks.append(block)
     return replace(page, blocks=blocks)
+
+
+def _whole_key(line: Line) -> str:
+    """A line that speaks of the exam, with its numbers, in the margins."""
+    zone = _zone(line.box)
+    return f"{zone}:{round(line.box.top * 50)}:={line.text}" if zone and len(INSTRUCTS.findall(line.text)) > 1 else ""
 
 
 def _is_paged(line: Line, around: set[str]) -> bool:
@@ -127,7 +146,7 @@ def _is_paged(line: Line, around: set[str]) -> bool:
 
 def _is_page_of(text: str) -> bool:
     """Only the number of a page and of all pages, or words of the form, wherever they stand."""
-    return bool(_FORM.fullmatch(text)) or bool(
+    return bool(FORM.fullmatch(text)) or bool(
         _NUMBER.match(text) and len(re.findall(r"\d+", text)) == 2 and re.search(r"页|頁|쪽|page", text, re.I)
     )
 
@@ -138,8 +157,8 @@ def _page_key(line: Line) -> str:
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
-def _parted(block: Block, around: set[str], ends: float) -> list[Block]:
-    kinds = [_kind(line, around, ends) for line in block.lines]
+def _parted(block: Block, around: set[str], ends: float, titles: Container[int]) -> list[Block]:
+    kinds = [_kind(line, around, ends) if id(line) not in titles else None for line in block.lines]
     if not any(kinds):
         return [block]
     parts: list[Block] = []
@@ -162,7 +181,11 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     text = line.text.strip()
     if not zone and ((line.box.top > ends and _is_paged(line, around)) or _is_page_of(text)):
         return "footer"
-    if not zone or ASKED.fullmatch(text) or _LISTED.match(text) or says_worth(text):
+    asks = ASKED.fullmatch(text) or counts_questions(text) or _LISTED.match(text) or says_worth(text)
+    whole = _whole_key(line)
+    if zone and whole and _near(whole) & around:
+        return zone
+    if not zone or asks or _BELONGS.match(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
         return zone
@@ -193,26 +216,30 @@ _KOREAN = re.compile(
     r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
     r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
 )
-_ENGLISH = re.compile(r"\s*(?:Part|Section|SECTION|PART)\s+(?:[IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
+_ENGLISH = re.compile(r"\s*(Part|Section|SECTION|PART)\s+([IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
 _ENGLISH_TITLE = re.compile(
     r"\s*(?:multiple[- ]choice|free[- ]response|short[- ]answer|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?)"
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
+_NEXT = re.compile(
+    r".{0,12}\b(?:next|following)\s+(two|three|four|five|[2-5])\s+(?:questions|problems)\b", re.IGNORECASE
+)
 _RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
 _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
+    re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
     re.compile(
         rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
     ),
     re.compile(rf".*?\bquestions?\s+{_RANGE}\b.*", re.IGNORECASE),
 )
 _ANSWERS = re.compile(
-    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표)"
+    r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|marking\s+scheme)"
     r".{0,40}$"
     r"|[^，。,.；;：:！？!?]{2,30}试[卷题](?:[(（].{1,3}[)）])?\s*答案\s*$"
-    r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评分(?:标准|细则)|参考解答).{0,20}$",
+    r"|[^，。,.；;：:！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评[分阅](?:标准|细则)|参考解答).{0,20}$",
     re.IGNORECASE,
 )
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
@@ -226,21 +253,45 @@ _NOTICE = re.compile(
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|\s*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section))|BLANK PAGE|Turn over)\b"
     r"|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
-    r"|Permission to reproduce\b|DO NOT WRITE\b"
+    r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = re.compile(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
-    r"|(?:答案|参考答案|正确答案|정?답|Answer|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
+    r"|(?:答案|参考答案|正确答案|정?답|Answer(?:\s+Key)?|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：])\s*",
+    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]"
+    r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
+    r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
+    r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
-_RULES = re.compile(
-    r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
+_LIST_NUMBER = re.compile(
+    r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
+)
+_INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
+INSTRUCTS = re.compile(
+    r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
+    r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
+    r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )
+"""Words of titles, covers and rules."""
+_RULES = re.compile(
+    r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|注(?=\s*[:：])|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
+    re.I,
+)
+
+
+def begins_answer(text: str) -> bool:
+    """Checks for the head of an answer or solution."""
+    return bool(ANSWER_HEAD.match(text) or SOLUTION_HEAD.match(f"\n{text}\n"))
+
+
+def counts_questions(text: str) -> bool:
+    """Checks for a question's number at the beginning of a line, or of a piece of it."""
+    return any(map(_COUNTS.match, _APART.split(text)))
 
 
 def is_section(text: str) -> bool:
@@ -249,12 +300,23 @@ def is_section(text: str) -> bool:
         return False
     if _CHINESE.match(text):
         return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
-    return bool(_KOREAN.fullmatch(text) or _ENGLISH.match(text) or _ENGLISH_TITLE.fullmatch(text))
+    return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text))
 
 
 def is_part_of_section(text: str) -> bool:
     """Checks for the title of a part, （一）, of the section before."""
     return bool(_PART_TITLE.match(text))
+
+
+def rank_of(text: str) -> tuple[str, int] | None:
+    """Word and rank of an English title: "Part B" has ("part", 2)."""
+    match = _ENGLISH.match(text) if len(text) <= _LONGEST_TITLE else None
+    if not match or f"   {match[1]} " in text[match.end(1) :]:  # labels of a figure
+        return None
+    roman = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+    name = match[2]
+    rank = int(name) if name.isdecimal() else roman.index(name) + 1 if name in roman else ord(name[0]) - ord("A") + 1
+    return match[1].lower(), rank
 
 
 def follows(text: str, last: str) -> bool:
@@ -264,10 +326,13 @@ def follows(text: str, last: str) -> bool:
     return before is not None and other is not None and order.index(other[1]) == order.index(before[1]) + 1
 
 
-def short_title(text: str) -> str:
-    """A section's title without number, points and instructions."""
-    bare = re.sub(r"^\s*[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*", "", text)
-    return re.split(r"[(（:：。．,，]", bare, maxsplit=1)[0].strip()[:24]
+def short_titles(titles: Sequence[str]) -> list[str]:
+    """Sections' titles without points and instructions, with their numbers only where others are alike."""
+    names = {title: _LIST_NUMBER.sub("", title) for title in titles}
+    short = {title: _INSTRUCTIONS.split(name, maxsplit=1)[0].strip()[:24] for title, name in names.items()}
+    alike = Counter(short.values())
+    whole = {title: re.split(r"[(（:：。]", title, maxsplit=1)[0].strip()[:24] for title in titles}
+    return [whole[title] if alike[short[title]] > 1 else short[title] for title in titles]
 
 
 def passage_range(text: str) -> tuple[int, int] | None:
@@ -276,6 +341,12 @@ def passage_range(text: str) -> tuple[int, int] | None:
         if (match := pattern.match(text)) and int(match[1]) < int(match[2]) <= int(match[1]) + 20:
             return int(match[1]), int(match[2])
     return None
+
+
+def next_questions(text: str) -> int:
+    """The number of following questions that share the passage that a line begins; 0 for none."""
+    match = _NEXT.match(text)
+    return {"two": 2, "three": 3, "four": 4, "five": 5}.get(match[1].lower()) or int(match[1]) if match else 0
 
 
 def begins_answers(text: str, below: str = "") -> bool:

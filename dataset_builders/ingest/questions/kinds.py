@@ -45,9 +45,12 @@ _NAMES = re.compile(
     r"单项选择题|单选题|多项选择题|多选题|不定项选择题|选择题|填空题|判断题|解答题|计算题|实验题|综合题|简答题|证明题|非选择题"
     r"|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
     r"|multiple[- ]choice|free[- ]response|short[- ]answer"
-    r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|proofs?",
+    r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|\bproofs?"
+    r"|(?<=[一二三四五六七八九十][、．.])\s*(?:填空|选择|判断|解答|计算|简答|证明)(?=\s*(?:[第(（：:]|$))",
     re.IGNORECASE,
 )
+_BARE = 2
+"""Characters of a type's name without 题."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -63,7 +66,7 @@ _TRUE_FALSE = re.compile(
     r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
-_PROVES = re.compile(r"求证|证明|prove|show\s+that|증명", re.IGNORECASE)
+_PROVES = re.compile(r"求证|证明|\bprove|show\s+that|증명", re.IGNORECASE)
 _ASKS = re.compile(r"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하", re.IGNORECASE)
 _WRITES = re.compile(
     r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|叙述|分析|[绘画]出|explain|describe|justify|discuss|state\b|outline"
@@ -73,6 +76,12 @@ _WRITES = re.compile(
 _WORKS_OUT = re.compile(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
+_DEMANDS = re.compile(
+    r"(?:시오|세요|십시오|[하해쓰내]라|보라)(?=\W|$)|[试请画写举填]|给出|实现|编[写程]|设计|什么|如何|为何|是否|哪|解释|比较|要求|完成"
+    r"|\b(?:answer|show|solve|simplify|compute|construct|design|predict|indicate|label|identify|name|fill|match|convert"
+    r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
+    re.IGNORECASE,
+)
 _PART = re.compile(r"[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
 _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 
@@ -80,7 +89,8 @@ _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 def section_type(title: str) -> str | None:
     """The printed name of a type in a section's title or instructions."""
     match = _NAMES.search(title)
-    return " ".join(match[0].split()) if match else None
+    name = " ".join(match[0].split()) if match else None
+    return f"{name}题" if name and len(name) == _BARE and "一" <= name[0] <= "鿿" else name
 
 
 def type_of(
@@ -119,6 +129,11 @@ def type_of(
         return "short_answer", raw, 0.8
     asks = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
     return FREE, raw, 0.9 if raw or asks else 0.7
+
+
+def asks(text: str) -> bool:
+    """Checks for words or signs that ask for something."""
+    return any(words.search(text) for words in (_PROVES, _ASKS, _WRITES, _WORKS_OUT, _DEMANDS))
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

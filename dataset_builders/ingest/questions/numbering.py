@@ -24,7 +24,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*(?:Question|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
+            r"\s*(?:Ques(?:ti|□)on|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
             re.I,
         ),
         1.2,
@@ -54,6 +54,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
     ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
+    ("dot", re.compile(r"\s*(?=(\d{1,2})\s?[-–]\s?1\s?[.．)）]\s*[^\s\d])"), 0.8),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
@@ -183,7 +184,10 @@ def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]
 
 
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
-    """Chinese numerals, if most have no other numbers below and name no types of questions."""
+    """Chinese numerals, if most have no other numbers below and name no types of questions.
+
+    Behind titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
+    """
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
@@ -192,8 +196,32 @@ def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Ca
         for title, end in zip(chosen, ends, strict=False)
     ]
     bare = sum(not numbers for numbers in below)
+    if mixed := _behind_sections(items, chosen, below, others):
+        return mixed
     anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
+
+
+def _behind_sections(
+    items: Sequence[Item], titles: Sequence[_Candidate], below: Sequence[Sequence[int]], others: Sequence[_Candidate]
+) -> list[_Candidate]:
+    """Numbers below the first titles, which name types, and the other titles; empty if a title is something else."""
+    several = [_is_of_several(items[title.place].text) for title in titles]
+    starts = [at for at, title in enumerate(titles) if not at or title.number <= titles[at - 1].number]
+    run: list[_Candidate] = []
+    for start, end in pairwise([*starts, len(titles)]):
+        first = next((at for at in range(start, end) if not (below[at] and several[at])), end)
+        bare = sum(not numbers for numbers in below[first:end])
+        if first == start or end - first < 2 or any(several[first:end]) or 2 * bare <= end - first:
+            return []
+        low, high = titles[start].place, titles[first].place
+        run += [*(other for other in others if low < other.place < high), *titles[first:end]]
+    return run
+
+
+def _is_of_several(title: str) -> bool:
+    """Checks for a type of questions, of which there is not just the one."""
+    return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)
 
 
 def _ask(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
@@ -287,11 +315,11 @@ def _densest(values: Sequence[tuple[float, float]]) -> float:
 
 
 def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
-    """Weighs a candidate by its distance from the others of its column."""
+    """Weighs a candidate by its distance from the others of its column, its letters and its points."""
     off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
-    bold = 0.2 if item.line and item.line.bold else 0.0
-    return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + bold)
+    sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
+    return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + sure)
 
 
 def _best_run(

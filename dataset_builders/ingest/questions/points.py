@@ -6,7 +6,9 @@ Contract: only printed ones, with their places in the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}(?:\.\d)?){0,8})"
@@ -15,11 +17,13 @@ _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(
-        rf"[\[(]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)\s*[\])]", re.IGNORECASE
+        rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)\s*[\])）]",
+        re.IGNORECASE,
     ),
-    re.compile(rf"[\[(]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])]", re.IGNORECASE),
+    re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
+    re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
-    re.compile(r"\[\s*(\d{1,2})\s*\](?=[ \t]*(?:\n|$))"),
+    re.compile(r"\[\s*(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
@@ -33,15 +37,20 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|空|道|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
-_TIMES = re.compile(rf"(?<!\d)\d{{1,2}}\s*[*×xX]\s*{_NUMBER}\s*(?:[%'′分]|points?\b|marks?\b|$)")
+_TIMES = re.compile(
+    rf"(?<!\d)(\d{{1,2}})\s*(?:[*×xX]|\$\\times\$)\s*{_NUMBER}\s*(?:[%'′分]|points?\b|marks?\b|=\s*\d|\)?$)",
+    re.MULTILINE,
+)
 """A section's number of questions, times the points of each."""
+_PRODUCT = re.compile(r"\s{3,}\d{1,2}\s*[×xX*]\s*\d{1,2}\s*=\s*(\d{1,3})\s*$")
+"""Points of a question of which only some parts are asked, at the end of its first line."""
 _PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
@@ -60,18 +69,19 @@ _SOME = re.compile(
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
-    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|[a-h]\)\s|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))"
+    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))"
 )
 _HALF_BLANK = re.compile(r"每\s*空")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Printed points, and their place in the text."""
+    """Printed points, their place in the text, and the points of its parts that they are a sum of."""
 
     points: float
     start: int
     end: int
+    terms: tuple[float, ...] = ()
 
 
 def says_worth(text: str) -> bool:
@@ -81,8 +91,13 @@ def says_worth(text: str) -> bool:
 
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
-    printed = [Mark(_sum(m[1]), m.start(), m.end()) for pattern in _MARKS for m in pattern.finditer(text)]
-    return sorted(printed, key=lambda mark: mark.start)
+    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for pattern in _MARKS for m in pattern.finditer(text)]
+    return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
+
+
+def _terms(mark: str) -> tuple[float, ...]:
+    sums = re.search(rf"{_NUMBER}(?:\s*[+＋]\s*{_NUMBER})+", mark)
+    return tuple(map(float, re.findall(_NUMBER, sums[0]))) if sums else ()
 
 
 def _sum(worth: str) -> float:
@@ -101,26 +116,46 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
     Parts that all have points and no total add up to it.
     """
+    if product := _PRODUCT.search(text.partition("\n")[0]):
+        return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = _sum(totals[0][1])
         text = _with_marks(
             re.sub(rf"\s*(?:{_TOTAL.pattern})", "", text, flags=re.IGNORECASE).strip().lstrip(":： "), worth
         )
-        return text, worth, [mark.points for mark in marks(text)] if _PART.search(text) else []
+        own = marks(text)
+        return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
     printed = marks(text)
     if not printed and (head := _HEAD.match(text)):
         return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
     if not printed:
         return text, None, []
-    parts = [match.start() for match in _PART.finditer(text)]
+    parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
     at_head = not text[: printed[0].start].strip(" 　*")
     total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
     rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:
         return text, sum(rest), part_points
+    if not rest and len(total.terms) == len(parts):
+        part_points = [*total.terms]
     return _without(text, total), total.points, part_points
+
+
+def of_some_parts(text: str) -> bool:
+    """Checks for marks behind some of a text's parts (a), (b), … that are lines, and not behind all or the last."""
+    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s", text)]
+    own = [bool(marks(text[begin:end])) for begin, end in pairwise([*labels, len(text)])]
+    total = bool(labels) and bool(marks(text[: labels[0]]))
+    return not total and any(own[:-1]) and not all(own)
+
+
+def _begin_lines(text: str, printed: Sequence[Mark]) -> list[int]:
+    """Marks that each begin a line, of several; the part has no other label."""
+    begins = [mark.start for mark in printed if mark.start and text[mark.start - 1] == "\n"]
+    whole = any(text[mark.end :].lstrip(" ")[:1] in ("", "\n") for mark in printed)
+    return begins if len(begins) == len(printed) > 1 and not whole else []
 
 
 def _with_marks(text: str, total: float) -> str:
@@ -138,7 +173,8 @@ def _with_marks(text: str, total: float) -> str:
 def _without(text: str, mark: Mark) -> str:
     before, after = text[: mark.start].rstrip(" 　"), text[mark.end :].lstrip(" 　")
     after = after if before else after.lstrip(":：. 　\n")
-    return (before + (" " if before and after and not before.endswith("\n") else "") + after).strip()
+    apart = before and after and not before.endswith("\n") and after[0] not in ".。．,，"
+    return (before + (" " if apart else "") + after).strip()
 
 
 def said_of(text: str, number: int) -> str:
@@ -152,6 +188,12 @@ def said_of(text: str, number: int) -> str:
     ends = [*(match.start() for match in some[1:]), len(text)]
     own = [text[match.start() : end] for match, end in zip(some, ends, strict=True) if _covers(match, number)]
     return "\n".join([*own, text[: some[0].start()]])
+
+
+def each_blank(text: str) -> float | None:
+    """Points of each blank by a section's title."""
+    match = re.search(rf"每\s*空\s*(?:各|得)?\s*{_NUMBER}\s*分", text)
+    return float(match[1]) if match else None
 
 
 def _covers(match: re.Match[str], number: int) -> bool:
@@ -168,16 +210,18 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
     return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
 
 
-def section_points(text: str, number: int) -> float | None:
-    """Points of a question by the section's instructions."""
+def section_points(text: str, number: int, many: int = 0) -> float | None:
+    """Points of a question by the instructions of its section, which has so `many`; an only one has those of all."""
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
             return float(match[2])
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None
-    for pattern in (*_EACH, _TIMES):
+    for pattern in _EACH:
         if each := pattern.search(own):
             return float(each[1])
+    if times := _TIMES.search(own):
+        return float(times[2]) * (int(times[1]) if many == 1 else 1)
     everywhere = {float(each[1]) for pattern in _EACH for each in pattern.finditer(text)}
     return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None

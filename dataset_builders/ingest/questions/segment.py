@@ -7,15 +7,16 @@ go elsewhere.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.headings import (
-    ANSWER_HEAD,
-    SOLUTION_HEAD,
+    INSTRUCTS,
+    begins_answer,
     begins_answers,
     begins_rules,
     follows,
@@ -23,11 +24,14 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_notice,
     is_part_of_section,
     is_section,
+    next_questions,
     passage_range,
-    short_title,
+    rank_of,
+    short_titles,
 )
+from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
-from livek12.dataset_builders.ingest.questions.points import section_points
+from livek12.dataset_builders.ingest.questions.points import says_worth, section_points
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
@@ -118,6 +122,7 @@ _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
 _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
+_AGAIN = 3
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -152,6 +157,7 @@ class Segment:
         elective: name of the elective part, "" outside.
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
+        printed: its answer, told from its text by how it is set.
     """
 
     number: int
@@ -161,16 +167,26 @@ class Segment:
     elective: str = ""
     passage: list[Item] = field(default_factory=list)
     inline: bool = False
+    printed: list[Item] = field(default_factory=list)
 
 
 @dataclass
 class Body:
-    """A segmented paper: front, questions, sections, and the items behind the title of the answers."""
+    """A segmented paper.
+
+    Attributes:
+        front: before the first question.
+        answers: behind their title.
+        part_heads: titles of parts of questions.
+        named: numbered lines that name a type, 6. 选择题, and are titles.
+    """
 
     front: list[Item] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     answers: list[Item] = field(default_factory=list)
+    part_heads: list[Item] = field(default_factory=list)
+    named: list[Item] = field(default_factory=list)
 
 
 def segment(stream: Stream) -> Body:
@@ -180,7 +196,17 @@ def segment(stream: Stream) -> Body:
     items = stream.items[:end]
     part_of = parts(stream)
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
-    chosen = anchors(items, _part_starts(items, part_of), _rules(items), titles)
+    starts, rules = _part_starts(items, part_of), _rules(items)
+    chosen = anchors(items, starts, rules, titles)
+    if listed := _listed_rules(items, chosen):
+        rules = listed
+        chosen = anchors(items, starts, rules, titles)
+    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    chosen = [anchor for anchor in chosen if anchor.place not in named]
+    body.named = [items[place] for place in sorted(named)]
+    if inner := _part_heads(items, chosen):
+        chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
+        body.part_heads = [items[place] for place in sorted(inner)]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
@@ -189,13 +215,62 @@ def segment(stream: Stream) -> Body:
     return body
 
 
+def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
+    """Rules for candidates on a cover, without a title: most of a first run speaks of the exam, no later one does."""
+    runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
+    if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
+        return range(0)
+    first, later = runs[0], [anchor for run in runs[1:] for anchor in run]
+    texts = [[items[anchor.place].text for anchor in some] for some in (first, later)]
+    spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
+    rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
+    return range(first[0].place, later[0].place) if rules else range(0)
+
+
+def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
+    """Places of titles, Part A to Part C, that are those of parts of questions.
+
+    They begin behind a question's number, and the numbers go on behind them: with each question anew, or with none
+    between two of them.
+    """
+    titles = [(place, *of) for place, item in enumerate(items) if item.line and (of := rank_of(item.text))]
+    heads: set[int] = set()
+    for word in {name for _, name, _ in titles}:
+        runs: list[list[int]] = []
+        last = 0
+        for place, name, rank in titles:
+            if name == word:
+                if not runs or rank <= last:
+                    runs.append([])
+                runs[-1].append(place)
+                last = rank
+        within = [run for run in runs if _goes_on_behind(run[0], chosen)]
+        bare = [run for run in within if any(not _between(chosen, a, b) for a, b in pairwise(run))]
+        heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
+    return heads
+
+
+def _goes_on_behind(place: int, chosen: Sequence[Anchor]) -> bool:
+    before = [anchor for anchor in chosen if anchor.place < place]
+    after = [anchor for anchor in chosen if anchor.place > place]
+    return bool(before) and (not after or after[0].number == before[-1].number + 1)
+
+
+def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
+    return any(begin < anchor.place < end for anchor in chosen)
+
+
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table."""
+    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table.
+
+    A title that comes again and again is the head of each question's answer.
+    """
+    many = Counter(squeezed(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
-        if item.line and title and not _goes_on(items, place):
+        if item.line and title and many[squeezed(item.text)] < _AGAIN and not _goes_on(items, place):
             return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
@@ -268,6 +343,8 @@ class _Sorter:
         """Begins a question."""
         shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
         part = self.part_of.get(item.box.page, "")
+        if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
+            self.section = Section()
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
         self.body.segments.append(question)
         self.target = question.items
@@ -278,6 +355,7 @@ def _distribute(
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
+    inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -287,20 +365,31 @@ def _distribute(
         if place in chosen:
             sorter.question(chosen[place], item)
             silent = None
+        elif id(item) in named:
+            sorter.title(item)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
             continue
         elif (
             item.line
+            and id(item) not in inner
             and (is_section(item.text) or _heads(items, place, chosen))
             and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
         ):
             sorter.title(item)
-        elif item.line and (numbers := passage_range(item.text)) and _ahead(place, numbers, chosen):
+        elif item.line and (numbers := _shared_by(item.text, place, chosen)) and _ahead(place, numbers, chosen):
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _shared_by(text: str, place: int, chosen: Mapping[int, Anchor]) -> tuple[int, int] | None:
+    """Numbers of the questions that share the passage that a line begins."""
+    if many := next_questions(text):
+        first = next((anchor.number for where, anchor in chosen.items() if where > place), 0)
+        return first, first + many - 1
+    return passage_range(text)
 
 
 def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
@@ -331,20 +420,23 @@ def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -
 def _drop_only_part(segments: Sequence[Segment]) -> None:
     """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
     numbers = [question.number for question in segments]
-    if segments and segments[0].elective and len(set(numbers)) == len(numbers):
+    only = len({question.elective for question in segments}) == 1
+    if segments and segments[0].elective and (only or len(set(numbers)) == len(numbers)):
         for question in segments:
             question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
-    """If numbers begin anew with each section, its title names the part."""
-    names = {id(question.section): short_title(question.section.title) for question in segments}
-    numbers = [question.number for question in segments]
-    named = [(names[id(question.section)], question.number) for question in segments]
-    apart = len(set(named)) == len(named) and all(names.values())
-    if apart and len(set(numbers)) < len(numbers) and not any(question.elective for question in segments):
-        for question in segments:
-            question.elective = names[id(question.section)]
+    """If numbers begin anew with each section, its title names the part; the paper's only part says nothing."""
+    names = short_titles([question.section.title for question in segments])
+    parts = [question.elective for question in segments]
+    several = len({*parts} - {""}) > 1
+    named = [" ".join(filter(None, (part * several, name))) for part, name in zip(parts, names, strict=True)]
+    apart = {*zip(named, (question.number for question in segments), strict=True)}
+    again = len({(question.elective, question.number) for question in segments}) < len(segments)
+    if again and len(apart) == len(segments):
+        for question, name in zip(segments, named, strict=True):
+            question.elective = name
 
 
 MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
@@ -356,7 +448,7 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
     lines = []
     for part in dict.fromkeys(question.elective for question in segments):
         numbers = sorted({question.number for question in segments if question.elective == part})
-        first = 1 if not part else numbers[0]
+        first = 1 if not part and not segments[0].elective else numbers[0]
         absent = sorted(
             set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
         )
@@ -416,6 +508,7 @@ def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: S
 
 _LAST_LABEL = re.compile(r"(?:^|\s)(?:[DEＤＥ]\s?[.．、]|[(（][DE][)）]|[④⑤])")
 _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
+_LATER_PART = re.compile(r"\s*[(（]\s*(?:b|ii|2|二)\s*[)）]")
 _LEAST_LINES, _LEAST_CHARACTERS = 3, 150
 """Of a passage: fewer are none."""
 _LONGEST_INSTRUCTIONS = 400
@@ -443,8 +536,8 @@ def share(segments: Sequence[Segment], stream: Stream) -> None:
         end = _options_end(segment.items, stream)
         rest = segment.items[end:]
         lines = [item.text for item in rest if item.line]
-        key = any(ANSWER_HEAD.match(line) or SOLUTION_HEAD.match(f"\n{line}") for line in lines)
-        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not key:
+        own = any(begins_answer(line) or _LATER_PART.match(line) or says_worth(line) for line in lines)
+        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not own:
             segment.items, passage = segment.items[:end], rest
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import is_section
+from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -26,17 +26,19 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2})\s*$")
-_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩]|[A-D]\s)")
+_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$")
+_LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
 """A line of options may end in a number too."""
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
-_SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s+(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
+_SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
+"""Marks behind a formula, read as one."""
+_SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
 """The box for the score beside a title."""
-_NAMED = re.compile(r"\s*(?:Question|Problem|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．\[(（]", re.IGNORECASE)
+_NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
 """Stands for a run of dots while a line is looked at."""
@@ -109,6 +111,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
             _add(block, page, ground, stream)
+    _underlined(stream.items)
     _edges(stream)
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
     _spaced(stream.items)
@@ -147,6 +150,15 @@ def _typed(items: Sequence[Item]) -> None:
     if sum(line.pitch > 0 for line in lines) > _TYPED * len(lines):
         for item in items:
             item.line = replace(item.line, pitch=0.0) if item.line else None
+
+
+def _underlined(items: Sequence[Item]) -> None:
+    """Reads spaces where most words of a paper end in an underline."""
+    lines = [item.line for item in items if item.line]
+    words = [word for line in lines for word in line.text.split()]
+    if sum(word.endswith("_") and len(word) > 1 for word in words) > len(words) / 2:
+        for item in items:
+            item.line = replace(item.line, text=re.sub(r"_+ ?(?![_\s])", " ", item.line.text)) if item.line else None
 
 
 def _pictures_behind_lines(items: list[Item]) -> None:
@@ -191,14 +203,30 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
-            if page.width and _place(line.text, line.box) in ground and not _NAMED.match(line.text):
+            again = page.width and _place(line.text, line.box) in ground
+            if again and not is_section(line.text) and not counts_questions(line.text):
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))
     elif block.kind == "figure" and _place("", block.box) in ground:
         return
+    elif block.kind == "table" and block.text.strip() and FORM.sub("", block.text) != block.text:
+        _add_form(block, page, stream)
     elif block.picture or block.lines:
         stream.items.append(Item(None, block, block.box, block.column))
+
+
+def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
+    """Adds a table with boxes for marks: its only other cell, if that is a section's title; else nothing but these."""
+    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t")]
+    others = [cell for cell in cells if cell and not FORM.fullmatch(cell)]
+    if len(others) == 1 and is_section(others[0]):
+        line = replace(block.lines[0], text=others[0], box=block.box)
+        stream.items.append(Item(line, replace(block, kind="text", lines=[line]), block.box, block.column))
+    elif others:
+        stream.items.append(Item(None, block, block.box, block.column))
+    else:
+        stream.headings[page.number].append(block.text)
 
 
 def _without_ruling(line: Line) -> Line | None:
@@ -225,10 +253,13 @@ def _mark_alone(line: Line, mark: str) -> Line:
 
 
 def _numbered(line: Line) -> Line:
-    """A line with its number before its first formula, not in it, nor behind a box for the score."""
+    """A line with its number first: not in its formula, behind a box for the score or a label; so its marks."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
-    return replace(line, text=text)
+    pieces = re.split(r"\s{3,}", text)
+    names = [piece for piece in pieces if _NAMED.fullmatch(piece)]
+    text = "    ".join([*names, *(piece for piece in pieces if piece not in names)]) if len(names) == 1 else text
+    return replace(line, text=_SET_MARK.sub(r"\1", text))
 
 
 _Place = tuple[str, int, int, int]
@@ -266,8 +297,10 @@ def _edges(stream: Stream) -> None:
     begins = _quantiles((count[item.box.page], item.column, item.box.left) for item in stream.items)
     over = [item for item in stream.items if _crosses(item, begins.get((count[item.box.page], item.column + 1)))]
     spans = set(map(id, over))
+    begun: set[int] = set()
     for item in over:
-        if item.box.bottom < _TOP and not is_section(item.text) and not _NAMED.match(item.text):
+        begun |= {item.box.page} if counts_questions(item.text) else set()
+        if item.box.bottom < _TOP and not is_section(item.text) and item.box.page not in begun:
             stream.headings[item.box.page] += [item.text] if item.line else []
             stream.titles.append(item)
     tops = set(map(id, stream.titles))

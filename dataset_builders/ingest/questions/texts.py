@@ -18,16 +18,26 @@ from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
 _CIRCLED = CIRCLED[:10]
-_PART = re.compile(r"\n\s*[(（]\s*(?:1|一|i|a)\s*[)）]")
-"""Parts behind the "options": these are a list of instruments or statements."""
+_PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
+"""Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
 _FOR_EACH = re.compile(
-    r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b", re.IGNORECASE
+    r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
+    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
+    re.IGNORECASE,
 )
+_DEMANDS = re.compile(
+    r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
+    r"|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate"
+    r"|justify|identify|discuss|how|why|compute|derive|list|define|implement|design|compare|construct)\b",
+    re.IGNORECASE,
+)
+"""A demand of its own, or room for its answer: a part, no option."""
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
@@ -42,6 +52,7 @@ _SMALL = (
     re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
     re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
     re.compile(r"(?:^|(?<=\s))[(（]\s?([1-8])\s?[)）]"),
+    re.compile(r"(?:^|(?<=\n))([1-8])[.．]\s+(?=\S)"),
 )
 _TASK = re.compile(
     r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
@@ -73,14 +84,29 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
         stem, options = parted
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
     worth = sum(bool(_WORTH.search(option.text)) for option in options)
+    demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
     if (
         to_write
         or worth > 1
+        or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
         or (options and _FOR_EACH.search(stem))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
+
+
+CHOOSES = re.compile(
+    r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
+    r"|\b(?:select|choose|circle|tick) (?:all|one|which|the (?:best|correct))\b"
+    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오|것은\s*[?？]",
+    re.IGNORECASE,
+)
+
+
+def asks_to_choose(stem: str) -> bool:
+    """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
+    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2})\s*[。．.]?\s*$", stem))
 
 
 def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
@@ -124,6 +150,8 @@ def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
         asks = bool(_LATER_PART.search(text, 0, run[0].start())) or any(
             _TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts
         )
+        if pattern is _SMALL[-1] and not re.search(r"(?:[?？:：]|_{2}[.。]?)\s*$", text[: run[0].start()]):
+            continue  # a list of steps, unless the stem asks
         if all(texts) and (choice or not asks):
             labels = (match[1].upper() for match in run)
             options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]
@@ -178,8 +206,8 @@ def _begins_line(text: str, place: int) -> bool:
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]|Ans\s*[.:：]"
-    r"|Q\s?\d{1,2}\.\d|(?:解|证明|答案)\s*[:：]|解法\s*[一二三四五\d]?\s*(?:[:：]|$)|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
+    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
@@ -187,7 +215,7 @@ _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
-_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}\]$")
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
@@ -311,7 +339,7 @@ class _Writer:
         self.waiting = []
 
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
-        if _OWN_LINE.match(text) and not _cut_short(self.paragraphs[-1]):
+        if (_OWN_LINE.match(text) or begins_answer(text)) and not _cut_short(self.paragraphs[-1]):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))

@@ -11,46 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Literal
+
+import yaml
 
 from livek12.core.errors import UserError
 from livek12.core.records import BenchmarkName
 from livek12.dataset_builders.proposals.subsets.candidates import Among, Candidate, Standing
 from livek12.dataset_builders.registry import builder_of
 
-KOREAN_WORDS: dict[str, tuple[str, ...]] = {
-    "korea": (r"대한민국|우리\s?나라|한국(?=의|에|은|이|인|사|어|문화|음식|정부|\s)|국내법|국내\s?법령",),
-    "law": (
-        r"법률|법령|현행법|특허권|저작권법|지식재산권|헌법|민법|형법|상법|조례|근로기준법|공직선거법?|국가보안법|국가공무원법|지방공무원법|도로교통법|건축법|소방시설법|부가가치세|종합소득세",
-        r"「[^」\n]{1,40}(?:법|령|규칙|조례|고시|훈령)[^」\n가-힣]{0,10}」|[가-힣]{2,20}(?:시행령|시행규칙|특별법|기본법|보호법|진흥법|특례법|소송법|임대차)|[가-힣]{2,20}(?:법령?|법률|규정|규칙)\s?상(?![가-힣])|[가-힣]{2,20}법\s시행(?:령|규칙)|제\s?\d+조(?:의\s?\d+)?(?![가-힣])",
-        r"판례|행정\s?처분|특정소방대상물|소방대상물|행정소송|헌법소원|위헌\s?법률|권한쟁의|탄핵\s?심판",
-    ),
-    "institutions": (
-        r"국회|국회의원|대법원|지방법원|고등법원|헌법재판소|청와대|국무총리|국무회의|국세청|경찰청|검찰청|교육부|행정안전부|기획재정부",
-        r"보건복지부|고용노동부|국토교통부|금융위원회|한국은행|감사원|선거관리위원회|지방자치단체|주민센터|주민등록|국민연금|국민건강보험",
-        r"국민기초생활|대학수학능력|국가기술자격|한국산업인력공단|국가직무능력|한국전력|한국도로공사|정부세종청사",
-    ),
-    "history": (
-        r"고조선|고구려|백제|신라|가야(?=\s?(?:국|연맹|시대|의|와|를))|발해(?=\s?(?:의|는|와|를|시대|[가-힣]*왕|[,.)]))",
-        r"고려(?=\s?(?:시대|왕|말|초|의|는|와|가|전기|후기|사|청자|[,.)])|[가-힣]*종)|조선(?!소|업|공|해|용|기자재)|대한\s?제국|일제\s?강점|일제",
-        r"임진왜란|병자호란|갑오개혁|을미사변|동학|독립운동|광복|한국\s?전쟁|3[·.․]1\s?운동|6[·.․]25|4[·.․]19|5[·.․]18|6월\s?민주\s?항쟁",
-        r"세종\s?대왕|이순신|안중근|왕건|이성계|정약용|흥선\s?대원군|광개토|장수왕|진흥왕|경국대전|대동법|균역법|탕평|성균관|고인돌|조선왕조실록",
-    ),
-    "language": (
-        r"한국어|우리말|존댓말|품사|부사어|관형어|다의어|자음|조사(?=\s?['‘“\"])|한글|훈민정음|맞춤법|표준어|표준\s?발음법|국어|띄어쓰기|사이시옷|음운|형태소|중세\s?국어|높임\s?표현|높임법|문장\s?성분",
-        r"피동문|피동사|피동\s?표현|사동문|사동사|사동\s?표현|선어말|어말\s?어미|연결\s?어미|격\s?조사|보조사|접미사|합성어|파생어|두음\s?법칙",
-        r"구개음화|비음화|유음화|속담|관용\s?표현|시조|향가|판소리|고전\s?소설|순우리말|사투리",
-    ),
-    "culture": (
-        r"태극기|무궁화|애국가|한복(?!판)|한옥|온돌|김치|된장|고추장|비빔밥|불고기|떡국|송편|막걸리|설날|추석",
-        r"단오|정월\s?대보름|동지\s?팥죽|돌잔치|환갑|회갑|차례상|차례를\s?지|폐백|사물놀이|탈춤|강강술래|아리랑|씨름|태권도|한류|찜질방|김장",
-    ),
-    "geography": (
-        r"한반도|서울|부산(?!물)|대구(?=\s?(?:광역시|시|지역|[,.)]))|인천|광주(?=\s?(?:광역시|시|지역|[,.)]))",
-        r"대전(?=\s?(?:광역시|시|지역|[,.)]))|울산|세종시|경기도|강원도|충청|전라[남북]?도|경상[남북]?도|제주|독도|울릉도|백두산|한라산|지리산",
-        r"설악산|한강|낙동강|영산강|휴전선|비무장\s?지대|동해안|남해안|황해도|수도권",
-    ),
-}
+KOREAN_WORDS: dict[str, list[str]] = yaml.safe_load(
+    resources.files(__package__).joinpath("korean.yaml").read_text(encoding="utf-8")
+)
 _PATTERNS = {category: re.compile(rf"(?<![가-힣])(?:{'|'.join(words)})") for category, words in KOREAN_WORDS.items()}
 _MOST_WORDS = 6
 RULES_VERSION = 4
@@ -78,13 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CriteriaContext:
-    """Comparison data of the rules; evidence is a verdict with its reason.
-
-    Attributes:
-        standing: of the other questions' features.
-        long_answers: of runs' token counts, by question.
-        lucky: of process audits, by question.
-    """
+    """Comparison data of the rules: ranks of features, and evidence by question, each a verdict with its reason."""
 
     standing: Standing
     long_answers: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
@@ -111,8 +78,6 @@ class Subset:
     Attributes:
         benchmark: default; None: any.
         by: decided by `features` (and an annotator), `runs`, or a `sample`.
-        says: definition for reviewer and annotator.
-        admits: eligibility of a question.
         least: criteria that a proposal must meet.
         floor: score that features alone must reach; an annotator's yes needs none.
         per_subject: quota for each subject of each language; None: none.

@@ -1,9 +1,9 @@
 """Subsets decided without a reviewer: by runs (hard, adversarial, image_dependent) or by a draw (mini).
 
 Contract: only graded answers are right or wrong (a missing answer is wrong); all else is open, and leaves dependent
-decisions undecided. `sample` depends on seed and ids, not on order; points that only full difficulties cover are taken
-with a note. Sources: KMMMU section 4.1 (hard: wrong by all baselines), B.3 (adversarial filtering), 7.1 and CFE-Bench
-section 3.2 (image dependence), MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set, 4,952 of each difficulty).
+decisions undecided. `sample` depends on seed and ids, not on order. Sources: KMMMU section 4.1 (hard), B.3 (adversarial
+filtering), 7.1 and CFE-Bench section 3.2 (image dependence), MDK12-Bench Table 2 and "MDK12-Mini" (a tenth of the set,
+4,952 of each difficulty).
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ class RunAnswers:
     Attributes:
         texts: hash of the text asked.
         tokens: mean completion tokens, if every answer has a count.
-        audited: questions with a process-audited answer.
         lucky: right answers with process errors.
     """
 

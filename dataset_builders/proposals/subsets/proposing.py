@@ -1,9 +1,9 @@
-"""Proposals of a subset, by rules, runs, a draw or an annotating model, written to the sheet.
+"""Proposals of a subset by rules, runs, a draw or an annotating model, and open labels by a model, for the sheet.
 
-Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up. For
-the annotator the question is fenced as data; only the exact JSON object requested counts. Its replies are cached next
-to the sheet, so a killed run resumes. Pictures are named by content hash; names of the data set never become paths.
-Source: LiveK12Bench section 2.1 (LLMs as pre-annotators), KMMMU appendix B.2.
+Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up. For a
+model the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the sheet.
+Pictures are named by content hash; names of the data set never become paths. Rows of labels are named `label:FIELD`,
+and those to audit are stratified by label. Sources: LiveK12Bench section 2.1, KMMMU appendix B.2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from livek12.core.files import make_subfolder, write_atomically
 from livek12.core.prompts import PromptFile, fenced, load_prompt
 from livek12.core.questions import iter_questions, read_card
 from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Key, Message, Part, Question, Request, Sampling
-from livek12.core.replies import a_bool, a_text, fields_of, parse_object
+from livek12.core.replies import Unreadable, a_bool, a_text, fields_of, object_schema, parse_object
+from livek12.core.statistics import wilson_interval
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals import figure_parts, number_figures, suffix_of, whole_text
@@ -36,6 +37,7 @@ from livek12.dataset_builders.proposals.subsets.criteria import (
     Subset,
     subset_named,
 )
+from livek12.dataset_builders.proposals.subsets.decided import seeded_hash
 from livek12.dataset_builders.registry import builder_of
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
@@ -96,7 +98,7 @@ def parse(text: str, names: Sequence[str]) -> tuple[dict[str, bool], str]:
 def build_request(subset: Subset, question: Question, max_tokens: int = MAX_TOKENS) -> Request:
     """Builds the annotation request; raises UserError if a picture is missing."""
     key = Key(task=f"subsets/{subset.name}", question_id=question.id)
-    return question_request(key, template(), _described(subset), question, max_tokens)
+    return question_request(key, _template(), _described(subset), question, max_tokens)
 
 
 def question_request(
@@ -131,11 +133,10 @@ def question_request(
 
 def prompt_sha256(subset: Subset) -> str:
     """Hash of the prompt without the question."""
-    return hashlib.sha256("\0".join([template().text, *_described(subset).values()]).encode()).hexdigest()
+    return hashlib.sha256("\0".join([_template().text, *_described(subset).values()]).encode()).hexdigest()
 
 
-def template() -> PromptFile:
-    """The prompt file, with {subset}, {criteria}, {form}, {fence} and {question}."""
+def _template() -> PromptFile:
     return load_prompt("livek12.dataset_builders.proposals.subsets", "annotate.txt")
 
 
@@ -153,7 +154,7 @@ def _folder_of(sheet: Path) -> Path:
 
 
 def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
-    """Writes the pictures of the questions with these ids; returns each one's cell of relative paths."""
+    """Returns each question's cell of relative paths."""
     folder = _folder_of(sheet)
     cells = {}
     try:
@@ -183,9 +184,7 @@ class Wanted:
         benchmark: required only if the subset has none.
         runs: run folders: baselines, a cascade in order, or runs with images.
         without_images: runs of the same questions without images.
-        engine: factory; the caller closes the engine.
-        confidence: share of trials that must be right.
-        everything: include questions that are not proposed.
+        engine: starts it; the caller closes it.
     """
 
     name: str
@@ -224,7 +223,7 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
         raise UserError(f"{file.parent}: cannot be made ({error.strerror}); choose another --out") from None
     report = _proposals(subset, wanted, file, old, begin)
     if wanted.pictures:
-        questions = whole_set(wanted.data, _benchmark(subset, wanted))
+        questions = _whole_set(wanted.data, _benchmark(subset, wanted))
         files = _write_pictures(questions, {row.id for row in report.rows}, file)
         report.rows = [replace(row, shown={**row.shown, "pictures": files.get(row.id, "")}) for row in report.rows]
     report.rows = sheet.merged(report.rows, [row for row in old if row.subset == subset.name])
@@ -234,8 +233,8 @@ def propose(wanted: Wanted, file: Path, begin: Begin = lambda total: lambda: Non
     return report
 
 
-def whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
-    """Yields every question of a benchmark in a built data set; raises UserError without any."""
+def _whole_set(data: Path, benchmark: BenchmarkName) -> Iterator[Question]:
+    """Raises UserError without any question."""
     configs = read_card(data)
     has_config = False
     for config in builder_of(benchmark).layout.every_question:
@@ -274,7 +273,7 @@ def _proposals(
     benchmark = _benchmark(subset, wanted)
     if subset.by == "sample":
         return _sampled(subset, wanted, benchmark)
-    items = [candidate(question) for question in whole_set(wanted.data, benchmark)]
+    items = [candidate(question) for question in _whole_set(wanted.data, benchmark)]
     answers = decided.read_runs(wanted.runs)
     if subset.by == "runs":
         return _decided(subset, wanted, items, answers)
@@ -282,9 +281,9 @@ def _proposals(
     made_by = ""
     if wanted.engine:
         admitted = {item.id for item in items if subset.admits(item)}
-        questions = (question for question in whole_set(wanted.data, benchmark) if question.id in admitted)
+        questions = (question for question in _whole_set(wanted.data, benchmark) if question.id in admitted)
         engine = wanted.engine()
-        made_by = f"{engine.model}, prompt {template().version} {prompt_sha256(subset)[:12]}"
+        made_by = f"{engine.model}, prompt {_template().version} {prompt_sha256(subset)[:12]}"
         opinions = annotate(engine, subset, file, questions, begin(len(admitted)), wanted.max_tokens)
     context = CriteriaContext(Standing.of(items), decided.long_answers(items, answers), decided.lucky(items, answers))
     rows = [_judged(subset, item, context, opinions.get(item.id), made_by) for item in items]
@@ -356,7 +355,6 @@ def _ranked(
     """Sorts by language and subject, best first; rows over the quota become reserves."""
     quota = wanted.per_subject or subset.per_subject
     verdicts = {row.key: row.verdict[0] for row in old}
-    # Accepted rows are kept even if no longer proposed, and use the quota.
     rows = [replace(row, state="kept") if row.state == "out" and verdicts.get(row.key) else row for row in rows]
     order = sorted(
         rows,
@@ -406,13 +404,137 @@ def _decided(
 def _sampled(subset: Subset, wanted: Wanted, benchmark: BenchmarkName) -> ProposalReport:
     items = [
         decided.Item(question.id, question.difficulty, frozenset(question.knowledge_points))
-        for question in whole_set(wanted.data, benchmark)
+        for question in _whole_set(wanted.data, benchmark)
     ]
     drawn = decided.sample(items, wanted.share, wanted.seed)
     made_by = f"rules {RULES_VERSION}, share {wanted.share:g}, seed {wanted.seed}"
     rows = [
         _row(subset, candidate(question), "proposed", None, evidence=drawn.picked[question.id], made_by=made_by)
-        for question in whole_set(wanted.data, benchmark)
+        for question in _whole_set(wanted.data, benchmark)
         if question.id in drawn.picked
     ]
     return ProposalReport(rows, len(items), drawn.notes)
+
+
+LABEL_FIELDS = {
+    "subject": "the field of study it belongs to",
+    "task": "what must be done to answer it, such as recalling a rule, calculating or reading a diagram",
+    "visual_modality": "the form of its pictures, such as table, circuit, photograph or map",
+}
+LONGEST_LABEL = 60
+_LABEL_TASK = "labels"
+_LABEL_SCHEMA = object_schema(label={"type": "string"}, why={"type": "string"})
+
+
+@dataclass
+class LabelReport:
+    """Rows of the sheet, problems of replies, and failed (repeatable) requests."""
+
+    rows: list[sheet.SheetRow]
+    problems: list[str]
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Audit:
+    """People's decisions on the labels of a field: of those to audit, decided and accepted, with a Wilson interval."""
+
+    field: str
+    sampled: int
+    decided: int
+    accepted: int
+    interval: tuple[float, float] | None
+    labels: dict[str, int]
+
+
+def label(
+    data: Path,
+    benchmark: BenchmarkName,
+    fields: Sequence[str],
+    start: Callable[[], Engine],
+    file: Path,
+    audit: int,
+    max_tokens: int,
+    seed: int = 0,
+    begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+) -> LabelReport:
+    """Writes a label of each field and question to the sheet, keeping its reviews."""
+    old = sheet.read(file) if file.exists() else []
+    items = {question.id: candidate(question) for question in _whole_set(data, benchmark)}
+    engine = start()
+    report, step = LabelReport([], []), begin(len(items) * len(fields))
+
+    def requests() -> Iterator[Request]:
+        for name in fields:
+            for question in _whole_set(data, benchmark):
+                try:
+                    yield _label_request(name, question, max_tokens)
+                except UserError as error:
+                    report.problems.append(f"{question.id}: {error}")
+
+    labels: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in fields}
+    with closing(Asker(engine, Store(f"{file.stem}.{REPLIES}", file.parent))) as asker:
+        for reply in asker.replies(requests(), lambda _, text: read_label(text)):
+            step()
+            report.failed += reply.failed
+            if reply.value:
+                labels[reply.key.task.removeprefix(f"{_LABEL_TASK}/")][reply.key.question_id] = reply.value
+            else:
+                report.problems.append(f"{reply.key.question_id}: {reply.problem}")
+    for name, named in labels.items():
+        sample = draw(named, audit, seed)
+        made = [_label_row(name, items[id], text, why, id in sample, engine.model) for id, (text, why) in named.items()]
+        made.sort(key=lambda row: (row.state, row.shown["criteria"], row.id))
+        report.rows += sheet.merged(made, [row for row in old if row.subset == sheet.LABEL + name])
+    others = [row for row in old if row.subset not in {sheet.LABEL + name for name in fields}]
+    sheet.write(file, [*others, *report.rows])
+    return report
+
+
+def read_label(text: str) -> tuple[str, str]:
+    """Label and reason of a reply; raises Unreadable."""
+    reply = fields_of(parse_object(text), "label", "why")
+    name = " ".join(a_text(reply["label"], "label").split())
+    if not 0 < len(name) <= LONGEST_LABEL or not name.isprintable():
+        raise Unreadable(f"gives no label of 1 to {LONGEST_LABEL} characters")
+    return name, one_line(a_text(reply["why"], "why"))
+
+
+def draw(labels: dict[str, tuple[str, str]], size: int, seed: int) -> set[str]:
+    """Ids of a sample in which each label has its share, drawn at even steps through the ids sorted by label."""
+    ids = sorted(labels, key=lambda id: (labels[id][0].casefold(), seeded_hash(id, seed)))
+    size = min(size, len(ids))
+    return {ids[(2 * place + 1) * len(ids) // (2 * size)] for place in range(size)}
+
+
+def audits(rows: Sequence[sheet.SheetRow]) -> list[Audit]:
+    """The audit of each field that has labels."""
+    fields = {name: [row for row in rows if row.subset == sheet.LABEL + name] for name in LABEL_FIELDS}
+    return [_audit(name, labelled) for name, labelled in fields.items() if labelled]
+
+
+def _audit(name: str, rows: Sequence[sheet.SheetRow]) -> Audit:
+    sampled = [row for row in rows if row.state == "proposed"]
+    verdicts = [row.verdict[0] for row in sampled if row.verdict[0] is not None]
+    interval = wilson_interval(sum(verdicts), len(verdicts)) if verdicts else None
+    labels = Counter(row.shown.get("criteria", "") for row in rows)
+    return Audit(name, len(sampled), len(verdicts), sum(verdicts), interval, dict(labels.most_common()))
+
+
+def _label_request(name: str, question: Question, max_tokens: int) -> Request:
+    prompt = load_prompt("livek12.dataset_builders.proposals.subsets", "label.txt")
+    key = Key(task=f"{_LABEL_TASK}/{name}", question_id=question.id)
+    unsolved = question.model_copy(update={"solution": None})
+    return question_request(key, prompt, {"what": LABEL_FIELDS[name]}, unsolved, max_tokens, _LABEL_SCHEMA)
+
+
+def _label_row(name: str, item: Candidate, text: str, why: str, sampled: bool, model: str) -> sheet.SheetRow:
+    return sheet.SheetRow(
+        subset=sheet.LABEL + name,
+        state="proposed" if sampled else "reserve",
+        id=item.id,
+        text_sha256=item.text_sha256,
+        language=item.language,
+        subject=item.subject,
+        shown={"criteria": text, "annotator": why, "question": item.excerpt, "made_by": model},
+    )

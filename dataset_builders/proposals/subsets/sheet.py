@@ -1,10 +1,9 @@
 """Proposal sheet: CSV, reviewed in a spreadsheet, read back, counted and applied to a build.
 
-Contract: the reviewer sets `decision` (accept or reject), `by`, `at` (a date, year first) and `reason`; a decision
-counts with name and date, for the question's exact text. `merged` transfers reviews by subset, id and text, and loses
-none. `apply` changes only `subsets` (or `is_korean_specific`): contradictory rows, in any sheets, cancel; proposals of
-runs or draws count unless a reviewer decided otherwise, as in the articles. An apostrophe, removed on reading, guards
-texts that would start a formula.
+Contract: a decision counts with name and date (year first), for the question's exact text. `merged` transfers reviews
+by subset, id and text, and loses none. `apply` changes only `subsets` (or `is_korean_specific`): contradictory rows, in
+any sheets, cancel; proposals of runs or draws count unless a reviewer decided otherwise, as in the articles. An
+apostrophe, removed on reading, guards texts that would start a formula.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from livek12.core.agreement import cohen_kappa
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.records import Page, Question
+from livek12.core.statistics import cohen_kappa
 from livek12.core.tables import bare, csv_text
 from livek12.dataset_builders.base import Log, one_line
 from livek12.dataset_builders.proposals.subsets.candidates import text_sha256
@@ -194,7 +193,6 @@ class ReviewerPair:
         both: proposals that both decided.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
-        kappa: Cohen's κ, or None.
         only_one: proposals that one of them decided.
     """
 

@@ -1,9 +1,10 @@
-"""Tag proposals in drafts or rows: knowledge points, subject, difficulty, answer variables, reasoning flows.
+"""Tag proposals in drafts or rows: knowledge points, subject, difficulty, answer variables, flows, marking schemes.
 
 Contract: proposals fill empty fields only, with a "tags" doubt naming source and confidence. Repetition replaces
 proposals, never stated or reviewed values. Variables by rule are part of the key: keys in words give no numeric or
-formula variable; choices give none. A model's list counts only if bounded and if every value and step answer occurs in
-key or solution. (CFE-Bench, sections 3.3 and 5.1.)
+formula variable; choices give none. A model's list counts only if every value and step answer occurs in key or
+solution; a scheme only if it adds up to the points. `build` leaves schemes out until a reviewer accepts them, unless
+they were asked for `UNREVIEWED`. (CFE-Bench, sections 3.3 and 5.1.)
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.prompts import fenced, load_prompt, text_message
 from livek12.core.question_types import CHOICE_TYPES, QuestionType
-from livek12.core.records import FlowStep, Key, Request, Sampling, Variable
+from livek12.core.records import FlowStep, Key, Request, Sampling, Scheme, Variable, check_scheme
 from livek12.core.replies import Unreadable, object_schema, parse_object
+from livek12.core.schemes import read_scheme
 from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft, IngestedPaper
-from livek12.dataset_builders.ingest.folder import PROPOSED, STATE, Folder
+from livek12.dataset_builders.ingest.folder import PROPOSED, STATE, UNREVIEWED, Folder
 from livek12.dataset_builders.proposals.tagging.classifier import (
+    KEPT,
+    Classifier,
     Difficulty,
     Level,
     Names,
@@ -34,13 +38,16 @@ from livek12.dataset_builders.proposals.tagging.classifier import (
     rule_of_thumb,
 )
 from livek12.dataset_builders.proposals.tagging.labelled import Item, text_with
-from livek12.dataset_builders.proposals.tagging.measure import KEPT
 from livek12.engines.asking import REPLIES, Asker
 from livek12.engines.base import Engine
+
+if TYPE_CHECKING:
+    from livek12.dataset_builders.proposals.tagging.trained import TrainedTagger
 
 MOST = 20
 LONGEST = 300
 Type = Literal["numeric", "formula", "other"]
+Proposer: TypeAlias = "Classifier | TrainedTagger"
 _WRAPPED = re.compile(r"\$\$?(?P<a>[^$]+)\$\$?|\\\((?P<b>.+)\\\)|\\\[(?P<c>.+)\\\]", re.DOTALL)
 _LABEL = re.compile(r"^\s*(?:[（(]\s*(?P<a>\d{1,2}|[ivx]{1,4})\s*[)）]|(?P<b>[①②③④⑤⑥⑦⑧⑨]))\s*", re.IGNORECASE)
 _NAME = r"(?:\\[A-Za-z]+|[A-Za-zα-ωΑ-Ω])(?:_(?:\{[^{}]{1,20}\}|\\?\w+))?'*(?:\s*\([A-Za-z]\))?"
@@ -108,17 +115,16 @@ def _is_of_key(value: str, entry: str) -> bool:
 
 def occurs(value: str, *texts: str) -> bool:
     """True if a text contains the value, ignoring spaces, dollars and braces; numbers match whole."""
-    bare = plain(value)
+    bare = _plain(value)
     if not bare:
         return False
     before = r"(?<![\d.])" if bare[0].isdigit() else ""
     after = r"(?!\.?\d)" if bare[-1].isdigit() else ""
     pattern = re.compile(before + re.escape(bare) + after)
-    return any(pattern.search(plain(text)) for text in texts)
+    return any(pattern.search(_plain(text)) for text in texts)
 
 
-def plain(text: str) -> str:
-    """Normalises spelling for comparison."""
+def _plain(text: str) -> str:
     flat = unicodedata.normalize("NFKC", text).replace("−", "-")
     flat = re.sub(
         r"\\(?:left|right|displaystyle|mathrm|text|rm|,|;|!)(?![A-Za-z])|\\d(?=frac)|\\t(?=frac)", _kept, flat
@@ -157,19 +163,6 @@ def _kept(match: re.Match[str]) -> str:
     return "\\" if match[0] in ("\\d", "\\t") else ""
 
 
-class Proposer(Protocol):
-    """Proposer of knowledge points: `Classifier`, or a trained model."""
-
-    @property
-    def made_by(self) -> str:
-        """Description."""
-        ...
-
-    def propose(self, items: Sequence[Item], most: int = 3, step: Step = lambda: None) -> list[list[Proposed]]:
-        """Best points of each question, best first."""
-        ...
-
-
 @dataclass(frozen=True)
 class Tags:
     """Proposed tags of a question: points, best first; subject, "" if unclear."""
@@ -190,7 +183,11 @@ class Tags:
 
 
 def tags_of(
-    items: Sequence[Item], proposer: Proposer, names: Names, difficulty: Difficulty | None, step: Step = lambda: None
+    items: Sequence[Item],
+    proposer: Proposer,
+    names: Names,
+    difficulty: Difficulty | None,
+    step: Step = lambda: None,
 ) -> list[Tags]:
     """Proposes tags; the heuristic if `difficulty` is None."""
     points = proposer.propose(items, step=step)
@@ -241,14 +238,14 @@ def tag_folder(
             tagged = []
             proposed = make([_draft_item(paper, draft) for draft in paper.drafts])
             for draft, tags in zip(paper.drafts, proposed, strict=True):
-                new = _with_tags(cleared(draft, TAGS), paper, tags, by, threshold)
+                new = _with_tags(_cleared(draft, TAGS), paper, tags, by, threshold)
                 tagged.append(new)
                 done.append((new, tags))
             folder.save(paper.model_copy(update={"drafts": tagged}), {})
     return done
 
 
-def cleared(draft: Draft, fields: Sequence[str]) -> Draft:
+def _cleared(draft: Draft, fields: Sequence[str]) -> Draft:
     """Removes earlier proposals for these fields unless edited since."""
     empty: dict[str, Any] = {}
     doubts = []
@@ -337,7 +334,7 @@ def propose_structure(
         asker = Asker(engine, Store(REPLIES, root / STATE)) if engine else None
         for paper in folder.papers():
             fields = [name for name, wanted in (("variables", variables), ("reasoning_flow", flows)) if wanted]
-            drafts = [cleared(draft, fields) for draft in paper.drafts]
+            drafts = [_cleared(draft, fields) for draft in paper.drafts]
             replies = _ask(drafts, asker, report) if asker else {}
             done = []
             for draft in drafts:
@@ -369,11 +366,10 @@ def build_request(draft: Draft) -> Request:
         f"Key:\n{' | '.join(draft.answer)}",
         f"Solution:\n{draft.solution}",
     )
-    return proposal_request(Key(task=TASK, question_id=draft.id), "structure.txt", pieces, 800, _SCHEMA)
+    return _proposal_request(Key(task=TASK, question_id=draft.id), "structure.txt", pieces, 800, _SCHEMA)
 
 
-def proposal_request(key: Key, file: str, pieces: Sequence[str], tokens: int, schema: dict[str, Any]) -> Request:
-    """Request by a prompt file and the pieces of a draft; `tokens` besides those for its text."""
+def _proposal_request(key: Key, file: str, pieces: Sequence[str], tokens: int, schema: dict[str, Any]) -> Request:
     _, text = fenced("\n\n".join(pieces)[:MAX_SHOWN])
     prompt = load_prompt("livek12.dataset_builders.proposals.tagging", file)
     return Request(
@@ -485,3 +481,99 @@ _SCHEMA = object_schema(
     },
     steps={"type": "array", "maxItems": MOST_STEPS, "items": object_schema(step=_STRING, answer=_STRING)},
 )
+
+
+SCHEME_TASK = "tags/scheme"
+MOST_CRITERIA = 40
+_TEXT = {"type": "string"}
+_SCHEME_SCHEMA = object_schema(
+    criteria={
+        "type": "array",
+        "maxItems": MOST_CRITERIA,
+        "items": object_schema(
+            points={"type": "number"},
+            text=_TEXT,
+            kind={"enum": ["method", "accuracy", "independent", "answer"]},
+            needs={"type": "array", "items": {"type": "integer"}},
+            expression=_TEXT,
+        ),
+    }
+)
+
+
+@dataclass
+class SchemeReport:
+    """Questions with a proposal, questions asked, and failed (repeatable) requests."""
+
+    proposed: int = 0
+    asked: int = 0
+    failed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def propose_schemes(
+    root: Path, engine: Engine, unreviewed: bool = False, step: Callable[[], None] = lambda: None
+) -> SchemeReport:
+    """Proposes a scheme in each draft that may have one; earlier proposals are replaced."""
+    folder, report = Folder(root), SchemeReport()
+    who = f"{engine.model}, {UNREVIEWED}" if unreviewed else engine.model
+    with folder.alone():
+        for paper in folder.papers():
+            drafts = {draft.id: _cleared(draft, ["scheme"]) for draft in paper.drafts}
+            with closing(Asker(engine, Store(REPLIES, root / STATE))) as asker:
+                _propose(drafts, asker, who, report, step)
+            folder.save(paper.model_copy(update={"drafts": list(drafts.values())}), {})
+    return report
+
+
+def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeReport, step: Callable[[], None]) -> None:
+    requests = [scheme_request(draft) for draft in drafts.values() if _may_have_one(draft)]
+    for reply in asker.replies(requests, lambda key, text: read_scheme_reply(text, drafts[key.question_id])):
+        id = reply.key.question_id
+        report.asked += 1
+        report.failed += reply.failed
+        if reply.value:
+            drafts[id] = put(drafts[id], "scheme", reply.value, who, None, 1.0)
+            report.proposed += 1
+        else:
+            report.problems.append(f"{id}: no scheme is taken: {reply.problem}")
+        step()
+
+
+def _may_have_one(draft: Draft) -> bool:
+    return bool(draft.solution and draft.points and not draft.scheme and draft.question_type not in CHOICE_TYPES)
+
+
+def scheme_request(draft: Draft) -> Request:
+    """Builds the model's request for a draft."""
+    parts = f" (parts: {', '.join(f'{points:g}' for points in draft.part_points)})" if draft.part_points else ""
+    pieces = (
+        f"Question ({draft.points:g} points{parts}):\n{draft.question}",
+        f"Key:\n{' | '.join(draft.answer)}",
+        f"Solution:\n{draft.solution}",
+    )
+    return _proposal_request(Key(task=SCHEME_TASK, question_id=draft.id), "scheme.txt", pieces, 1200, _SCHEME_SCHEMA)
+
+
+def read_scheme_reply(text: str, draft: Draft) -> Scheme:
+    """The scheme of a reply; raises Unreadable if it is none for this draft."""
+    criteria = parse_object(text).get("criteria")
+    if not isinstance(criteria, list) or not 0 < len(criteria) <= MOST_CRITERIA:
+        raise Unreadable(f"has no list of 1 to {MOST_CRITERIA} criteria")
+    try:
+        scheme = read_scheme([_table(entry, place, draft) for place, entry in enumerate(criteria, 1)])
+        check_scheme(scheme, draft.points, [])
+    except ValueError as error:
+        raise Unreadable(str(error)) from None
+    return scheme
+
+
+def _table(entry: object, place: int, draft: Draft) -> dict[str, Any]:
+    if not isinstance(entry, dict) or not entry.keys() <= {"points", "text", "kind", "needs", "expression"}:
+        raise ValueError(f"scheme: criterion {place} is no object of the fields asked for")
+    needs, text = entry.get("needs") or [], entry.get("text")
+    if not isinstance(text, str) or not text.strip() or not isinstance(needs, list):
+        raise ValueError(f"scheme: criterion {place} says nothing")
+    expression = entry.get("expression")
+    own = isinstance(expression, str) and occurs(expression, draft.solution or "")
+    return {**entry, "needs": [str(need) for need in needs], "expression": expression if own else None}

@@ -45,11 +45,9 @@ class SavedTagger(Record):
     """Content of `tagger.json` in a trained model's folder.
 
     Attributes:
-        base: the original model.
         points: labels, in the order of the head's outputs.
         scores, shares: calibration corners; empty without held-out questions.
         measured_on: held-out proposals of the calibration.
-        metrics: on held-out questions.
     """
 
     base: str

@@ -32,7 +32,6 @@ class Point:
     """A leaf of the tree.
 
     Attributes:
-        names: by language; at least one.
         path: names of the nodes above, from the subject on, by language.
         terms: words that indicate it.
     """

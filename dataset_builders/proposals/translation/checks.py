@@ -149,8 +149,6 @@ def formula(text: str) -> str:
 
 
 class _Parts:
-    """Compared parts of a text."""
-
     def __init__(self, text: str) -> None:
         self.figures = figure_marks(text)
         text = FIGURE.sub(" ", text)

@@ -103,6 +103,98 @@ def test_a_shared_passage_goes_to_each_of_its_questions() -> None:
     assert "긴 글" not in found["1"].question and "긴 글" not in found["4"].question
 
 
+def test_a_range_without_its_sign_names_the_questions_of_a_passage_above_all() -> None:
+    paper = read(
+        page(
+            "[1 2] 다음을 읽고 물음에 답하시오.", "데이터는 자원이다.", "1. 무엇인가?", "2. 왜 그런가?", "3. 어디인가?"
+        )
+    )
+    assert ["자원" in draft.question for draft in paper.drafts] == [True, True, False]
+
+
+def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> None:
+    parts = ["Part A [2 marks]", "Find a.", "Part B [3 marks]", "Find b."]
+    paper = read(page("1. Look. [5 marks]", *parts, "2. Look. [5 marks]", *parts, "3. Why? [1 mark]"))
+    assert [draft.part_points for draft in paper.drafts] == [[2, 3], [2, 3], []]
+    assert all("Part B" in draft.question and not draft.section for draft in paper.drafts[:2])
+    titled = read(page("Part A [2 marks]", "1. Find a.", "2. Find b.", "Part B [3 marks]", "3. Find c."))
+    assert [draft.section[:6] for draft in titled.drafts] == ["Part A", "Part A", "Part B"]
+
+
+@pytest.mark.parametrize("word", ["Question", "Ques□on"])
+def test_a_title_of_answers_that_comes_again_heads_those_of_each_question(word: str) -> None:
+    lines = [line for n in range(1, 5) for line in (f"{word} {n}. Why is it so?", "Answer Key:", f"Since {n} is so.")]
+    drafts = read(page(*lines, top=0.0)).drafts
+    assert [(draft.question, draft.answer) for draft in drafts] == [
+        ("Why is it so?", [f"Since {n} is so"]) for n in range(1, 5)
+    ]
+
+
+def test_numbers_of_parts_begin_a_question_with_their_first() -> None:
+    assert numbers(page("1. 구하시오.", "2-1. 구하시오.", "2-2. 보이시오.", "3-1. 쓰시오.", "3-2. 쓰시오.")) == [
+        1,
+        2,
+        3,
+    ]
+
+
+def test_sections_of_one_name_have_their_numbers_in_their_parts() -> None:
+    sections = ["一、计算题（共2分）", "1、求和", "2、求积", "二、计算题（共2分）", "1、求差", "2、求商"]
+    assert [draft.elective for draft in read(page(*sections)).drafts] == ["一、计算题"] * 2 + ["二、计算题"] * 2
+
+
+def test_titles_that_ask_are_questions_behind_sections_that_have_some() -> None:
+    titles = ["二、（本题10分）求矩阵的秩。", "三、（本题15分）证明结论。"]
+    drafts = read(page("一、单项选择题（每小题2分，共4分）", "1、甲（ ）", "2、乙（ ）", *titles)).drafts
+    assert [(draft.elective, draft.number, draft.points) for draft in drafts] == [
+        ("单项选择题", "1", 2),
+        ("单项选择题", "2", 2),
+        ("", "2", 10),
+        ("", "3", 15),
+    ]
+
+
+def test_a_number_that_names_a_type_above_a_new_count_is_a_title() -> None:
+    asked = [f"{n}. (10 points) Find {n}." for n in range(1, 7)]
+    choices = [line for n in range(1, 9) for line in (f"{n}. 求{n}（ ）", "A. 一    B. 二    C. 三    D. 四")]
+    drafts = read(page(*asked, "7. (40 points) 选择题", top=0.05), page(*choices, number=2, top=0.05)).drafts
+    assert [(draft.elective, int(draft.number)) for draft in drafts] == [
+        *(("", n) for n in range(1, 7)),
+        *(("选择题", n) for n in range(1, 9)),
+    ]
+
+
+def test_rules_on_a_cover_without_a_title_are_no_questions() -> None:
+    rules = [
+        f"{n}. {text} allowed." for n, text in enumerate(("Notes are not", "A pencil is", "A ruler is", "Food is"), 1)
+    ]
+    drafts = read(page(*rules, *(f"{n}. (5 points) Find {n}." for n in range(1, 6)))).drafts
+    assert [draft.question for draft in drafts] == [f"Find {n}." for n in range(1, 6)]
+
+
+def test_the_next_two_questions_share_their_passage() -> None:
+    lead = "The following two questions refer to a relation R."
+    drafts = read(page("1. Why?", lead, "2. Which keys has R?", "3. Which rows has R?", "4. How?")).drafts
+    assert [lead in draft.question for draft in drafts] == [False, True, True, False]
+
+
+def test_a_blank_that_holds_a_letter_is_the_key() -> None:
+    draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
+    assert (draft.answer, draft.question) == (["B"], "结果是____。")
+
+
+def test_points_of_each_blank_count_if_they_add_up() -> None:
+    for total, worth in ((6, [2, 4]), (8, [None, None])):
+        drafts = read(page(f"二、填空题（共{total}分，每空2分）", "1、和为____。", "2、积为____，商为____。")).drafts
+        assert [draft.points for draft in drafts] == worth
+
+
+def test_options_with_numbers_behind_a_question_by_its_name() -> None:
+    options = ["1. A hill", "2. A lake", "3. A sea", "4. No"]
+    lines = [line for n in "123" for line in (f"Problem {n}", "It is as wide as the column.…", "What is it?", *options)]
+    assert [[option.label for option in draft.options] for draft in read(page(*lines)).drafts] == [list("1234")] * 3
+
+
 def test_a_passage_that_nothing_announces_goes_to_the_questions_behind_it() -> None:
     text = ["The river rises in the hills above the town and runs to the sea…"] * 4
     options = "A. one B. two C. three D. four"
@@ -213,12 +305,18 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("[Total: 15 pts]: Explain.\nQ2.1 [7 pts]: Why?\nQ2.2 [8 pts]: How?", None, 15, [7, 8]),
         ("Find x.（8‘）", "Find x.", 8, []),
         ("A) Discuss it. [3]\nB) How? [2]\nC) Why? [1]", None, 6, []),
+        ("(20%) Look.\n(a) (5%) Why?\n(b) (15%) How?", "Look.\n(a) (5%) Why?\n(b) (15%) How?", 20, [5, 15]),
+        ("（12 marks）Find x.", "Find x.", 12, []),
+        ("Answer any two:    3×2 = 6\n(a) x    [3]\n(b) y    [3]\n(c) z    [3]", None, 6, []),
+        ("Find: [2.5+2.5=5 Marks]\n(a) x\n(b) y", "Find: \n(a) x\n(b) y", 5, [2.5, 2.5]),
+        ("Find:\n[2 marks] the value x\n[4 marks] the value y", None, 6, [2, 4]),
+        ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
     read, worth, each = points.split_points(text)
     assert (worth, each) == (total, parts)
-    assert read == (text if rest is None else rest) or text.startswith("[Total")
+    assert read == (text if rest is None else rest) or text.startswith(("[Total", "Answer any"))
 
 
 @pytest.mark.parametrize(
@@ -234,6 +332,20 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
     assert points.section_points(text, number) == worth
+
+
+@pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
+def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
+    assert points.section_points("Section A: 5 x 2", 1, many) == worth
+
+
+def test_parts_without_points_beside_others_are_doubted() -> None:
+    drafts = read(page("1. Look.", "(a) Why? [2]", "(b) How?", "2. Look.", "(a) Why? [2]", "(b) How? [3]")).drafts
+    assert [any("have no points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False]
+
+
+def test_marks_that_were_read_into_a_formula_are_points() -> None:
+    assert read(page("1. Minimize $L$.    $[6]$", "2. Find $x$.")).drafts[0].points == 6
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from livek12.core.serving.pages import Guard
+from livek12.core.serving import Guard
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.review.page import Rendering, make_app
 from livek12.dataset_builders.review.store import ReviewStore
@@ -22,7 +22,6 @@ from livek12.report.markup import render, render_answer
 from tests.dataset_builders.review.folders import HOSTILE, make_folder
 
 pytest.importorskip("fastapi", reason="the review extra is not installed")
-pytestmark = pytest.mark.slow
 PAGE = {"Content-Type": "application/json", "X-Livek12": "review"}
 TOKEN = "correct-horse"
 

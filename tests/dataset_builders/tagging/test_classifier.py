@@ -16,15 +16,17 @@ from livek12.dataset_builders.proposals.tagging.classifier import (
     Names,
     Ngrams,
     calibrate,
+    calibration,
     encoder,
+    figures,
     fit,
+    measure,
     rule_of_thumb,
     train,
     train_difficulty,
     untrained,
 )
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds, groups, read_items
-from livek12.dataset_builders.proposals.tagging.measure import calibration, figures, measure
 from livek12.dataset_builders.proposals.tagging.proposals import subjects_of
 from livek12.dataset_builders.proposals.tagging.tree import load_tree, parse_tree, tree_of
 from tests.engines.conftest import needs

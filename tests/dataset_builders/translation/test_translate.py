@@ -13,7 +13,7 @@ from livek12.core.records import IMAGE_MARK, Image, Option
 from livek12.dataset_builders.building import build
 from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
 from livek12.dataset_builders.ingest.folder import Folder
-from livek12.dataset_builders.proposals.translation.translator import (
+from livek12.dataset_builders.proposals.translation import (
     TranslationReport,
     instructions,
     new_id,

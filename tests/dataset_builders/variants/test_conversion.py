@@ -10,7 +10,7 @@ import pytest
 from livek12.core.questions import iter_questions
 from livek12.core.records import Image, Key, Option, Question, Response
 from livek12.dataset_builders import build
-from livek12.dataset_builders.proposals.variants.transforms import conversions
+from livek12.dataset_builders.proposals.variants import conversions
 from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig
 from livek12.tasks.scorer import mark_response

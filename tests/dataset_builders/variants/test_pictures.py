@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image as PIL
 
 from livek12.core.records import Image
-from livek12.dataset_builders.proposals.variants.transforms import (
+from livek12.dataset_builders.proposals.variants import (
     COLOURS,
     LEAST_NOISE,
     MOST_NOISE,

@@ -17,7 +17,7 @@ from PIL import Image as PIL
 from livek12.core.questions import load_questions
 from livek12.core.records import Question
 from livek12.dataset_builders import build, validate
-from livek12.dataset_builders.proposals.variants.varying import TRANSFORMS
+from livek12.dataset_builders.proposals.variants import TRANSFORMS
 from livek12.engines.images import check_image
 from tests.conftest import ROOT
 from tests.dataset_builders.variants.model_server import Models, serving

@@ -9,7 +9,7 @@ import pytest
 
 from livek12.core.records import Question, Variable
 from livek12.engines.asking import ATTEMPTS
-from livek12.evaluation.studies.consistency import method_of
+from livek12.evaluation.studies.agreement import method_of
 from livek12.judges.llm.client import JudgeModel, JudgeSpec
 from livek12.judges.llm.panel import Panel
 from livek12.judges.llm.spec import PanelSpec

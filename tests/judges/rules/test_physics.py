@@ -44,6 +44,10 @@ REJECT = [
     ("I/I_0=31.6", "The particle's Electron-Nucleus scattering"),
     (r"2.4\text{ K}", r"\text{Boiling begins early}"), (r"152\text{ MeV}", r"a_VA-\hat{a}A^{2/3}"),
     (r"(1,2)", r"\hat i+3\hat j"), ("30°", "0.6 rad"), ("0.82 GeV/c", "0.75 GeV/c"),
+    (r"E'=\frac{2e^2r^2}{5a^3}", r"E_{\text{shift}}"),
+    (r"\langle x\rangle=0", r"\frac{1}{2}m\gamma^2x^2"), (r"W=\frac{q^2}{16\pi a}", r"F=\frac{e^2q^2}{a^2}"),
+    (r"E(r)=\frac{V_0}{r\ln(b/a)}", r"V(r)=\frac{V_0\ln(b/r)}{\ln(b/a)}"),
+    (r"\text{Coulomb repulsion in heavy nuclei}", r"\Delta E=208\text{ MeV}"),
 ]  # fmt: skip
 OPEN = [
     (r"\omega=\sqrt{k/m}", r"f=\frac{1}{2\pi}\sqrt{k/m}"), ("E_1=a+b", "E_2=a+b"), ("E_1=a+b", "E_12=a+b"),
@@ -65,6 +69,8 @@ OPEN = [
     (r"\triangle ABC\cong\triangle DEF", r"\triangle ABC\cong\triangle DFE"),
     (r"a=\frac{\hbar^2}{me^2}=5.29\times10^{-9}\text{ cm}", r"a_0=\frac{\hbar^2}{me^2}"),
     (r"\frac{m^2c^3a_0^3}{4e^4}", r"1.6\times10^{-11}\text{ s}"),
+    (r"\frac{M_e}{V_e}=\frac{M_m}{V_m}", r"\rho_e=\rho_m"), ("f'(x)=7x", "f(x)=7x"), ("R-OH", "ROH'"),
+    (r"\text{the entropy of the gas}", "S"),
     ("e^{E/kT}", "e^{ET/k}"), (r"\frac{kq^2}{r}", r"\frac{KQ^2}{d}"), (r"\frac{E}{kT}", "0.5c"),
 ]  # fmt: skip
 

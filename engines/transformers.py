@@ -14,6 +14,8 @@ An image processor is cached only if a trial shows no change: some pad or pack t
 from __future__ import annotations
 
 import copy
+import importlib.util
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -27,6 +29,7 @@ from livek12.core.ranks import this_rank
 from livek12.core.records import Request, Response, Sampling
 from livek12.core.run.sessions import Figures
 from livek12.core.text import one_line
+from livek12.engines.arguments import missing
 from livek12.engines.base import EngineDied, Outcome
 from livek12.engines.common import (
     Context,
@@ -44,7 +47,7 @@ from livek12.engines.devices import give_back
 from livek12.engines.images import BadImage, Pictures, pixels_of
 from livek12.engines.thinking import TAIL, Thinking, templated, without
 from livek12.engines.thinking_budget import budgets_if_possible, thinking_limit
-from livek12.engines.transformers.placement import cells_in_memory, devices_of, load
+from livek12.engines.torch_builds import mend_torch_builds
 
 ROWS_ON_CPU, ROWS_ON_DEVICE = 8, 64
 """Default requests in a batch; memory may hold fewer."""
@@ -557,7 +560,6 @@ class _Remembering:
         self.forget()
 
     def forget(self) -> None:
-        """Empties the cache."""
         self._kept: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
         self._bytes = 0
 
@@ -565,7 +567,6 @@ class _Remembering:
         return getattr(self._image_processor, name)
 
     def __call__(self, images: Any, *args: Any, **options: Any) -> Any:
-        """The processor's output."""
         pictures = list(_flat(images))
         recognisable = pictures and all(map(_name_of, pictures)) and options.get("return_tensors") == "pt"
         if args or not recognisable or not self._joins:
@@ -637,3 +638,89 @@ def _equal(value: Any, other: Any) -> bool:
 
 def _size(made: Mapping[str, Any]) -> int:
     return sum(int(getattr(value, "nbytes", 0)) for value in made.values())
+
+
+_FREE_SHARE = 0.7
+"""Share of a device's free memory for the key-value cache of a batch; the rest is for the layers."""
+
+
+def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any, bool]:
+    """Model, processor (or tokenizer), and whether it has vision."""
+    try:
+        mend_torch_builds()
+        import transformers
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+    except ImportError as error:
+        raise missing("transformers", error) from error
+    transformers.logging.set_verbosity_error()
+    if not this_rank().first:
+        transformers.logging.disable_progress_bar()
+    place = own_place()
+    by_accelerate = bool(importlib.util.find_spec("accelerate"))
+    if by_accelerate:
+        args = {"device_map": place} | args
+    try:
+        config = AutoConfig.from_pretrained(model, **source)
+        sees = type(config) in AutoModelForImageTextToText._model_mapping
+        auto = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+        reader = transformers.AutoProcessor if sees else transformers.AutoTokenizer
+        processor = reader.from_pretrained(model, **source)
+        stages.begin("weights", "transformers loads the weights")
+        loaded = auto.from_pretrained(model, **source, **args)
+        if not by_accelerate and place != "auto":
+            loaded.to(place)
+    except Exception as error:
+        raise UserError(f"transformers cannot load {model}: {one_line(error)}") from error
+    loaded.eval()
+    stages.end()
+    return loaded, processor, sees
+
+
+def own_place() -> str:
+    """Device map of this process: "auto", or one device if several were launched.
+
+    More processes than devices share them, also if the launcher shows each its own device alone.
+    """
+    import torch
+
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
+        return "cpu"
+    rank = this_rank()
+    if rank.alone:
+        return "auto"
+    if not torch.accelerator.is_available():
+        return "cpu"
+    kind = torch.accelerator.current_accelerator().type
+    return f"{kind}:{rank.local % torch.accelerator.device_count()}"
+
+
+def cells_in_memory(model: Any) -> int | None:
+    """Tokens of key-value cache that fit on the devices, at 2 · layers · heads · head size · bytes a number."""
+    import torch
+
+    devices = {device for device in devices_of(model) if device.type == "cuda"}
+    size = bytes_a_cell(model.config.get_text_config(), model.dtype.itemsize)
+    if not devices or not size:
+        return None
+    free = min(torch.cuda.mem_get_info(device)[0] for device in devices) * len(devices)
+    return int(_FREE_SHARE * free / size)
+
+
+def devices_of(model: Any) -> set[Any]:
+    """The model's devices without the CPU."""
+    import torch
+
+    places = getattr(model, "hf_device_map", None) or {"": model.device}
+    devices = {torch.device(place) for place in places.values() if place != "disk"}
+    return {device for device in devices if device.type not in ("cpu", "meta")}
+
+
+def bytes_a_cell(config: Any, itemsize: int) -> int | None:
+    """Bytes of key-value cache a token, if known."""
+    layers = getattr(config, "num_hidden_layers", None)
+    queries = getattr(config, "num_attention_heads", None)
+    if not layers or not queries:
+        return None
+    heads = getattr(config, "num_key_value_heads", None) or queries
+    width = getattr(config, "head_dim", None) or config.hidden_size // queries
+    return int(2 * layers * heads * width * itemsize)

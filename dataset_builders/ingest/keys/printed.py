@@ -1,0 +1,76 @@
+"""Answers printed in a paper, known by how they are set: in a frame or colour of their own, or in the blank.
+
+Contract: an answer is taken only where most questions of the paper print one so, each another; the rest is left to the
+heads of answers and to the invariants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from livek12.core.question_types import CHOICE_TYPES
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.questions.points import says_worth
+from livek12.dataset_builders.ingest.questions.segment import Segment
+from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.ingest.questions.texts import begins_option
+
+_FEWEST: Final = 3
+"""Questions that make a habit."""
+_WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3}|[一-鿿가-힣]")
+_FILLED: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+
+
+def take_set_apart(segments: Sequence[Segment]) -> None:
+    """Moves what ends most questions in a look of its own to their `printed` answers, in place."""
+    looks = {item.line.look for segment in segments for item in segment.items if item.line} - {""}
+    for look in sorted(looks):
+        ends = [(segment, _end(segment, look)) for segment in segments if not segment.inline]
+        answered = [(segment, end) for segment, end in ends if end]
+        texts = {" ".join(item.text for item in end) for _, end in answered}
+        if len(answered) >= max(_FEWEST, len(segments) / 2) and 2 * len(texts) > len(answered):
+            for segment, end in answered:
+                own = set(map(id, end))
+                segment.items = [item for item in segment.items if id(item) not in own]
+                segment.printed = end
+
+
+def _end(segment: Segment, look: str) -> list[Item]:
+    """The last lines of a question that are set so, behind one that is not; pictures and their labels are its own."""
+    first, *lines = [item for item in segment.items if item.line]
+    end: list[Item] = []
+    for item in reversed(lines):
+        if begins_option(item.text) or "://" in item.text:
+            break
+        if item.line and item.line.look == look and not item.line.pitch:
+            end.insert(0, item)
+        elif _WORD.search(item.text):
+            break
+    alike = not first.line or first.line.look == look
+    return [] if alike or all(says_worth(item.text) for item in end) else end
+
+
+def take_filled(drafts: Sequence[Draft]) -> list[Draft]:
+    """Drafts whose key is the letter in their blank, or as with most in their bracket; it is emptied."""
+    choices = [draft for draft in drafts if draft.question_type in CHOICE_TYPES and draft.options]
+    places = {draft.id: match for draft in choices if not draft.answer and (match := _filled(draft))}
+    if len(places) < max(_FEWEST, len(choices) / 2):
+        places = {id: match for id, match in places.items() if match[2]}
+    return [_emptied(draft, places[draft.id]) if draft.id in places else draft for draft in drafts]
+
+
+def _filled(draft: Draft) -> re.Match[str] | None:
+    labels = {option.label for option in draft.options}
+    matches = [m for m in _FILLED.finditer(draft.question) if set(m[1] or m[2]) <= labels]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _emptied(draft: Draft, match: re.Match[str]) -> Draft:
+    letter = match[1] or match[2]
+    blank = match[0].replace(letter, "") if match[1] else "____"
+    question = f"{draft.question[: match.start()]}{blank}{draft.question[match.end() :]}"
+    return keyed(draft.model_copy(update={"question": question}), Entry(int(draft.number), letter), "the paper")

@@ -1,0 +1,177 @@
+"""Answers printed with the questions of a paper, known by their heads or by how they are set; and running heads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from livek12.dataset_builders.ingest.drafts import IngestedPaper
+from livek12.dataset_builders.ingest.keys.entries import split_answered
+from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.report import counts
+from tests.dataset_builders.ingest.papers import both, by_number, page, pages_of, paper_of, read
+from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
+
+NAMES = ("Octanoic acid", "Formic acid OR Methanoic acid", "Glucose", "Ethene")
+FORMULAS = ("C8H16O2", "CH2O2", "C6H12O6", "C2H4")
+OPTIONS = "A. one #h(2em) B. two #h(2em) C. three #h(2em) D. four"
+
+
+def printed(questions: list[str], folder: Path) -> IngestedPaper:
+    pytest.importorskip("pypdfium2")
+    body = "\n\n".join(rf"{number}\. {text}" for number, text in enumerate(questions, 1))
+    return paper_of(typeset(body, folder / "paper.pdf"))
+
+
+@pytest.mark.parametrize(
+    "set_apart",
+    [
+        "#box(stroke: 0.5pt, inset: 3pt)[{}]",
+        "#h(2cm) #box(stroke: 0.5pt, inset: 3pt)[{}]",
+        "\\ #box(stroke: 0.5pt, inset: 3pt)[{}]",
+        "\\ #text(fill: red)[{}]",
+    ],
+)
+def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, tmp_path: Path) -> None:
+    asked = [f"Name the compound {formula}." for formula in FORMULAS]
+    paper = printed([f"{ask} {set_apart.format(name)}" for ask, name in zip(asked, NAMES, strict=True)], tmp_path)
+    assert [draft.answer for draft in paper.drafts] == [[name] for name in NAMES]
+    assert [draft.question for draft in paper.drafts] == asked
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "#box(stroke: 0.5pt, inset: 3pt)[Answer]",
+        "#box(stroke: 0.5pt, inset: 3pt)[It was {}] in the end.",
+        "\\ #rect(width: 100%)[Note that the shop also sells {}.]",
+        "\\ #text(fill: red)[(5 marks)]",
+        "\\ #text(fill: blue)[https:\\//example.org/{}]",
+        "\\ A. #box(stroke: 0.5pt, inset: 3pt)[{}] \\ B. #box(stroke: 0.5pt, inset: 3pt)[nothing]",
+    ],
+)
+def test_what_frames_a_part_of_the_question_is_no_answer(frame: str, tmp_path: Path) -> None:
+    paper = printed(
+        [f"Which compound is {f}? {frame.format(n)}" for f, n in zip(FORMULAS, NAMES, strict=True)], tmp_path
+    )
+    assert not any(draft.answer or draft.solution for draft in paper.drafts)
+
+
+def test_framed_numbers_are_a_part_of_the_question(tmp_path: Path) -> None:
+    box = "#box(stroke: 0.5pt, inset: 3pt)"
+    paper = printed([f"What is half of {n} and {box}[{worth}]" for n, worth in enumerate((10, 15, 20))], tmp_path)
+    assert [draft.question for draft in paper.drafts] == [f"What is half of {n} and {5 * n + 10}" for n in range(3)]
+
+
+def test_a_frame_at_one_question_is_a_part_of_it(tmp_path: Path) -> None:
+    stems = [f"Name the compound {formula}." for formula in FORMULAS]
+    paper = printed([f"{stems[0]} #box(stroke: 0.5pt, inset: 3pt)[{NAMES[0]}]", *stems[1:]], tmp_path)
+    assert [draft.question for draft in paper.drafts] == [f"{stems[0]} {NAMES[0]}", *stems[1:]]
+
+
+def solved(letters: str, blank: str = "（ {} ）") -> IngestedPaper:
+    lines = [f"{n}．这个数是{blank.format(letter)}。" for n, letter in enumerate(letters, 1)]
+    questions = [text for line in lines for text in (line, "A．1    B．2    C．3    D．4")]
+    return read(page(*questions, f"{len(letters) + 1}．求这个数的值。", "这个数的值是 5，因为它等于 2 加 3。"))
+
+
+@pytest.mark.parametrize(("blank", "empty"), [("（ {} ）", "（  ）"), ("____ {} ____", "____")])
+def test_letters_in_the_blanks_of_most_choices_are_their_keys(blank: str, empty: str) -> None:
+    paper = solved("BCAD", blank)
+    assert [draft.answer for draft in paper.drafts] == [["B"], ["C"], ["A"], ["D"], []]
+    assert paper.drafts[0].question == f"这个数是{empty}。"
+    assert any("have answers with them" in doubt.text for doubt in paper.drafts[-1].doubts)
+
+
+def test_a_letter_in_the_bracket_of_one_choice_is_its_text() -> None:
+    assert not any(draft.answer for draft in solved("B   ").drafts)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "solution"),
+    [
+        ("Mechanisms\nAnswer:\n$•$ Natural selection\n$•$ Drift", "$•$ Natural selection\n$•$ Drift", None),
+        (f"Cycle\nAnswer: It includes:\n$•$ {'a cycle ' * 9}", f"It includes:\n$•$ {'a cycle ' * 9}".strip(), None),
+        (f"Cycle\nAnswer: C\nIt is so {'for a reason ' * 6}", "C", f"It is so {'for a reason ' * 6}".strip()),
+        ("문제는?\n① 가 ② 나\n□ 해설\n손에 세균이 묻는다.", None, "손에 세균이 묻는다."),
+    ],
+)
+def test_an_answer_reaches_to_the_next_head(text: str, answer: str | None, solution: str | None) -> None:
+    assert split_answered(text)[1:] == (answer, solution)
+
+
+def test_the_head_of_an_answer_begins_a_line_behind_a_full_one() -> None:
+    paper = read(page("1. A diet low in fats results in a lack of:…", "Answer: c. Hormones", "2. Find b."))
+    assert (paper.drafts[0].question, paper.drafts[0].answer) == (
+        "A diet low in fats results in a lack of:",
+        ["c. Hormones"],
+    )
+
+
+def test_letters_that_are_filled_and_stroked_are_bold(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "paper.pdf"
+    file.write_bytes(plain_pdf(1, b"BT /F1 12 Tf 60 700 Td 2 Tr (1. Find a.) Tj 0 -20 Td 0 Tr (It is four.) Tj ET"))
+    assert [line.bold for each in pages_of(file) for block in each.blocks for line in block.lines] == [True, False]
+
+
+def heads(pages: list[PageBlocks]) -> list[str]:
+    kinds = ("header", "footer")
+    return [block.text for each in marked(pages) for block in each.blocks if block.kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("lines", "head"),
+    [
+        (["一、选择题（每小题4分）", "1．求{p}的值。"], False),
+        (["예방 수칙    Q{n}    객관식", "{p}은 어떻게 해야 할까요?"], False),
+        (["{n}. Perform 9x11 in unsigned format.", "Use table {p}."], False),
+        (["一、选择题（每小题4分）", "{n}7．求{p}的值。"], True),
+        (["Final Exam    {n}", "1. Find {p}."], True),
+    ],
+)
+def test_a_running_head_counts_no_questions(lines: list[str], head: bool) -> None:
+    sheets = [page(*(line.format(n=n, p="甲乙丙丁"[n - 1]) for line in lines), number=n, top=0.05) for n in range(1, 5)]
+    assert bool(heads(sheets)) is head
+
+
+@pytest.mark.parametrize(
+    "rows", [["Q1    Q2    Q3    Q4", "O    X    X    O"], ["Q1    Q2", "O    X", "Q3    Q4", "X    O"]]
+)
+def test_labels_before_the_names_of_questions_and_a_key_in_rows(rows: list[str]) -> None:
+    asked = [(f"예방    Q{n}    O/X", f"손을 {n}번 씻어야 하나요?…", "□ 해설", f"균이 {n}번 묻어요.") for n in "1234"]
+    paper = read(page(*(line for lines in asked for line in lines)), page("정답 확인", *rows, number=2))
+    assert [(draft.number, draft.answer, draft.solution) for draft in paper.drafts] == [
+        (n, [answer], f"균이 {n}번 묻어요.") for n, answer in zip("1234", "OXXO", strict=True)
+    ]
+
+
+def test_a_title_at_one_height_of_all_pages_begins_a_section_on_each() -> None:
+    sheets = [page("一、选择题（每小题4分）", f"1．求{n}。", f"2．解{n}。", number=n) for n in range(1, 4)]
+    assert [draft.section[:5] for draft in read(*marked(sheets)).drafts] == ["一、选择题"] * 6
+
+
+def test_a_numbered_line_over_two_columns_is_a_question() -> None:
+    over = page("7. (Extra credit) Perform 9x11 with the shift-and-add method.", top=0.08)
+    over.blocks[0].lines[0] = replace(over.blocks[0].lines[0], box=replace(over.blocks[0].box, right=0.9))
+    columns = both(page("Step 1…", "Step 2…", "Step 3…"), page("A…", "B…", "C…", column=1))
+    paper = read(page(*(f"{n}. Find {n}." for n in range(1, 7))), replace(both(over, columns), number=2))
+    assert "7" in by_number(paper)
+
+
+@pytest.mark.parametrize(
+    ("errors", "missing"),
+    [
+        (["questions 2 to 5 were not found", "question 7 was not found"], 5),
+        (["the paper says that it has 8 questions, and 7 were found"], 1),
+        (["section '一、选择题' says that it has 5 questions, and 8 were found"], 0),
+        (["section '三、求极限' has no question: it may be one", "question 1 was not found"], 2),
+        (["numbers come again where no part of the paper begins: 1, 2"], 0),
+    ],
+)
+def test_missing_numbers_are_those_of_the_errors(errors: list[str], missing: int) -> None:
+    paper = read(page("1. Find a."))
+    assert counts(paper.model_copy(update={"errors": errors}))["missing"] == missing
