@@ -24,7 +24,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     follows,
@@ -410,6 +410,7 @@ _HEAD: Final = re.compile(
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
+_NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
 """Share of letters of other scripts, in a text of so many letters at least."""
@@ -818,6 +819,31 @@ def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "figure", 0.3)
 
 
+def _named_figures_are_its_own(reading: PaperReading) -> Iterator[Breach]:
+    """A figure that a question names has its caption, and a picture has one."""
+    lines = [line.text for page in reading.pages for block in page.blocks for line in block.lines]
+    captions = [block.caption for page in reading.pages for block in page.blocks]
+    printed = {number for text in (*lines, *captions) for number in _captioned(text)}
+    for place, segment, draft in reading.pairs:
+        blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
+        texts = [(block.caption, *(line.text for line in block.lines)) for block in blocks if block.kind == "figure"]
+        labels = [{number for text in some for number in _captioned(text)} for some in texts]
+        beside = {n for item in (*segment.passage, *segment.items) if item.line for n in _captioned(item.text)}
+        named = {match[1] for match in _NAMED.finditer(draft.question)} - beside
+        lost = sorted((named & printed) - set().union(*labels), key=int)
+        if lost:
+            text = f"it names figure {', '.join(lost)}, and no picture of it has that caption"
+            yield Breach(text, (place,), "figure", 0.3)
+        elif any(len(some) > 1 for some in labels) or 0 < len(draft.figures) < len(beside):
+            yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
+
+
+def _captioned(text: str) -> list[str]:
+    """Numbers of the captions that a line consists of."""
+    parts = re.split(r"\s{3,}", text)
+    return [match[1] for part in parts if is_caption(part) and (match := _NAMED.search(part))]
+
+
 def _adjoin(box: Box, other: Box) -> bool:
     """Pictures that overlap, or stand one below the other with next to nothing between them."""
     down = max(box.top, other.top) - min(box.bottom, other.bottom)
@@ -1045,6 +1071,7 @@ INVARIANTS: Final = (
     _formulas_are_whole,
     _figures_stand_with_their_text,
     _figures_are_whole,
+    _named_figures_are_its_own,
     _begins_at_its_beginning,
     _choices_have_options,
     _options_are_alike,

@@ -283,6 +283,7 @@ def _reference(atoms: Sequence[Atom]) -> Atom:
 def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Token]:
     """Letters of a line from left to right, with scripts attached; `off` the line are those as big as its own."""
     tokens: list[_Token] = []
+    last: Atom | None = None
     at = 0
     while at < len(row):
         atom = row[at]
@@ -293,6 +294,9 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
         shift = _shift(atom, reference, off)
         if not shift:
             tokens.append(_plain(atom))
+            if last is not None and _overlap(last, atom):
+                last.sound = atom.sound = False
+            last = atom
             at += 1
             continue
         scripts: list[tuple[Atom, int]] = []
@@ -309,6 +313,13 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
         for script, _ in scripts:
             script.sound = script.sound and not bare and not _too_big(script, reference)
     return tokens
+
+
+def _overlap(atom: Atom, other: Atom) -> bool:
+    """Checks for two signs of a line one over the other: what they mean together was not read."""
+    across = min(atom.right, other.right) - max(atom.left, other.left)
+    apart = min(atom.bottom, other.bottom) < max(atom.top, other.top)
+    return apart and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:

@@ -1,0 +1,78 @@
+"""Formulas are explained by their ink: signs, levels and labels; fonts whose letters have other shapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from livek12.dataset_builders.ingest.pages.atoms import atom_of, explains
+from livek12.dataset_builders.ingest.pages.formulas import lines_of
+from livek12.dataset_builders.ingest.pages.geometry import Rule
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _distrust
+
+BASE = 100.0
+
+
+def glyph(text: str, left: float, right: float, size: float = 10.0, base: float = BASE, tall: float = 0.7) -> Glyph:
+    return Glyph(text, left, base - tall * size, right, base, base, size, right, "CMMI10", math=True)
+
+
+def row(*glyphs: Glyph, rules: tuple[Rule, ...] = ()) -> tuple[str, bool]:
+    (line,) = lines_of(glyphs, list(rules))
+    return line.text, line.sound
+
+
+def root(left: float) -> tuple[Glyph, Rule]:
+    """A root over two letter sizes."""
+    return Glyph("√", left, 90, left + 8, 102, 102, 10, left + 8, "CMEX10", math=True), Rule(
+        left + 8, 90, left + 20, 90.4
+    )
+
+
+def test_an_arrow_over_letters_is_their_accent_and_a_label_is_its_own() -> None:
+    arrow = Glyph("⟶", 0, 88, 14, 91, 94, 10, 14, "CMSY10", math=True)
+    assert row(arrow, glyph("A", 0, 7), glyph("B", 7, 14)) == (r"$\overrightarrow{AB}$", True)
+    long = Glyph("⟶", 10, 94, 30, 98, 100, 10, 30, "CMSY10", math=True)
+    label = glyph("R", 18, 22, 7, 92)
+    assert row(glyph("s", 0, 5), long, label, glyph("t", 34, 38)) == (r"$s\xrightarrow{R}t$", True)
+
+
+@pytest.mark.parametrize(
+    ("small", "text"),
+    [(glyph("2", 7.2, 10.5, 6, 96), r"$a^2\sqrt{bc}$"), (glyph("3", 11.5, 14.5, 6, 96), r"$a\sqrt[3]{bc}$")],
+)
+def test_a_small_number_before_a_root_belongs_to_what_it_touches(small: Glyph, text: str) -> None:
+    sign, roof = root(11)
+    inner = (glyph("b", 19.5, 24), glyph("c", 25, 30))
+    assert row(glyph("a", 1, 7), small, sign, *inner, rules=(roof,)) == (text, True)
+
+
+def test_a_prime_of_an_index_stays_with_it_and_left_scripts_have_their_letter() -> None:
+    index, prime = glyph("a", 6, 10, 7, 103, 0.45), glyph("′", 10.2, 12, 5, 101, 0.6)
+    assert row(glyph("Q", 0, 6), index, prime, glyph("x", 14, 19)) == ("$Q_{a'}x$", True)
+    mass, charge = glyph("2", 12, 15, 7, 96), glyph("1", 12, 15, 7, 103)
+    plus = glyph("+", 0, 7, tall=0.5)
+    assert row(plus, mass, charge, glyph("H", 15.5, 22)) == (r"$+{}_1^2H$", True)
+
+
+def test_signs_over_each_other_and_scripts_of_nothing_are_doubts() -> None:
+    above = Glyph("∼", 10, 93, 17, 95, 100, 10, 17, "CMSY10", math=True)
+    below = Glyph("=", 10, 96, 17, 98.5, 100, 10, 17, "CMR10", math=True)
+    assert not row(glyph("a", 0, 6), above, below, glyph("b", 20, 25))[1]
+    assert not row(glyph("=", 0, 7), glyph("2", 9, 12, 6, 95), glyph("=", 20, 27))[1]
+
+
+def test_each_sign_stands_in_the_text_once() -> None:
+    atoms = [atom_of(glyph(text, 0, 5)) for text in "x2≤y"]
+    assert explains(r"$x^2\le y$", atoms)
+    assert not explains(r"$x\le y$", atoms) and not explains(r"$x^2\le yy$", atoms)
+
+
+def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
+    plain = [Glyph(t, 0, 93, 5, 100, 100, 10, 5, "CMR10") for t in "ABCDEFGHIKLMN0123456789"]
+    lying = [
+        Glyph(":", 0, 92, 7, 101, 100, 10, 7, "CMSY10", math=True),
+        Glyph("≥", 0, 92, 2, 103, 100, 10, 2, "CMSY10", math=True),
+        Glyph("n", 0, 93, 6, 100, 100, 10, 6, "CMSY10", math=True),
+    ]
+    _distrust([*plain, *lying])
+    assert all(g.sound for g in plain) and not any(g.sound for g in lying)
