@@ -388,6 +388,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
+_LABELLED: Final = re.compile(r"[(（]?[A-Ha-h][)）.．、]\s")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
 _LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
@@ -410,6 +411,7 @@ _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
+_SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
 _SCORED: Final = re.compile(r"^\s*(?:marks?|points?|score|worth)\b[^\d\n]{0,12}\d[\d.]*", re.MULTILINE | re.IGNORECASE)
 """A line of a question's points, beside it."""
 _HEAD: Final = re.compile(
@@ -642,7 +644,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
             others = "numbers in brackets may be some" if bare else "the other questions have them"
             why = f"{match[0].strip()!r} may be some" if match else others
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
-        elif not draft.part_points and len(marks(draft.question)) > 1:
+        elif (not draft.part_points and len(marks(draft.question)) > 1) or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
@@ -689,10 +691,11 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of an answer or solution stands in a question."""
     for place, draft in enumerate(reading.drafts):
-        texts = [draft.question, *(option.text for option in draft.options)]
-        if match := next((match for text in texts if (match := _SOLVED.search(text))), None):
-            head = one_line(match[0].strip(), 20)
-            yield Breach(f"{head!r} in the text: an answer or solution stands in the question", (place,), "text", 0.2)
+        for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
+            if match := _SOLVED.search(text):
+                head = one_line(match[0].strip(), 20)
+                line = f"{head!r} in the text: an answer or solution stands in the question"
+                yield Breach(line, (place,), kind, 0.2)
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
@@ -886,11 +889,16 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     """A question that asks to choose has options, and where few have any, it says that they are."""
-    few = 4 * sum(bool(draft.options) for draft in reading.drafts) <= len(reading.drafts)
+    chosen = sum(bool(draft.options) for draft in reading.drafts)
+    few, most = 4 * chosen <= len(reading.drafts), 2 * chosen >= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        if not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
+        labels = {line[:2] for line in draft.question.split("\n") if _LABELLED.match(line) and not asks(line)}
+        if not draft.options and most and len(labels) >= _SHARES:
+            text = "lines of its text have labels, as the options of others: they may be some"
+            yield Breach(text, (place,), "options", 0.3)
+        elif not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
             yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question)

@@ -598,6 +598,26 @@ def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
     assert len(drafts[0].options) == 3 and (doubted in doubts if doubted else not doubts)
 
 
+@pytest.mark.parametrize(("says", "doubted"), [("a lake or a hill", True), ("Find the lake", False)])
+def test_lines_with_labels_where_others_have_options_may_be_options(says: str, doubted: bool) -> None:
+    asked = [line for n in "123" for line in (f"{n}. Which?", *OPTIONS)]
+    lines = [f"{label}. {says} of {label}." for label in "abc"]
+    draft = read(page(*asked, "4. It is ____.", *lines, "Find all.…", top=0.05)).drafts[3]
+    assert not draft.options
+    assert any("as the options of others" in doubt.text for doubt in draft.doubts) is doubted
+
+
+def test_an_answer_in_an_option_is_a_doubt_of_the_options() -> None:
+    lines = [line for n in "123" for line in (f"{n}. Which?…", *OPTIONS, "The correct answer is: four")]
+    doubts = read(page(*lines)).drafts[0].doubts
+    assert {doubt.kind for doubt in doubts if "an answer or solution" in doubt.text} == {"options"}
+
+
+def test_shares_of_a_grade_at_the_end_of_a_question_are_doubted() -> None:
+    drafts = read(page("1. 값을 구하시오.…", "2. 합을 구하시오.…", "평가: 중간(50%), 기말(50%)")).drafts
+    assert [any("several points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [False, True]
+
+
 def test_a_list_of_short_lines_may_be_options() -> None:
     listed = ["1. Longer", "2. Shorter", "3. Slower", "4. Faster"]
     lines = [
