@@ -602,7 +602,7 @@ def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
 def test_lines_with_labels_where_others_have_options_may_be_options(says: str, doubted: bool) -> None:
     asked = [line for n in "123" for line in (f"{n}. Which?", *OPTIONS)]
     lines = [f"{label}. {says} of {label}." for label in "abc"]
-    draft = read(page(*asked, "4. It is ____.", *lines, "Find all.…", top=0.05)).drafts[3]
+    draft = read(page(*asked, "4. It is ____.", *lines, "d. in one", "e.…", top=0.05)).drafts[3]
     assert not draft.options
     assert any("as the options of others" in doubt.text for doubt in draft.doubts) is doubted
 
