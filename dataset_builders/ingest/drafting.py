@@ -85,7 +85,7 @@ def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
         if all(map(sum, worth)) and sum(map(sum, worth)) == _WHOLE and all(draft.points is None for draft in drafts):
             parts = [own if len(own) > 1 else [] for own in worth]
             made = zip(drafts, map(sum, worth), parts, strict=True)
-            return [one.model_copy(update={"points": all_, "part_points": own}) for one, all_, own in made]
+            return [draft.model_copy(update={"points": total, "part_points": own}) for draft, total, own in made]
     return drafts
 
 

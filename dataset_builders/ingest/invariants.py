@@ -628,7 +628,7 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
     without = sum(draft.points is None for draft in reading.drafts)
-    said = "\n".join(_outside(reading.stream, reading.body))
+    outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
     bare = all(bare_marks(draft.markdown) for draft in reading.drafts)
     above = {mark.points for item in reading.body.front if not section_type(item.text) for mark in marks(item.text)}
@@ -638,8 +638,8 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
-        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1], said)
-        match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{said}")
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1], outside)
+        match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
         if draft.points is None and (match or bare or most):
             others = "numbers in brackets may be some" if bare else "the other questions have them"
             why = f"{match[0].strip()!r} may be some" if match else others

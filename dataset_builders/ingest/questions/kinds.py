@@ -53,6 +53,7 @@ _BESIDE = re.compile(
     r"(?:解答|计算|简答|综合)题?\s*[与和及、]\s*证明题|证明(?:题?\s*[与和及、]\s*(?:解答|计算|简答|综合)题)"
 )
 """A title that names proofs beside other types: its questions tell which they are."""
+_LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
 _BARE = 2
 """Characters of a type's name without 题."""
@@ -137,10 +138,11 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 0.3
+    evidence = asks(f"{section}\n{text}") or _LEFT_OPEN.search(text)
     if language_of(language).short and not _WRITES.search(text):
-        return "short_answer", raw, 0.8 if raw or asks(f"{section}\n{text}") else 0.4
+        return "short_answer", raw, 0.8 if raw or evidence else 0.4
     works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
-    return FREE, raw, 0.9 if raw or works else 0.7 if asks(f"{section}\n{text}") else 0.4
+    return FREE, raw, 0.9 if raw or works else 0.7 if evidence else 0.4
 
 
 def asks(text: str) -> bool:
