@@ -25,6 +25,9 @@ from livek12.dataset_builders.reading.text import count_blanks
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
+_WHOLE = 100
+"""Points of most papers."""
+_ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
 _SHOWN = re.compile(
     r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
@@ -66,10 +69,24 @@ def draft_all(
             worth = points.section_points(segment.section.text, segment.number, len(others))
             draft = draft.model_copy(update={"points": worth})
         made.drafts.append(draft)
-    made.drafts = take_filled(made.drafts)
+    made.drafts = _with_listed_points(take_filled(made.drafts), body)
     for own in {tuple(others) for others in many}:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
+    """Takes bare numbers, (10) at lines' ends or in the front's table, as points, if all have some that add up."""
+    rows = dict(row for item in body.front for row in _ROW.findall(item.block.text))
+    for worth in (
+        [points.bare_marks(draft.markdown) for draft in drafts],
+        [[float(rows.get(draft.number, 0))] for draft in drafts],
+    ):
+        if all(map(sum, worth)) and sum(map(sum, worth)) == _WHOLE and all(draft.points is None for draft in drafts):
+            parts = [own if len(own) > 1 else [] for own in worth]
+            made = zip(drafts, map(sum, worth), parts, strict=True)
+            return [draft.model_copy(update={"points": total, "part_points": own}) for draft, total, own in made]
+    return drafts
 
 
 def _set_blank_points(drafts: list[Draft], places: Sequence[int], title: str) -> None:
@@ -114,7 +131,8 @@ def _draft(
     stem, choices = split(text, language, of_choice)
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
-    kind, raw, sure = kinds.type_of(stem, bool(choices), section, language, template)
+    named = section if segment.section.title else ""
+    kind, raw, sure = kinds.type_of(stem, bool(choices), named, language, template)
     if segment.inline and not choices:
         kind = "fill_in_blank"
     if shared.text and not stem:

@@ -34,13 +34,12 @@ from livek12.dataset_builders.ingest.questions.headings import (
     passage_range,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.points import each_and_total, marks
+from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
 
 _N = r"(\d{1,3})"
-_NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 _COUNTS = (
     re.compile(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
     re.compile(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
@@ -106,11 +105,15 @@ def paper_totals(stream: Stream, body: Body) -> list[int]:
 
 
 def _front(stream: Stream, body: Body) -> list[str]:
-    """The lines before the first question, heads and feet, without those of sections."""
+    """The lines before the first question, heads and feet, without those of sections and their types."""
+    return [line for line in _outside(stream, body) if not section_type(line)]
+
+
+def _outside(stream: Stream, body: Body) -> list[str]:
     titled = {id(item) for section in body.sections for item in section.items}
     front = [item.text or item.block.text for item in (*stream.titles, *body.front) if id(item) not in titled]
     front += [text for texts in stream.headings.values() for text in texts]
-    return [line for line in dict.fromkeys(front) if not section_type(line)]
+    return list(dict.fromkeys(front))
 
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
@@ -186,9 +189,9 @@ def _counts(text: str) -> list[int]:
             continue
         for pattern in _COUNTS:
             counts += [
-                _NUMBERS.get(match[1].lower()) or int(match[1])
+                NUMBERS.get(match[1].lower()) or int(match[1])
                 for match in pattern.finditer(line)
-                if match[1].lower() in _NUMBERS or match[1].isdigit()
+                if match[1].lower() in NUMBERS or match[1].isdigit()
             ]
     return list(dict.fromkeys(number for number in counts if 0 < number <= 200))
 
@@ -296,10 +299,14 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _runs_are_whole(reading: PaperReading) -> bool:
-    """Checks that numbers begin at 1 or with a section, and skip none, and that all questions have printed points."""
+    """Checks that numbers begin at 1 or with a section, and skip none, and that all have points, the front's apart."""
     segments = reading.body.segments
     steps = all(b.number in (1, a.number + 1) or a.section is not b.section for a, b in pairwise(segments))
-    worth = all(draft.points is not None or _WORTHY.search(draft.question) for draft in reading.drafts)
+    worth = all(
+        _WORTHY.search(draft.markdown)
+        or (draft.points is not None and (segment.section.title or marks(draft.markdown)))
+        for _, segment, draft in reading.pairs
+    )
     return steps and worth and bool(segments) and segments[0].number == 1
 
 
@@ -350,6 +357,7 @@ _SOLVED: Final = re.compile(
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
     r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
+    r"|(?:The\s+)?correct\s+answers?\s+(?:is|are)\s*:"
     r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
     r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
     r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
@@ -381,6 +389,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
+_LABELLED: Final = re.compile(r"[(（]?[A-Ha-h][)）.．、]\s")
 _FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
 _LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
@@ -403,6 +412,9 @@ _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
+_SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
+_SCORED: Final = re.compile(r"^\s*(?:marks?|points?|score|worth)\b[^\d\n]{0,12}\d[\d.]*", re.MULTILINE | re.IGNORECASE)
+"""A line of a question's points, beside it."""
 _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
@@ -618,16 +630,23 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
     without = sum(draft.points is None for draft in reading.drafts)
-    totals = paper_totals(reading.stream, reading.body)
+    outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
+    bare = all(bare_marks(draft.markdown) for draft in reading.drafts)
+    above = {mark.points for item in reading.body.front if not section_type(item.text) for mark in marks(item.text)}
+    worth = {draft.points for draft in reading.drafts}
+    if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
+        text = f"points stand before the first question, and none has them: {_either(lost)}"
+        yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
-        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1])
-        match = next((match for text in texts if (match := _WORTHY.search(text))), None)
-        if draft.points is None and (match or totals or most):
-            why = f"{match[0].strip()!r} may be some" if match else "the other questions or the paper have them"
+        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1], outside)
+        match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
+        if draft.points is None and (match or bare or most):
+            others = "numbers in brackets may be some" if bare else "the other questions have them"
+            why = f"{match[0].strip()!r} may be some" if match else others
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
-        elif not draft.part_points and len(marks(draft.question)) > 1:
+        elif (not draft.part_points and len(marks(draft.question)) > 1) or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
@@ -674,10 +693,11 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of an answer or solution stands in a question."""
     for place, draft in enumerate(reading.drafts):
-        texts = [draft.question, *(option.text for option in draft.options)]
-        if match := next((match for text in texts if (match := _SOLVED.search(text))), None):
-            head = one_line(match[0].strip(), 20)
-            yield Breach(f"{head!r} in the text: an answer or solution stands in the question", (place,), "text", 0.2)
+        for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
+            if match := _SOLVED.search(text):
+                head = one_line(match[0].strip(), 20)
+                line = f"{head!r} in the text: an answer or solution stands in the question"
+                yield Breach(line, (place,), kind, 0.2)
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
@@ -696,7 +716,8 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
     """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
     answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
     without = tuple(place for place, own in enumerate(answered) if not own)
-    title = next((line for line in _front(reading.stream, reading.body) if _SAYS_SOLVED.fullmatch(line)), "")
+    front = _front(reading.stream, reading.body)
+    title = next((line for line in front if _SAYS_SOLVED.fullmatch(line) and (len(line) > 2 or line == front[0])), "")
     if sum(answered) >= max(_SHARES, len(answered) / 2):
         yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
     elif title and not reading.body.answers:
@@ -714,20 +735,6 @@ def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Brea
             places.append(place)
     if len(places) >= max(_SHARES, len(reading.drafts) / 2):
         yield Breach("long text stands behind what it asks: it may be the answer", tuple(places), "text", 0.3)
-
-
-def _questions_ask(reading: PaperReading) -> Iterator[Breach]:
-    """A question asks, or its section, passage or lead does; what only tells may be an answer."""
-    places = [
-        place
-        for place, segment, draft in reading.pairs
-        if not draft.options and not section_type(segment.section.title)
-        if not asks(f"{draft.question}\n{segment.section.text}") and not re.search(r"____|[=:：]\s*$", draft.question)
-    ]
-    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
-        yield Breach(
-            "it asks nothing: its direction may stand elsewhere, or it be an answer", tuple(places), "text", 0.3
-        )
 
 
 def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
@@ -912,11 +919,16 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     """A question that asks to choose has options, and where few have any, it says that they are."""
-    few = 4 * sum(bool(draft.options) for draft in reading.drafts) <= len(reading.drafts)
+    chosen = sum(bool(draft.options) for draft in reading.drafts)
+    few, most = 4 * chosen <= len(reading.drafts), 2 * chosen >= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        if not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
+        labels = {line[:2] for line in draft.question.split("\n") if _LABELLED.match(line) and not asks(line)}
+        if not draft.options and most and len(labels) >= _SHARES:
+            text = "lines of its text have labels, as the options of others: they may be some"
+            yield Breach(text, (place,), "options", 0.3)
+        elif not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
             yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question)
@@ -1066,7 +1078,6 @@ INVARIANTS: Final = (
     _answers_stand_with_solutions,
     _answers_are_told_from_all,
     _nothing_stands_behind_what_is_asked,
-    _questions_ask,
     _options_have_labels,
     _formulas_are_whole,
     _figures_stand_with_their_text,

@@ -49,6 +49,12 @@ _NAMES = re.compile(
     r"|(?<=[一二三四五六七八九十][、．.])\s*(?:填空|选择|判断|解答|计算|简答|证明)(?=\s*(?:[第(（：:]|$))",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(
+    r"(?:解答|计算|简答|综合)题?\s*[与和及、]\s*证明题|证明(?:题?\s*[与和及、]\s*(?:解答|计算|简答|综合)题)"
+)
+"""A title that names proofs beside other types: its questions tell which they are."""
+_LEFT_OPEN = re.compile(r"[=:：→]\s*$")
+_CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
 _BARE = 2
 """Characters of a type's name without 题."""
 _NOT_CHOICE = "非选择题"
@@ -59,7 +65,9 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _ASKS_SEVERAL = re.compile(
-    r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*고르(?:시오|면)|모두\s*골라",
+    r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*고르(?:시오|면)|모두\s*골라"
+    r"|\b(?:choose|select|indicate|mark|circle|check|tick|identify)\s+(?:them\s+)?all\b"
+    r"|\b(?:multiple|several|more\s+than\s+one)\s+(?:correct\s+)?(?:answers?|options?)\b",
     re.IGNORECASE,
 )
 _TRUE_FALSE = re.compile(
@@ -67,7 +75,9 @@ _TRUE_FALSE = re.compile(
     re.IGNORECASE,
 )
 _PROVES = re.compile(r"求证|证明|\bprove|show\s+that|증명", re.IGNORECASE)
-_ASKS = re.compile(r"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하", re.IGNORECASE)
+_TELLS = re.compile(r"\b(?:describe|explain|propose|justify|discuss)\b|简述|论述", re.IGNORECASE)
+"""Asks for a text, which no blank holds."""
+_ASKS = re.compile(rf"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하|{_TELLS.pattern}", re.IGNORECASE)
 _WRITES = re.compile(
     r"서술하|설명하시오|논하|쓰고|쓰시오|说明|简述|论述|叙述|分析|[绘画]出|explain|describe|justify|discuss|state\b|outline"
     r"|\b(?:write|draw|sketch|give|define|list|complete|implement|suggest|compare|derive|determine)\b",
@@ -77,7 +87,7 @@ _WORKS_OUT = re.compile(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
 _DEMANDS = re.compile(
-    r"(?:시오|세요|십시오|[하해쓰내]라|보라)(?=\W|$)|[试请画写举填]|给出|实现|编[写程]|设计|什么|如何|为何|是否|哪|解释|比较|要求|完成"
+    r"(?:시오|세요|십시오|[하해쓰써내]라|보라)(?=\W|$)|[试请画写举填]|给出|实现|编[写程]|设计|什么|如何|为何|是否|哪|解释|比较|要求|完成"
     r"|\b(?:answer|show|solve|simplify|compute|construct|design|predict|indicate|label|identify|name|fill|match|convert"
     r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
     re.IGNORECASE,
@@ -111,11 +121,14 @@ def type_of(
     if has_options:
         return _choice(text, section, raw), raw, 1.0
     kind = kind_of(_plain(raw)) if raw and raw != _NOT_CHOICE else None
+    if kind == "proof" and (_BESIDE.search(section) or (_ASKS.search(text) and not _PROVES.search(text))):
+        kind = FREE
     if kind in (CHOICE, *CHOICE_TYPES):
         return _choice(text, section, raw), raw, 0.4
-    if kind == "fill_in_blank" or (kind is None and count_blanks(text)):
-        return "fill_in_blank", raw, 1.0 if count_blanks(text) or kind else 0.7
-    if kind == FREE and count_blanks(text) and not _WORKS_OUT.search(text):
+    blanks = count_blanks(_CODE.sub("", text))
+    if kind == "fill_in_blank" or (kind is None and blanks):
+        return "fill_in_blank", raw, 1.0 if kind or not _TELLS.search(text) else 0.4
+    if kind == FREE and blanks and not _WORKS_OUT.search(text):
         return "fill_in_blank", raw, 0.8
     if _TRUE_FALSE.search(text):
         return "true_false", raw, 0.9
@@ -125,10 +138,11 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 0.3
+    evidence = asks(f"{section}\n{text}") or _LEFT_OPEN.search(text)
     if language_of(language).short and not _WRITES.search(text):
-        return "short_answer", raw, 0.8
-    asks = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
-    return FREE, raw, 0.9 if raw or asks else 0.7
+        return "short_answer", raw, 0.8 if raw or evidence else 0.4
+    works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
+    return FREE, raw, 0.9 if raw or works else 0.7 if evidence else 0.4
 
 
 def asks(text: str) -> bool:

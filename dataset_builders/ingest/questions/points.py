@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
+NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_SPELT = rf"(\d{{1,3}}(?:\.\d)?|\b(?:{'|'.join(NUMBERS)})\b)"
 _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}(?:\.\d)?){0,8})"
 """A number or a sum, "6+6" or "6+6 = 12"."""
 _MARKS = (
@@ -23,6 +25,7 @@ _MARKS = (
     re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
     re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
+    re.compile(r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?\s+(?:[\d.]+\s+)?out\s+of\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE),
     re.compile(r"\[\s*(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
@@ -39,9 +42,9 @@ _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 _EACH = (
     re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
-    re.compile(rf"{_NUMBER}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
+    re.compile(rf"{_SPELT}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(
-        rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_NUMBER}\s*(?:points?|marks?)", re.IGNORECASE
+        rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_SPELT}\s*(?:points?|marks?)", re.IGNORECASE
     ),
 )
 _TIMES = re.compile(
@@ -93,6 +96,11 @@ def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
     printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for pattern in _MARKS for m in pattern.finditer(text)]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
+
+
+def bare_marks(text: str) -> list[float]:
+    """Numbers in brackets, without a word, at the ends of lines."""
+    return [float(match[1]) for match in re.finditer(r"(?<=[^A-Za-z\d$({^_\n])[(（](\d{1,2})[)）][ \t]*(?=\n|$)", text)]
 
 
 def _terms(mark: str) -> tuple[float, ...]:
@@ -202,9 +210,15 @@ def _covers(match: re.Match[str], number: int) -> bool:
     return int(match["low"]) <= number <= int(match["high"])
 
 
+def all_each(text: str) -> set[float]:
+    """All points that a text gives to each question."""
+    each = (match[1].lower() for pattern in _EACH for match in pattern.finditer(text))
+    return {float(NUMBERS.get(value, value)) for value in each}
+
+
 def each_and_total(text: str) -> tuple[float | None, float | None]:
     """Points of each question of a section and of all, as printed."""
-    each = {float(match[1]) for pattern in _EACH for match in pattern.finditer(text)}
+    each = all_each(text)
     totals = {float(match[1]) for pattern in _TOGETHER for match in pattern.finditer(text)}
     alone = not _SOME.search(text)
     return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
@@ -218,10 +232,9 @@ def section_points(text: str, number: int, many: int = 0) -> float | None:
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None
-    for pattern in _EACH:
-        if each := pattern.search(own):
-            return float(each[1])
+    if each := all_each(own):
+        return each.pop() if len(each) == 1 else None
     if times := _TIMES.search(own):
         return float(times[2]) * (int(times[1]) if many == 1 else 1)
-    everywhere = {float(each[1]) for pattern in _EACH for each in pattern.finditer(text)}
+    everywhere = all_each(text)
     return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None

@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
-from livek12.dataset_builders.ingest.questions.points import says_worth, section_points
+from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
@@ -321,7 +321,7 @@ class _Sorter:
 
     def __init__(self, body: Body, part_of: Mapping[int, str]) -> None:
         self.body, self.part_of = body, part_of
-        each = (item.text for item in body.front if section_points(item.text, 0) is not None)
+        each = (item.text for item in body.front if all_each(item.text))
         self.section = Section(above="\n".join(each))
         self.passages: list[tuple[tuple[int, int], list[Item]]] = []
         self.target: list[Item] = []

@@ -17,6 +17,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.headings import marked
 from livek12.dataset_builders.ingest.questions.texts import join
+from livek12.dataset_builders.ingest.report import UNSURE
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
@@ -166,6 +167,7 @@ def test_a_reading_that_breaks_an_invariant_says_so(name: str) -> None:
         ("Sample Answer to Question 1", True),
         ("풀이: 3", True),
         ("Answer: 3", True),
+        ("The correct answer is: a lake", True),
         ("Answer: ______", False),
         ("Show that your solution is right.", False),
         ("求方程的解。", False),
@@ -511,6 +513,70 @@ def test_points_that_were_not_read_are_doubted() -> None:
     assert ["may be some" in " ".join(doubt.text for doubt in draft.doubts) for draft in drafts] == [True, False, False]
 
 
+ASKS = ["1. Why is it so?", "2. How?", "3. Where?"]
+
+
+@pytest.mark.parametrize(
+    ("above", "lines", "doubted"),
+    [
+        (["Total: 60 marks"], ASKS, True),
+        (["Multiple-choice questions are worth three points each, free-response ones 12 points each."], ASKS, True),
+        (["Marks 24.00/25.00"], ASKS, True),
+        (["1\t40%", "2\t40%"], ASKS, True),
+        (["Time: 60 minutes"], ASKS, False),
+        ([], ["1. Why is it so?", "Mark 1.00 out of", "of all…", "2. How?", "3. Where?"], True),
+        ([], ["1. Why is it so? (10)", "2. How? (20)", "3. Where? (20)"], True),
+        ([], ["1. Why is it (1)?", "2. How? (20)", "3. Where?"], False),
+        ([], ["1. Why do 30% of all fall?", "They are ill.", "2. How?", "3. Where?"], False),
+    ],
+)
+def test_numbers_with_a_word_of_points_are_taken_or_doubted(above: list[str], lines: list[str], doubted: bool) -> None:
+    first = read(page(*above, *lines)).drafts[0]
+    assert first.points is None
+    assert any(doubt.kind == "points" for doubt in first.doubts) is doubted
+
+
+@pytest.mark.parametrize(
+    ("above", "lines", "worth"),
+    [
+        (["注：第1~2题每题8分，第3题每题5分。"], ["1. 求a。", "2. 求b。", "3. 求c。"], [8, 8, 5]),
+        (["Each question is worth three points."], ASKS, [3, 3, 3]),
+        (["A quiz on this and that…"], [piece for line in ASKS for piece in (line, "Mark out of 1.00")], [1, 1, 1]),
+        (
+            ["A quiz on…"],
+            ["1. Why? (30)", "2. Tell", "(a) how (20)", "(b) and why (10)", "3. Where? (40)"],
+            [30, 30, 40],
+        ),
+        (["Question\tWeight", "1\t30%", "2\t20%", "3\t50%"], ASKS, [30, 20, 50]),
+    ],
+)
+def test_plain_statements_of_points_are_read(above: list[str], lines: list[str], worth: list[float]) -> None:
+    paper = read(page(*above, *lines))
+    assert [draft.points for draft in paper.drafts] == worth
+    assert not any("out of" in draft.question or "%" in draft.question for draft in paper.drafts)
+
+
+def test_points_before_the_first_question_that_none_has_are_those_of_lost_ones() -> None:
+    found = ["Question 1: Find a. (3 marks)", "Question 2: Find b. (3 marks)", "Question 3: Find c. (3 marks)"]
+    for above, lost in (("Express 33 in binary. (5 marks)", True), ("Express all in binary. (3 marks)", False)):
+        assert any("none has them: 5" in line for line in read(page(above, *found)).errors) is lost
+
+
+@pytest.mark.parametrize(("stated", "own"), [("All questions are worth 12 points each.", False), ("", True)])
+def test_what_the_front_says_makes_no_whole_run_of_numbers_that_come_again(stated: str, own: bool) -> None:
+    asked = [f"{n}. {verb} {n}.{' (2 points)' * own}" for verb in ("Obey rule", "Find") for n in range(1, 7)]
+    paper = read(page(stated or "A test", *asked, top=0.05))
+    assert any("numbers come again" in line for line in paper.errors) is not own
+
+
+@pytest.mark.parametrize(
+    ("front", "doubted"), [(["Quiz", "정답", "문제"], False), (["정답", "Quiz"], True), (["기말 정답", "Quiz"], True)]
+)
+def test_a_bare_word_below_the_title_does_not_make_a_paper_one_with_answers(front: list[str], doubted: bool) -> None:
+    drafts = read(page(*front, "1. 값을 구하시오. 답은 3이다.", "2. 합을 구하시오. 합은 4이다.")).drafts
+    assert all(any("one with answers" in doubt.text for doubt in draft.doubts) is doubted for draft in drafts)
+
+
 def test_what_asks_is_a_part_and_no_option() -> None:
     parts = ["A. What is its speed?", "B. What is its mass?", "C. What is its charge?"]
     asked = read(page("1. A cart rolls.", *parts, "2. Why?", "3. How?", "4. Where?")).drafts[0]
@@ -530,6 +596,26 @@ def test_options_that_may_be_parts_are_doubted(stem: str, doubted: str) -> None:
     drafts = read(page(f"1. {stem}", *options, "2. Why?", "3. How?", "4. Where?")).drafts
     doubts = " ".join(doubt.text for doubt in drafts[0].doubts if doubt.kind == "type")
     assert len(drafts[0].options) == 3 and (doubted in doubts if doubted else not doubts)
+
+
+@pytest.mark.parametrize(("says", "doubted"), [("a lake or a hill", True), ("Find the lake", False)])
+def test_lines_with_labels_where_others_have_options_may_be_options(says: str, doubted: bool) -> None:
+    asked = [line for n in "123" for line in (f"{n}. Which?", *OPTIONS)]
+    lines = [f"{label}. {says} of {label}." for label in "abc"]
+    draft = read(page(*asked, "4. It is ____.", *lines, "d. in one", "e.…", top=0.05)).drafts[3]
+    assert not draft.options
+    assert any("as the options of others" in doubt.text for doubt in draft.doubts) is doubted
+
+
+def test_an_answer_in_an_option_is_a_doubt_of_the_options() -> None:
+    lines = [line for n in "123" for line in (f"{n}. Which?…", *OPTIONS, "The correct answer is: four")]
+    doubts = read(page(*lines)).drafts[0].doubts
+    assert {doubt.kind for doubt in doubts if "an answer or solution" in doubt.text} == {"options"}
+
+
+def test_shares_of_a_grade_at_the_end_of_a_question_are_doubted() -> None:
+    drafts = read(page("1. 값을 구하시오.…", "2. 합을 구하시오.…", "평가: 중간(50%), 기말(50%)")).drafts
+    assert [any("several points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [False, True]
 
 
 def test_a_list_of_short_lines_may_be_options() -> None:
@@ -564,7 +650,7 @@ def test_a_section_without_a_question_is_an_error() -> None:
 
 def test_short_questions_below_a_title_that_names_their_type_ask() -> None:
     listed = [f"{number}. 差商与节点的次序第{number}" for number in range(1, 10)]
-    text = "asks nothing"
+    text = "nothing on the paper says"
     assert not any(text in doubt.text for draft in read(page("一、判断题", *listed)).drafts for doubt in draft.doubts)
     assert all(any(text in doubt.text for doubt in draft.doubts) for draft in read(page("目录", *listed)).drafts)
 
@@ -580,7 +666,7 @@ def test_questions_that_ask_nothing_are_doubted_unless_their_section_asks() -> N
     names = ["1. Formic acid", "2. Acetic acid", "3. Citric acid"]
     for title, doubted in (("Section A", True), ("Section A: Explain these words", False)):
         drafts = read(page(title, *names)).drafts
-        assert all(any("asks nothing" in doubt.text for doubt in draft.doubts) is doubted for draft in drafts)
+        assert all((draft.confidence < UNSURE) is doubted for draft in drafts)
 
 
 def test_short_lines_of_one_indent_behind_questions_may_be_options() -> None:

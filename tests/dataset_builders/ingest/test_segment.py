@@ -18,6 +18,7 @@ from livek12.dataset_builders.ingest.questions.headings import begins_answers, i
 from livek12.dataset_builders.ingest.questions.numbering import anchors
 from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
+from livek12.dataset_builders.ingest.report import UNSURE
 from livek12.dataset_builders.ingest.templates import load_template
 from tests.dataset_builders.ingest.papers import (
     bare,
@@ -381,11 +382,41 @@ def test_options(text: str, language: str, labels: str) -> None:
         ("True or false: x.", False, "", "en", "true_false"),
         ("（1）证明：a；（2）证明：b", False, "", "zh", "proof"),
         ("（1）证明：a；（2）求 b", False, "四、解答题", "zh", "open_ended"),
+        ("求极限。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),
+        ("试讨论其奇偶性。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),
+        ("试证明其存在。", False, "二、解答与证明题（共11题，共80分）", "zh", "proof"),
+        ("设 f 连续，则 f 有界。", False, "五、证明题", "zh", "proof"),
+        ("求极限。", False, "五、证明题", "zh", "open_ended"),
+        ("There may be several correct answers; indicate them all.", True, "", "en", "multiple_choice"),
+        ("Which of these multiple choice tests is best?", True, "", "en", "single_choice"),
+        ("Implement __eval__ of\n```\ndef __init__(self): ____\n```", False, "", "en", "open_ended"),
+        ("Propose two mutants and describe them. Show that they differ.", False, "", "en", "open_ended"),
     ],
 )
 def test_types(text: str, has_options: bool, section: str, language: str, kind: str) -> None:
     found, _, _ = kinds.type_of(text, has_options, section, language, load_template(language))  # type: ignore[arg-type]
     assert kinds.settled(found, []) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "language", "sure"),
+    [
+        ("The speed is ____ m/s.", "", "en", True),
+        ("Complete the sentences. The speed is ____ m/s.", "", "en", True),
+        ("Describe how ____ moves, and why.", "", "en", False),
+        ("Describe how ____ moves, and why.", "Fill in the blanks", "en", True),
+        ("Purpose of the checkpoint", "", "en", False),
+        ("Purpose of the checkpoint:", "", "en", True),
+        ("Purpose of the checkpoint", "Explain these words", "en", True),
+        ("What is its purpose?", "", "en", True),
+        ("출력을 써라.", "", "ko", True),
+        ("복호화 진행한다.", "", "ko", False),
+        ("복호화 진행한다.", "단답형", "ko", True),
+    ],
+)
+def test_types_without_evidence_are_uncertain(text: str, section: str, language: str, sure: bool) -> None:
+    found = kinds.type_of(text, False, section, language, load_template(language))  # type: ignore[arg-type]
+    assert (found[2] >= UNSURE) is sure
 
 
 # --- real papers ----------------------------------------------------------------------------------------------------
