@@ -291,7 +291,7 @@ class Gate:
             await self._with_body(scope, receive, send, headers.get("content-length", ""))
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send, declared: str) -> None:
-        """Of a body that is too large some is read and dropped: a client that still writes does not read our answer."""
+        """Some of a body that is too large is dropped: a client that still writes does not read."""
         if declared.isdecimal() and int(declared) > READ_AT_MOST:
             await _refuse(send, 413, _TOO_LARGE)
             return

@@ -357,7 +357,7 @@ def _is_truth(gold: str) -> bool:
 def _as_choice(question: Question, response: str) -> Question:
     """A choice where its key is a letter and the response commits to a letter as to an option.
 
-    Several letters may be a side of a triangle: they are options where the response speaks of choosing.
+    Several letters (a side AB) are options where the response speaks of choosing.
     """
     letters = _LETTERS.fullmatch(question.answer[0].strip()) if len(question.answer) == 1 else None
     if letters is None or question.question_type != "short_answer" or question.options:

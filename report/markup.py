@@ -370,7 +370,7 @@ def _places_of(text: str, highlights: Sequence[Highlight]) -> Iterator[tuple[int
 
 
 def _highlighted(blocks: Sequence[str], highlights: Sequence[Highlight]) -> Iterator[str]:
-    """Blocks with each text between the signs of a highlight in a mark of its own, since marks may not hold blocks."""
+    """Blocks with each text of a highlight in a mark of its own: marks may not hold blocks."""
     whole, current = "".join(blocks), list[int]()
     for block in blocks:
         pieces = list[str]()

@@ -278,8 +278,8 @@ def _line_entries(line: str) -> Iterator[tuple[str, str]]:
 def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]]:
     """Headings in the order of the text, and the labels that they leave unclear.
 
-    Named headings ("Question 3") may repeat and come in any order. Bare numbers ("3.", "(3)") serve labels without a
-    named one, a style at a time; if a style has a number twice or steps back, the labels beside it are unclear.
+    Named headings ("Question 3") may repeat, in any order. Bare numbers ("3.", "(3)") serve the other labels, a style
+    at a time; a number that is doubled or steps back makes the labels beside it unclear.
     """
     headings = [
         Heading(match.start(), match.end(), label)

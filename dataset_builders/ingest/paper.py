@@ -209,7 +209,7 @@ def _one(
 def _pages(
     pdf: Path, folder: Folder, paper_id: str, options: Options, reader: Reader | None, step: Callable[[], None]
 ) -> list[PageBlocks]:
-    """The pages' blocks; pictures go to the folder one by one, so that a long paper needs no more memory."""
+    """The pages' blocks; pictures go to the folder one by one, for the sake of memory."""
     pages = []
     for page in extract_pages(pdf, language=options.language, how=options.how, reader=reader):
         folder.save_page(paper_id, page.number, page.image)

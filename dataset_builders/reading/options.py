@@ -157,8 +157,8 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
 def _labelled(texts: Sequence[str]) -> list[Option]:
     """The options by the labels in their texts, in any order; none if the texts have no labels.
 
-    The caller handles numbers, small and decorated letters in order. BadRow if the labels are not the first ones of
-    their kind, each once, or if only some options have one that is not that of its position.
+    The caller handles numbers, small and decorated letters in order. BadRow if the labels are not the first of their
+    kind, each once, or if only some options have one, out of place.
     """
     for pattern, kind in _IN_TEXT:
         matches = [match for text in texts if (match := pattern.match(text))]

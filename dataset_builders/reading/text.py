@@ -302,8 +302,8 @@ def _found(text: str, pattern: re.Pattern[str]) -> list[str]:
 def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> bool:
     """True if a run without letters numbers statements under their heading.
 
-    ㄱ and 가 after such a heading always do, numbers directly after it, and any run whose last piece contains three or
-    more labels of another style: those are the options.
+    ㄱ and 가 after such a heading do, numbers directly after it, and a run whose last piece holds three or more labels
+    of another style: the options.
     """
     headings = list(_STATEMENTS.finditer(text, 0, run[0][1]))
     if headings and (labels[0] in "ㄱ가" or not text[headings[-1].end() : run[0][1]].strip()):

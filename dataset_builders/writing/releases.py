@@ -212,8 +212,7 @@ class Base:
     def _is_refused(self, question: Question, log: Log, *, by_key: bool = False) -> bool:
         """True if a question repeats an older one; logs the original.
 
-        Fields derived from keys are not compared: keys may be withheld, and the published rows would disclose them.
-        `by_key` also refuses as before that rule.
+        Fields derived from keys, which may be withheld, are not compared. `by_key` also refuses as before that rule.
         """
         own, release = stem(without_answers(question)), _release(question)
         others = self._index.matches(own, by_key=by_key)

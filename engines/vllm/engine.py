@@ -174,8 +174,8 @@ def release(llm: Any) -> None:
 def _settle_on_cpu(args: Json) -> None:
     """Settings of a quick CPU start: no compilation, no process of its own, a small cache.
 
-    No prompt is read in pieces, unless the size of a step is named: after a piece, vLLM 0.32 resets the generator of a
-    drawn request, which a CPU's refuses ("CPU Generator does not use offset"), and stops.
+    No prompt is read in pieces, unless a step's size is named: after a piece, vLLM 0.32 resets the generator of a drawn
+    request, which fails on a CPU ("CPU Generator does not use offset").
     """
     args.setdefault("enforce_eager", True)
     if "max_num_batched_tokens" not in args:
@@ -337,7 +337,7 @@ class VLLMEngine:
     ) -> None:
         """Takes prompts while window and pictures allow, and begins to render them.
 
-        As many as one step of vLLM can begin with: requests for all its slots, or new pictures for all its tokens.
+        As many as one step of vLLM can begin with.
         """
         waiting = sum(len(rendered.requests) for rendered in ready)
         room = min(self._slots, self._window - sent) - waiting

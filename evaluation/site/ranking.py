@@ -239,8 +239,7 @@ def _few(exam_items: Sequence[ExamItem]) -> bool:
 def _where_it_matters(exam_items: Sequence[ExamItem], same: SameAnswer) -> SameAnswer:
     """Comparison by rules only of candidates for a suspect key, else by spelling (instant).
 
-    A candidate is suspect at a tenth of the reported chance, with wrong answers told apart by spelling or taken for
-    one.
+    A candidate is suspect at a tenth of the reported chance.
     """
     near: set[tuple[str, str]] = set()
     for together in _by_way(exam_items):
@@ -330,7 +329,7 @@ def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) ->
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], order: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The kinds of answers, and by question the kinds and tokens of its answers; None: not asked.
+    """The kinds of answers, and by question those and the tokens; None: not asked.
 
     A kind is [least and most share of points, fully right at worst and at best, undecided].
     """

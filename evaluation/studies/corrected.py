@@ -218,8 +218,7 @@ def _mark(
 def _unshrunk(reach: float, alone: float, power: float) -> float:
     """The reach of a mean by papers, had people marked the papers.
 
-    A judge's errors shrink the part that papers add: a shift for all answers of a stratum corrects the mean, not the
-    distances of papers.
+    A judge's errors shrink what papers add: a shift for all answers of a stratum corrects the mean alone.
     """
     return sqrt(alone**2 + (reach**2 - alone**2) / power**2) if reach > alone else reach
 
@@ -236,8 +235,8 @@ def _reach(spread: Sequence[tuple[float, float]]) -> float:
 def _rogan_gladen(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any] | None:
     """Rogan & Gladen (1978): the mark of decided answers from the judge's sensitivity and specificity.
 
-    Weighted labels; rules without labels count as right. The interval is equation 3, with half an error added to
-    either. None with partial marks; `value` None where the judge is no better than chance.
+    Weighted labels; rules without labels count as right. The interval is equation 3, half an error added to either.
+    None with partial marks; `value` None for a judge no better than chance.
     """
     total = sum(answer.weight for answer in answers)
     if any(a.low not in (0, 1) for a in answers) or any(value not in (0, 1) for value in labels.values()):

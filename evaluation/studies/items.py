@@ -133,7 +133,7 @@ def _fits(
 ) -> list[float]:
     """Log-chance of all answers under each kind of wrong answer and, last, the key; difficulty summed out.
 
-    A right answer has the log-chance of a wrong one plus its logit: the sum over wrong ones is taken once.
+    A right answer has a wrong one's log-chance plus its logit.
     """
     import numpy as np
 

@@ -176,8 +176,8 @@ def _count(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opini
 def _s2s(case: Case, parts: Sequence[Open], ask: Ask, decide: Decide) -> Opinion:
     """Extracts one value a variable, then compares them (CFE-Bench, section 3.3).
 
-    Values that the rules (`decide`) leave open go to the judge again without the response. A failed extraction leaves
-    every variable undecided; a missing value is wrong.
+    Values that the rules (`decide`) leave open go to the judge again, alone. A failed extraction decides nothing; a
+    missing value is wrong.
     """
     extracted: Answer[list[str | None]] = ask(
         "cfe_extract",

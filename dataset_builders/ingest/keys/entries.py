@@ -498,7 +498,7 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
 def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
     """Entries of lines of numbered answers with wide gaps, and the other items.
 
-    The numbers go up by one; a line with a single answer must go on with them.
+    Numbers go up by one; a line with one answer goes on with them.
     """
     answers: list[tuple[int, str, float | None]] = []
     rest: list[Item] = []
@@ -521,7 +521,7 @@ def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
 
 
 def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
-    """Entries of a row of numbers above one of answers, by their names or because only the numbers count up."""
+    """Entries of a row of numbers above one of answers: named, or only they count up."""
     named = _NUMBERS_ROW.match(numbers) and _ANSWERS_ROW.match(answers)
     left = [cell.removeprefix("Q") for cell in _NUMBERS_ROW.sub("", numbers, 1).split()]
     right = _ANSWERS_ROW.sub("", answers, 1).split()

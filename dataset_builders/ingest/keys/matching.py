@@ -107,7 +107,7 @@ def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: s
 def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence[Entry]) -> bool:
     """Checks an entry for a question if numbers begin anew and the key does not name the part.
 
-    A letter is for the only one with options; anything else is for none.
+    A letter serves the only one with options.
     """
     same = [other for other in drafts if other.number == draft.number]
     parts = {other.section for other in same}

@@ -40,7 +40,7 @@ def take_set_apart(segments: Sequence[Segment]) -> None:
 
 
 def _end(segment: Segment, look: str) -> list[Item]:
-    """The last lines of a question that are set so, behind one that is not; pictures and their labels are its own."""
+    """The last lines of a question that are set so; pictures and their labels are the question's."""
     first, *lines = [item for item in segment.items if item.line]
     end: list[Item] = []
     for item in reversed(lines):

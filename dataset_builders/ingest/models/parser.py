@@ -273,7 +273,7 @@ def _differs(what: str, ours: str, theirs: object, page: str) -> str:
 
 
 def _question(theirs: object, page: str) -> str:
-    """Accepts a text with nine in ten of its letters on the page, in any order: formulas are spelt anew."""
+    """Accepts a text with nine in ten of its letters on the page: formulas are spelt anew."""
     if not isinstance(theirs, str) or not (bare := _bare(theirs[:MAX_TEXT])) or bare in page:
         return ""
     there = sum((Counter(bare) & Counter(page)).values())

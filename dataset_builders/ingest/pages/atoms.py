@@ -281,7 +281,7 @@ def _reference(atoms: Sequence[Atom]) -> Atom:
 
 
 def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Token]:
-    """Letters of a line from left to right, with scripts attached; `off` the line are those as big as its own."""
+    """Letters of a line from left to right, with scripts; `off` the line are big ones."""
     tokens: list[_Token] = []
     last: Atom | None = None
     at = 0

@@ -243,7 +243,7 @@ def _adjacent(atoms: list[Atom], y: float, *, down: bool) -> list[Atom]:
 
 
 def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom], reach: float) -> bool:
-    """Text over or under a rule that is part of a longer line, which has no rules of its own: the rule underlines."""
+    """Text at a rule, within a longer line without rules of its own: the rule underlines."""
     level = [other for other in rules if other is not rule and abs(other.top - rule.top) < 1.0]
     size = max(atom.size for atom in part)
     base = max(part, key=lambda atom: atom.size).base
@@ -425,7 +425,7 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
 
 
 def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
-    """Checks for a label over or under an arrow or a sign of equality, which is no script of a letter beside it."""
+    """Checks for a label of an arrow or a sign of equality, which is no script."""
     left, top, right, bottom = around(row)
     beside = finder.between(left - head.size, left)
     base = any(

@@ -444,7 +444,7 @@ def _code(layer: Any, at: int) -> int:
 
 
 def _one_place(layer: Any, at: int) -> bool:
-    """Two codes for one glyph: a font may give a glyph the first half of a surrogate pair, the next glyph the other."""
+    """Two codes for one glyph: a font may give two glyphs the halves of a surrogate pair."""
     import pypdfium2.raw as c
 
     lefts = [ctypes.c_double(), ctypes.c_double()]
@@ -551,7 +551,7 @@ _LIES, _LYING = 2, 0.25
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
-    """Doubts fonts whose signs do not have the shapes of their letters, in place; not if most of the page has not."""
+    """Doubts fonts whose signs have other shapes than their letters, in place; not if most of the page has."""
     shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
     odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
     if 2 * len(odd) > len(shaped):

@@ -177,7 +177,7 @@ def _holds(box: Bounds, glyph: Glyph) -> bool:
 def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[Glyph, Rule | None] | None:
     """The sign, and the line over its content if that is part of the outline.
 
-    The outline goes down to a point and from there up to its highest, where the line begins.
+    The outline goes down to a point, then up to its highest, where the line begins.
     """
     left, top, right, bottom = shape.box
     tall = bottom - top

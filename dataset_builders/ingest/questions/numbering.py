@@ -186,7 +186,7 @@ def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]
 def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
     """Chinese numerals, if most have no other numbers below and name no types of questions.
 
-    Behind titles that do, 一、选择题, the others are questions too: 三、 goes on the count of titles.
+    Behind titles that do, 一、选择题, the others are questions too.
     """
     _, chosen = _best_run(_candidates(items, "han", without), (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)

@@ -216,7 +216,7 @@ def segment(stream: Stream) -> Body:
 
 
 def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
-    """Rules for candidates on a cover, without a title: most of a first run speaks of the exam, no later one does."""
+    """Rules on a cover, without a title: most of a first run speaks of the exam, no later one does."""
     runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
     if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
         return range(0)
@@ -230,8 +230,7 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
 def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
     """Places of titles, Part A to Part C, that are those of parts of questions.
 
-    They begin behind a question's number, and the numbers go on behind them: with each question anew, or with none
-    between two of them.
+    They begin behind a question's number, and the numbers go on behind them.
     """
     titles = [(place, *of) for place, item in enumerate(items) if item.line and (of := rank_of(item.text))]
     heads: set[int] = set()
@@ -405,7 +404,7 @@ def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> 
 
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
-    """A heading of a source, not the first, right before a question; one that ranks below its heading is a part."""
+    """A heading of a source, not the first, right before a question; below its rank: a part."""
     following = (later for later in range(place + 1, len(items)) if later in chosen or items[later].is_heading)
     earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)

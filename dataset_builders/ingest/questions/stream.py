@@ -181,8 +181,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
 def _spaced(items: Sequence[Item]) -> None:
     """Marks by a space each line in Hangul that ends with its word.
 
-    Korean breaks lines within words. The paper's own words decide: the pieces read elsewhere as one word, or as two.
-    Else a particle or an ending belongs to the word before it, and anything else begins a new one.
+    Korean breaks lines within words. The paper's own words decide: the pieces stand elsewhere as one word, or as two.
+    Else a particle or an ending belongs to the word before it.
     """
     lines = [item for item in items if item.line]
     words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
@@ -217,7 +217,7 @@ def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) ->
 
 
 def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
-    """Adds a table with boxes for marks: its only other cell, if that is a section's title; else nothing but these."""
+    """Adds a table of boxes for marks: its only other cell, if that is a section's title."""
     cells = [cell.strip() for line in block.lines for cell in line.text.split("\t")]
     others = [cell for cell in cells if cell and not FORM.fullmatch(cell)]
     if len(others) == 1 and is_section(others[0]):
@@ -288,8 +288,8 @@ def _shape(text: str) -> str:
 def _edges(stream: Stream) -> None:
     """The columns' edges, from all pages with as many columns: a short page does not fill its own.
 
-    All but the outermost twentieth of the lines stand between them. A line over several columns belongs to none: at
-    the top of a page it is a heading, unless it is the title of a section.
+    Without the outermost twentieth of the lines. A line over several columns belongs to none: at the top of a page it
+    is a heading, unless it is a section's title.
     """
     count: dict[int, int] = {}
     for item in stream.items:

@@ -133,7 +133,7 @@ def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | Non
 def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
     """Options a, b, c … or (1), (2), (3) …: the last complete run.
 
-    Unless the section says so, each has to be short and no part of a question.
+    Unless the section says so, each is short and no part.
     """
     for pattern in _SMALL:
         matches = list(pattern.finditer(text))
@@ -379,7 +379,7 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
 def _listings(items: Sequence[Item]) -> dict[int, list[Item]]:
     """Lines of code by the place of their first; the others of a run have none.
 
-    A single one is text, and so is the first line of a question.
+    A single one is text.
     """
     runs: dict[int, list[Item]] = {}
     first = 0

@@ -229,8 +229,8 @@ class _Row:
 def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
     """The text of a piece: syllables themselves; else the other engine's text, else tesseract's.
 
-    An engine that knows no Hangul reads it as something else, and is not sure of it; nor is anything sure that the two
-    read differently within a sentence, or that none did.
+    An engine without Hangul reads it as something else, unsurely; what the two read differently within a sentence is
+    unsure too.
     """
     text = "".join(letter.text for letter in piece.letters)
     if piece.syllables:

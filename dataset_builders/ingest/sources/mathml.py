@@ -70,7 +70,7 @@ def _parts(node: Element, name: str) -> list[Element]:
 
 
 def _setting(node: Element, name: str, default: str = "") -> str:
-    """The value of a property in OMML: that of an empty element is "", of a missing one the default."""
+    """The value of a property in OMML: "" of an empty element, the default of a missing one."""
     for properties in node:
         if properties.tag.endswith("Pr"):
             for child in properties:

@@ -178,7 +178,7 @@ def _joined(row: Sequence[Cell], sign: str) -> Paragraph:
 
 
 def _drawn(data: bytes) -> bytes | None:
-    """A picture as PNG or JPEG; None if it is none, too large, or in a format that is not drawn here."""
+    """A picture as PNG or JPEG; None if it is none, too large, or not drawn here."""
     from PIL import Image
 
     try:
