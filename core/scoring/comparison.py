@@ -376,7 +376,7 @@ def compare_tables(
 
 
 def _compare_predicted(a: str, b: str, tables: Mapping[str, Table], profile: Profile, parameters: Parameters) -> Pair:
-    """Pair with an adaptive exam: its predicted mark and the other run's, as independent estimates.
+    """Pair with an adaptive exam: its predicted mark and the other run's, independent.
 
     No difference where the other run lacks questions of the bank.
     """

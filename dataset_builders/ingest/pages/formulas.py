@@ -848,7 +848,7 @@ _BESIDE_GAP: Final = re.compile(r"\$[^$]*\$|\s{3,}")
 def _read_otherwise(text: str, placed: Sequence[Atom]) -> list[str]:
     """Words of a line that are none of pdfium's, which looks for words in its own way.
 
-    Those beside formulas and wide gaps are not compared.
+    Not those beside formulas and wide gaps.
     """
     theirs: list[str] = []
     for atom in placed:

@@ -232,7 +232,7 @@ def _add_form(block: Block, page: PageBlocks, stream: Stream) -> None:
 def _without_ruling(line: Line) -> Line | None:
     """A line without dots and rules to write on; None if nothing else is left.
 
-    Dots within a sentence are a blank. Marks behind a dotted line are kept.
+    Dots within a sentence are a blank; marks behind dots are kept.
     """
     text = _DOTS.sub(_GAP, line.text)
     dotted = text != line.text
