@@ -419,6 +419,10 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
+_SMALL_LABEL: Final = re.compile(r"(?<![\w(（.])[(（]?([a-hA-H])[)）](?=\s|[^\x00-\x7f])")
+_FURTHER_LABEL: Final = re.compile(r"(?:^|\s)[②-⑤]\s?(?=[^\s①-⑩])|\s[(（]?[B-E][)）]\s")
+_LONGEST_INLINE: Final = 80
+"""Characters of an option within a line."""
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
@@ -939,6 +943,20 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("it has options, and asks for more than to choose one", (place,), "type", 0.3)
         if draft.options and draft.options[0].label == "A" and _FIRST_OPTION.search(draft.question):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
+        if any(_labels_in_a_row(line) for line in draft.question.split("\n")) and not draft.options:
+            yield Breach("labels of options stand in a line of its text", (place,), "options", 0.3)
+        if any(_FURTHER_LABEL.search(option.text) for option in draft.options):
+            yield Breach("an option holds the label of another", (place,), "options", 0.3)
+
+
+def _labels_in_a_row(line: str) -> bool:
+    """Checks for a) … b) … c) in a line, with short texts."""
+    labels = list(_SMALL_LABEL.finditer(line))
+    names = "".join(label[1].lower() for label in labels)
+    if len(labels) < _SHARES or not "abcdefgh".startswith(names):
+        return False
+    ends = (*(label.start() for label in labels[1:]), len(line))
+    return all(end - label.end() <= _LONGEST_INLINE for label, end in zip(labels, ends, strict=True))
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:

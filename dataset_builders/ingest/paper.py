@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
-from livek12.core.languages import languages, letters_in
+from livek12.core.languages import HANGUL, IDEOGRAPHS, languages, letters_in
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
@@ -51,18 +51,23 @@ if TYPE_CHECKING:
 
 _LONGEST = 100
 """Characters of a line that are shown."""
+_RUNS = re.compile(
+    rf"(?:[A-Za-z]{{2,}}[ ,]+){{3}}[A-Za-z]{{2,}}|[{IDEOGRAPHS}{HANGUL}][{IDEOGRAPHS}{HANGUL}，、 ]{{7,}}"
+)
+"""Running text."""
 
 
-def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: bool) -> list[PageAccount]:
+def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[PageAccount]:
     """Accounts of the pages: each thing is counted once, in a question, a section, the key, or as left over.
 
-    `key_read` says that answers were found behind the title of answers.
+    Text behind the title of answers is of the key if an answer has it.
     """
     in_questions = _ids(
         item for segment in body.segments for item in (*segment.items, *segment.passage, *segment.printed)
     )
     titles = _ids(item for section in body.sections for item in section.items)
-    keys = _ids(body.answers) if key_read else set()
+    key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
+    keys = _ids(item for item in body.answers if key and (not _RUNS.search(item.text) or _is_in(key, item)))
     heads = _ids(stream.titles)
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
@@ -78,6 +83,11 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, key_read: 
         left[page.number] += [f"head or foot: {one_line(text, _LONGEST)}" for text in heads_and_feet]
         left[page.number] += [f"drawn, and part of nothing: {_place(box)}" for box in page.loose]
     return [PageAccount(page=number, left=left[number], **own) for number, own in counts.items()]
+
+
+def _is_in(key: str, item: Item) -> bool:
+    words = [squeezed(run) for run in _RUNS.findall(item.text)]
+    return 2 * sum(word in key for word in words) >= len(words)
 
 
 def _ids(items: Iterable[Item]) -> set[int]:
@@ -291,7 +301,7 @@ def read_paper(
         ],
         unmatched=[*missing, *lines],
         notes=notes,
-        account=accounts(pages, stream, body, key_read=any(draft.answer_from == "the paper" for draft in drafts)),
+        account=accounts(pages, stream, body, [draft for draft in drafts if draft.answer_from == "the paper"]),
     )
     return paper, made.pictures
 

@@ -144,6 +144,32 @@ def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: lis
     assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
 
 
+@pytest.mark.parametrize(
+    ("lines", "doubted"),
+    [
+        (["1. What is it called? a) Hash b) Lock c) Key d) Word", "Your answer: ____"], True),
+        (["1. What is it called? a) Hash b) Lock", "Your answer: ____"], False),
+        ([f"1. Find a) {'x' * 90} b) y c) z"], False),
+    ],
+)
+def test_labels_within_a_line_may_be_options(lines: list[str], doubted: bool) -> None:
+    draft = read(page(*lines, "2. Find c.")).drafts[0]
+    assert any("labels of options stand" in doubt.text for doubt in draft.doubts) is doubted
+
+
+@pytest.mark.parametrize(("text", "doubted"), [("Volume ③ Variety", True), ("use ②", False), ("vitamin B", False)])
+def test_an_option_that_holds_a_label_is_doubted(text: str, doubted: bool) -> None:
+    draft = read(page("1. 다음 중 옳은 것은?", f"① {text}", "② Truth", "2. Find c.")).drafts[0]
+    assert any("holds the label" in doubt.text for doubt in draft.doubts) is doubted, draft
+
+
+def test_text_behind_the_title_of_answers_that_no_answer_has_is_left_over() -> None:
+    sentence = "Match the words of the lesson with what they mean."
+    paper = read(page(*STEMS), page("Answers", sentence, "1. 3", "2. 4", top=0.05))
+    assert paper.drafts[0].answer == ["3"]
+    assert any(sentence[:20] in line for account in paper.account for line in account.left), paper.account
+
+
 def test_several_points_without_parts_are_doubted() -> None:
     draft = read(page("1. (8 points) Find a.", "(2 pt)", "and b", "(3 pt)", "2. (2 points) Find c.")).drafts[0]
     assert any("several points stand in its text" in doubt.text for doubt in draft.doubts)
