@@ -415,7 +415,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _inline_formula(mathml: str) -> Markup:
-    """A formula in a line; a long one breaks before its relations, and parts that are still too wide scroll."""
+    """A formula in a line; a long one breaks before its relations, and wide parts scroll."""
     signs = len(Markup(mathml).striptags())
     parts = _at_relations(mathml) if signs > LONG_FORMULA else [mathml]
     if len(parts) > 1:

@@ -492,7 +492,7 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
 
 
 def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Bounds]) -> list[TextLine]:
-    """Lines with their look; the text of a frame at the end of a line is one of its own."""
+    """Lines with their look; a frame at the end of a line is its own."""
     boxed: list[TextLine] = []
     rest = list(glyphs)
     tallest = _TALLEST * layout.body_size(glyphs)

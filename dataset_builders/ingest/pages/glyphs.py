@@ -425,7 +425,7 @@ def _colour_of(layer: Any, at: int, item: int, colours: dict[int, str]) -> str:
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
-    """The right edge of a letter with its white space; ink may hang over it by a third of a letter."""
+    """The right edge of a letter with its white space; ink may hang over by a third."""
     return loose[2] if loose[2] > max(loose[0], ink[0], ink[2] - _OVERHANG * size) else ink[2]
 
 
