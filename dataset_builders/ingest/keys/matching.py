@@ -160,7 +160,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
-    """The reason to doubt a key read from a picture; "" for an option's label that was read for sure."""
+    """The reason to doubt a key read from a picture; "" for a label that was read for sure."""
     if draft.question_type not in CHOICE_TYPES:
         return "the key was read from a picture: compare it with the page"
     if not draft.options:
