@@ -880,7 +880,6 @@ def unknown_language(stream: Stream) -> str:
     """A line on the script or language of a paper that no rules know; "" if they do."""
     text = " ".join(_MATH.sub("", item.text) for item in stream.items)
     letters = [sign for sign in text if sign.isalpha()]
-    names = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters)
     own = re.compile("|".join(f"[{row.letters}]" for row in languages() if row.letters))
     others = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters if not own.match(sign))
     foreign = {name: many for name, many in others.items() if name and not _SCRIPTS.match(name)}
@@ -888,7 +887,7 @@ def unknown_language(stream: Stream) -> str:
     script = ""
     if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
         script = f"script without rules here ({max(foreign, key=foreign.__getitem__).lower()})"
-    elif len(words) >= _FEWEST_LATIN and names["LATIN"] > _LATIN * len(letters):
+    elif len(words) >= _FEWEST_LATIN and others["LATIN"] > _LATIN * len(letters):
         english = sum(word in _ENGLISH for word in words) > _FEWEST_ENGLISH * len(words)
         script = "" if english else "language without rules here (Latin letters, not English)"
     names_here = listed((row.labels["en"] for row in languages()), "and")

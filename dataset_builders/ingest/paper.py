@@ -66,7 +66,7 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Se
     )
     titles = _ids(item for section in body.sections for item in section.items)
     key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
-    keys = _ids(item for item in body.answers if key and (not _RUNNING_TEXT.search(item.text) or _is_in(key, item)))
+    keys = _ids(item for item in body.answers if key and _is_in(key, item))
     heads = _ids(stream.titles)
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
@@ -85,8 +85,8 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Se
 
 
 def _is_in(key: str, item: Item) -> bool:
-    words = [squeezed(run) for run in _RUNNING_TEXT.findall(item.text)]
-    return 2 * sum(word in key for word in words) >= len(words)
+    runs = _RUNNING_TEXT.findall(item.text)
+    return 2 * sum(squeezed(run) in key for run in runs) >= len(runs)
 
 
 def _ids(items: Iterable[Item]) -> set[int]:
