@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
-from livek12.core.files import create, open_file, remove_files, sync_place
+from livek12.core.files import create, remove_files, sync_place
 from livek12.core.packed import (
     LIGHT,
     META,
@@ -268,8 +268,7 @@ def _unpack(folder: Path, stem: str, fence: Fence) -> int:
         with ExitStack() as stack:
             fds: dict[str, int] = {}
             for name, path in temporary.items():
-                fds[name] = open_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-                stack.callback(os.close, fds[name])
+                fds[name] = stack.enter_context(create(path)).fileno()
             _write_journals(packed, files, fds)
         for name, path in temporary.items():
             fence()
@@ -277,7 +276,7 @@ def _unpack(folder: Path, stem: str, fence: Fence) -> int:
             note_whole(folder / name)
         sync_place(folder)  # their names are on the disk before the packed ones go
         fence()
-        remove_files(folder, [sums_path(packed).name])
+        sums_path(packed).unlink(missing_ok=True)  # else they would vouch for a file that is gone
         packed.unlink()  # until now readers ignore the journals
         sync_place(folder)
     except OSError as error:

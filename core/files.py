@@ -32,14 +32,12 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> 
     """Opens a file to write in place; refuses links and special files."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
     try:
-        fd = os.open(path, flags & ~os.O_TRUNC | safe, 0o644)
+        fd = os.open(path, flags | safe, 0o644)
     except OSError:
         check_file(path)
         raise
     try:
         _check(path, os.fstat(fd))
-        if flags & os.O_TRUNC:
-            os.ftruncate(fd, 0)
     except BaseException:
         os.close(fd)
         raise
@@ -47,9 +45,9 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> 
 
 
 def create(path: Path) -> BinaryIO:
-    """Opens a new file, replacing the remains of a killed command."""
+    """Opens a new file to write and read, in place of what a command left that was killed, or still is stopped."""
     path.unlink(missing_ok=True)
-    return path.open("xb")
+    return path.open("x+b")
 
 
 def write_atomically(

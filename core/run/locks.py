@@ -118,9 +118,10 @@ class Lease:
         self._number = self._tags = self._links = 0
         self._at = time.monotonic()
         self._tag: Path | None = None
+        self._ended = False
         try:
             self.home.mkdir(exist_ok=True)
-            self._write(ended=False)
+            self._write()
         except OSError as error:
             raise UserError(f"{self.home}: cannot be written ({error.strerror}); use another folder") from error
         _keep(self)
@@ -154,17 +155,20 @@ class Lease:
         self.lapses += now - self._at > SECONDS
         self._number += 1
         with suppress(OSError):
-            self._write(ended=False)
+            self._write()
             self._at = now
+            if self._ended:  # meanwhile, in another thread
+                self._write()
 
     def end(self) -> None:
         """Marks the holder as gone."""
         _LEASES.discard(self)
+        self._ended = True
         with suppress(OSError):
-            self._write(ended=True)
+            self._write()
 
-    def _write(self, ended: bool) -> None:
-        beat = Beat(self._number, _machine(), os.getpid(), _started(os.getpid()), SECONDS, ended)
+    def _write(self) -> None:
+        beat = Beat(self._number, _machine(), os.getpid(), _started(os.getpid()), SECONDS, self._ended)
         _store(self.home / f"alive-{self.token}", json.dumps(beat).ljust(200).encode())
 
 
