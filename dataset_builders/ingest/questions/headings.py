@@ -35,7 +35,7 @@ ASKED: Final = re.compile(
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _COUNTS: Final = re.compile(
     r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
-    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[])",
+    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[]|[一二三四五六七八九十]{1,3}\s?[、．]\s*\S)",
     re.IGNORECASE,
 )
 _FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
@@ -207,7 +207,7 @@ _CHINESE = re.compile(
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
 _BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
+_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*[、．.]")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"

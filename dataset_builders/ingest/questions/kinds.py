@@ -103,6 +103,14 @@ def section_type(title: str) -> str | None:
     return f"{name}题" if name and len(name) == _BARE and "一" <= name[0] <= "鿿" else name
 
 
+def says_choice(section: str) -> bool | None:
+    """Checks for a section whose questions have options; None where it names no type."""
+    if "选择" in section.replace("非选择", "") or "선다" in section:
+        return True
+    raw = section_type(section)
+    return kind_of(_plain(raw)) in (CHOICE, *CHOICE_TYPES) if raw and raw != _NOT_CHOICE else None
+
+
 def type_of(
     text: str, has_options: bool, section: str, language: Language, template: Template
 ) -> tuple[str, str | None, float]:

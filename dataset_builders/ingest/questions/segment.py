@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from livek12.core.text import squeezed
@@ -30,6 +30,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_titles,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.labels import rejoin_columns
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -122,6 +123,7 @@ _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
 _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
+_BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
@@ -207,6 +209,10 @@ def segment(stream: Stream) -> Body:
     if inner := _part_heads(items, chosen):
         chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
         body.part_heads = [items[place] for place in sorted(inner)]
+    order = rejoin_columns(items, [anchor.place for anchor in chosen])
+    if order != list(range(len(items))):
+        items = [items[place] for place in order]
+        chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
@@ -264,16 +270,20 @@ def _answers_begin(items: Sequence[Item]) -> int:
 
     A title that comes again and again is the head of each question's answer.
     """
-    many = Counter(squeezed(item.text) for item in items if begins_answers(item.text))
+    many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
-        if item.line and title and many[squeezed(item.text)] < _AGAIN and not _goes_on(items, place):
+        if item.line and title and many[_head_of(item.text)] < _AGAIN and not _goes_on(items, place):
             return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
     return len(items)
+
+
+def _head_of(title: str) -> str:
+    return re.split("[:：]", squeezed(title))[0]
 
 
 def _goes_on(items: Sequence[Item], place: int) -> bool:
@@ -297,7 +307,11 @@ def _rules(items: Sequence[Item]) -> range:
     for place, item in enumerate(items[: len(items) // 3]):
         if item.line and begins_rules(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
-            end = next((later for later in after if is_section(items[later].text)), place)
+            listed = _BY_NUMERALS.match(items[place + 1].text)  # 一、 again ends rules that are numbered so
+            end = next((at for at in after if is_section(items[at].text) and not (listed and at < place + 3)), place)
+            again = [at for at in after if listed and _BY_NUMERALS.match(items[at].text)]
+            if len(again) > 1:
+                return range(place, again[1])
             ones = [later for later in after if _ONE.match(items[later].text)]
             words = bool(ones) and not items[ones[0]].text[0].isdecimal()
             if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
