@@ -352,8 +352,6 @@ _SHARED, _SHARES = 80, 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SHORT = 40
-"""Letters of an option; a longer one may be a part."""
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
@@ -392,6 +390,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
@@ -660,7 +659,16 @@ def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
         numbers = {reading.body.segments[place].number for place in places}
         heads = [span for item in passage[:2] if (span := passage_range(item.text))]
         covered = any(low <= min(numbers) and max(numbers) <= high for low, high in heads)
-        if len(places) >= _SHARES and not covered and len("".join(item.text for item in passage)) >= _SHARED:
+        pages = {reading.body.segments[place].items[0].box.page for place in places} | {passage[-1].box.page}
+        title, below = ([item.line for item in passage[:2]] + [None, None])[:2]
+        titled = False
+        if title and below:
+            titled = title.size > (1 + _RESIZED) * below.size or (title.bold > below.bold and len(pages) == 1)
+        if (
+            len(places) >= _SHARES
+            and not (covered or titled)
+            and len("".join(item.text for item in passage)) >= _SHARED
+        ):
             text = f"the same text stands in {len(places)} questions, and nothing on the page says that they share it"
             yield Breach(text, tuple(places), "text", 0.3)
 
@@ -923,8 +931,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        alone = few and not named and not asks_to_choose(draft.question)
-        if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):
+        alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
+        if draft.options and alone:
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
         elif draft.options and not named and _EXPLAINS.search(draft.question):
@@ -935,9 +943,11 @@ def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
     """A label follows the one before it; a list that asks nothing is one of options, and options hold no label."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
-        lists = [] if draft.options else [
-            each for each in label_lists(draft.question) if sum(not asks(text) for text in each.texts) >= _SHARES
-        ]
+        lists = (
+            []
+            if draft.options
+            else [each for each in label_lists(draft.question) if sum(not asks(text) for text in each.texts) >= _SHARES]
+        )
         strays = stray_labels(draft.question)
         if strays:
             text = f"label {strays[0]} has none before it: the list that it is of was not read whole"
@@ -958,7 +968,9 @@ def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
 
 def _holds_label(option: Option) -> bool:
     """Checks for a later label of the options' kind behind the beginning of one."""
-    labels = (label for label in labels_of(option.text) if label.start and label.rank and not label.style.startswith("in"))
+    labels = (
+        label for label in labels_of(option.text) if label.start and label.rank and not label.style.startswith("in")
+    )
     return any(label.keyed_by_number == option.label.isdigit() for label in labels)
 
 

@@ -74,7 +74,9 @@ _TRUE_FALSE = re.compile(
     r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
-_PROVES = re.compile(r"求证|证明|\bprove|show\s+that|증명", re.IGNORECASE)
+_PROVES = re.compile(
+    r"求证|证明|\bprove|show\s+that|증명|(?:[임함됨음]|것)을\s*(?:보[이여](?:시오|라|고)|확인하시오)", re.IGNORECASE
+)
 _TELLS = re.compile(r"\b(?:describe|explain|propose|justify|discuss)\b|简述|论述", re.IGNORECASE)
 """Asks for a text, which no blank holds."""
 _ASKS = re.compile(rf"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하|{_TELLS.pattern}", re.IGNORECASE)

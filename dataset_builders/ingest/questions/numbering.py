@@ -24,12 +24,20 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*(?:Ques(?:ti|□)on|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
+            r"\s*[(（\[]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]]*(?![\d~～-])\s*",
             re.I,
         ),
         1.2,
     ),
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
+    (
+        "chapter",
+        re.compile(
+            r"\s*(?:Question|Problem|Exercise|Q|문제|例|题)?\s?\d{1,2}\s?[.．]\s?(\d{1,3})(?![\d%])\s*[.:：．)]?\s+(?=\S)",
+            re.I,
+        ),
+        1.0,
+    ),
     (
         "dot",
         re.compile(
@@ -96,7 +104,7 @@ _COLUMN = 0.25
 _SURE = 1.0
 """Least weight of a number that is almost surely a question's."""
 _STRAY, _FEWEST_ROUND = 2, 8
-"""Numbers in brackets, (3), are parts of questions where others number these, unless one run of them is so much longer."""
+"""Numbers in brackets, (3), are parts where others number the questions, unless one run of them is so much longer."""
 _RESTART = 4.5
 """Cost of going back: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -139,7 +147,7 @@ def anchors(
         sections: places of titles: a 1 behind one may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
-    for style in ("word", "dot", "paren", "round"):
+    for style in ("word", "dot", "paren", "round", "chapter"):
         candidates = _candidates(items, style, without)
         if style == "word" and sum(items[candidate.place].is_heading for candidate in candidates) > 1:
             candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]

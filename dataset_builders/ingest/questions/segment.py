@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
+from statistics import median
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     begins_answer,
@@ -30,7 +32,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_titles,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
-from livek12.dataset_builders.ingest.questions.labels import rejoin_columns
+from livek12.dataset_builders.ingest.questions.labels import first_label
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -125,6 +127,9 @@ _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.�
 """Begins a list: of the rules, and behind it of the questions."""
 _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
+_TITLE = re.compile(r"(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_LARGER = 1.2
+"""Size of a title's letters, of those of text."""
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -369,6 +374,7 @@ def _distribute(
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
     inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
+    titles = _titles_set_apart(items, chosen)
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -380,6 +386,9 @@ def _distribute(
             silent = None
         elif id(item) in named:
             sorter.title(item)
+        elif place in titles:
+            if numbers := titles[place]:
+                sorter.shared(item, numbers)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
@@ -395,6 +404,53 @@ def _distribute(
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, tuple[int, int] | None]:
+    """Titles behind the first question that are known by how they are set, and the numbers that they are for.
+
+    They are larger than text, for all numbers up to the next, or bold at the top of a page, for this page and those
+    that "continue" it. No part, points or question stands between them and the number.
+    """
+    lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
+    usual = median(line.size for line in lines.values()) if lines else 0.0
+    tops = {items[place].box.page: place for place in sorted(lines, reverse=True)}
+    heads = sorted(chosen)
+    titles: dict[int, set[int]] = {}
+    for place, line in lines.items():
+        after = [at for at in heads if at > place]
+        if place in chosen or not after or place < heads[0] or not _is_title(line.text.strip()):
+            continue
+        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
+            continue
+        page = items[place].box.page
+        below = [lines[at].bold for at in lines if at > place and items[at].box.page == page]
+        if line.size > _LARGER * usual:
+            titles[place] = {items[at].box.page for at in after} | {0}
+        elif tops[page] == place and line.bold and 2 * sum(below) < len(below) and items[after[0]].box.page == page:
+            titles[place] = {page}
+            first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
+            titles[first].add(page)
+    shared: dict[int, tuple[int, int] | None] = {}
+    for place, pages in titles.items():
+        later = (at for at in titles if at > place and 0 in titles[at] and 0 in pages)
+        end = min(later, default=len(items))
+        own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
+        shared[place] = (own[0], own[-1]) if own and place + 1 not in chosen else None
+    return shared
+
+
+def _is_title(text: str) -> bool:
+    return (
+        bool(_TITLE.fullmatch(text))
+        and text[-1] not in ":："
+        and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
+    )
+
+
+def _is_of_question(text: str) -> bool:
+    label = first_label(text)
+    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)
 
 
 def _shared_by(text: str, place: int, chosen: Mapping[int, Anchor]) -> tuple[int, int] | None:
@@ -427,7 +483,7 @@ def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
 
 def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
     later = [anchor.number for where, anchor in chosen.items() if where > place]
-    return bool(later) and later[0] == numbers[0]
+    return numbers[0] in later
 
 
 def _drop_only_part(segments: Sequence[Segment]) -> None:

@@ -18,8 +18,9 @@ from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.questions.cells import in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
-from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, in_label_order, label_lists
+from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
@@ -29,6 +30,8 @@ _PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
 _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
+    r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
+    r"|integrate|sketch|prove|draw|determine|expand|give)\b[^.?!]{0,40}\bfollowing\b"
     r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
@@ -57,9 +60,7 @@ _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
 
 
-def split(
-    text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()
-) -> tuple[str, list[Option]]:
+def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
     """Stem and options of a text.
 
     Args:
@@ -88,7 +89,7 @@ def split(
         to_write
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem))
+        or (options and _FOR_EACH.search(stem) and not asks_to_choose(stem))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
