@@ -347,11 +347,6 @@ def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
     return [str(name) for name in names if not any(part.startswith(".") for part in name.parts)]
 
 
-def _shown_id(data: Any) -> str | None:
-    id = data.get("id") if isinstance(data, dict) else None
-    return str(id) if isinstance(id, str | int) else None
-
-
 def _data_files(source: Path, other_files: Collection[str]) -> list[Path]:
     return [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, source, other_files))
 
@@ -376,17 +371,13 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
                 continue
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
             try:
-                data = _loads(text)
+                data = json.loads(text) if text.startswith("\ufeff") else _DECODER.decode(text)
             except (ValueError, RecursionError) as error:
                 log.read += 1
                 log.skip(where, None, f"not JSON: {error}")
                 continue
             if _has_utf8(text, data, where, log):
                 yield data, where, {}, False
-
-
-def _loads(text: str) -> Any:
-    return json.loads(text) if text.startswith("\ufeff") else _DECODER.decode(text)
 
 
 def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -456,6 +447,7 @@ def _has_utf8(text: str, data: Any, where: str, log: Log) -> bool:
             json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         log.read += 1
-        log.skip(where, _shown_id(data), "not valid UTF-8")
+        id = data.get("id") if isinstance(data, dict) else None
+        log.skip(where, str(id) if isinstance(id, str | int) else None, "not valid UTF-8")
         return False
     return True

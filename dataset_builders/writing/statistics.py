@@ -430,7 +430,7 @@ def recount(folder: Path, name: str) -> dict[str, Any]:
 
 def write_statistics(folder: Path, summary: Mapping[str, Any]) -> None:
     """Writes `statistics.json` beside the data."""
-    (folder / FILE).write_text(_as_json(summary), encoding="utf-8")
+    (folder / FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
@@ -443,10 +443,6 @@ def read_statistics(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
     raise UserError(f"{folder / FILE}: {reason}; build the data set again")
-
-
-def _as_json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:
