@@ -47,16 +47,6 @@ class Element:
     alone: bool = False
 
 
-def _read_json(file: Path) -> Iterator[Element | BadLine]:
-    """Bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
-    with file.open("rb") as stream:
-        text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-        try:
-            yield from _rows(text)
-        except (ValueError, RecursionError) as error:
-            yield BadLine(text.line, f"not JSON ({error}); the file cannot be read from here on")
-
-
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
     members_by_name = dict(pairs)
@@ -381,13 +371,18 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
 
 
 def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
-    for item in _read_json(file):
-        if isinstance(item, BadLine):
-            log.skip(f"{name}:{item.line}" if item.line else name, None, item)
-            continue
-        where = f"{name}:{item.line}"
-        if _has_utf8(item.text, item.data, where, log):
-            yield item.data, where, item.context, item.alone
+    """Bytes that are not UTF-8 become surrogate escapes, to be refused."""
+    with file.open("rb") as stream:
+        text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+        try:
+            for item in _rows(text):
+                where = f"{name}:{item.line}" if item.line else name
+                if isinstance(item, BadLine):
+                    log.skip(where, None, item)
+                elif _has_utf8(item.text, item.data, where, log):
+                    yield item.data, where, item.context, item.alone
+        except (ValueError, RecursionError) as error:
+            log.skip(f"{name}:{text.line}", None, f"not JSON ({error}); the file cannot be read from here on")
 
 
 def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
