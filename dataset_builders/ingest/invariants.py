@@ -952,7 +952,7 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
-    """A label follows the one before it; a list that asks nothing is one of options, and options hold no label."""
+    """A label follows the one before it, in no option; a list that asks nothing is one of options."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
         lists = (

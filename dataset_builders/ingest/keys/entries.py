@@ -327,10 +327,7 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """Entries behind the questions: of each section if their numbers begin anew, else of all.
-
-    These are tables, spans ("1-5 ABCDD"), or numbered answers.
-    """
+    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
     return _weighed(_of_sections(items, name) or _entries(items, name), items)
 
 

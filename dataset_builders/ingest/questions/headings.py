@@ -1,9 +1,8 @@
 """Lines that belong to no question: headers, footers, section titles, shared passages, answers, notices.
 
-Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
-stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
-right pages may mirror each other), or it is a page number or a copyright notice. A line that counts questions, or is
-the title of a section whose first question follows it, is none. The other functions see one line.
+Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own: page numbers,
+copyright notices, and lines in the margins whose pieces come again, numbers aside, at that height on a page near by. A
+line that counts questions, or is the title of a section whose first question follows, is none.
 """
 
 from __future__ import annotations

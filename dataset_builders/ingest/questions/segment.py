@@ -407,10 +407,9 @@ def _distribute(
 
 
 def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, tuple[int, int] | None]:
-    """Titles behind the first question that are known by how they are set, and the numbers that they are for.
+    """Titles behind the first question, and the numbers that they lead, if text stands between.
 
-    They are larger than text, for all numbers up to the next, or bold at the top of a page, for this page and those
-    that "continue" it. No part, points or question stands between them and the number.
+    They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
     """
     lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
     usual = median(line.size for line in lines.values()) if lines else 0.0
