@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import yaml
 
 _BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
@@ -261,8 +262,6 @@ _SCALARS = {
 
 def read_yaml(path: Path, most: int) -> Any:
     """Plain values of a file of at most `most` bytes, scalars by YAML 1.2: 12:00:00 and `no` are texts."""
-    import yaml
-
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)

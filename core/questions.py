@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from itertools import chain, compress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,12 +21,9 @@ from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, Exam, read_built
 from livek12.core.features import from_row, is_flat
 from livek12.core.files import pointer_note_of
+from livek12.core.lazy import pa, pq, yaml
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
 from livek12.core.text import one_line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 
 class Facts(NamedTuple):
@@ -248,8 +245,6 @@ def read_card(folder: Path) -> Configs:
 
 def configs_of(text: str, where: str) -> Configs:
     """Configs of questions and pages in the text of a card."""
-    import yaml
-
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
         listed = yaml.load(front[1] if front else "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))["configs"]
@@ -407,17 +402,12 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
 
 def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
     """Packs the mask itself, since `pyarrow.array` imports pandas where it is installed."""
-    import pyarrow as pa
-
     bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
     return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(bits)]))
 
 
 @contextmanager
 def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(file) as parquet:
             yield parquet

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import yaml
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
 from livek12.core.scoring.comparison import delta
@@ -98,8 +99,6 @@ class TableShape:
 
 
 def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
-    import yaml
-
     text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
     content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # seven times as fast, in each report
     for name, (source, title, *blocks) in content.items():

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.progress import say, warn
 from livek12.core.records import Key, Question
 from livek12.core.run.folder import RunFolder
@@ -337,8 +338,6 @@ def one_way(
 
 def once(rows: Outcomes) -> Outcomes:
     """Of several answers to one question with one trial number the first."""
-    import numpy as np
-
     question = ranked([question.id for question in rows.questions], rows.question)
     first = np.unique(np.stack([question, rows.trial]), axis=1, return_index=True)[1]
     return rows if len(first) == len(rows) else rows.take(np.sort(first))

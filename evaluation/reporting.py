@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, Exam, read_built, written
+from livek12.core.lazy import np
 from livek12.core.progress import warn, watched
 from livek12.core.questions import load_exams
 from livek12.core.records import UNMARKED, Question
@@ -300,8 +301,6 @@ def run_exams(
     exams = read_built(run.path / EXAMS)
     if not exams:
         return []
-    import numpy as np
-
     by_task, parameters = outcomes.by_task(), parameters_of(profile)
     grouped = [[task for task in group if task in by_task] for group in groups]
     alone = by_task.keys() - {task for group in grouped for task in group}

@@ -25,6 +25,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError, why
+from livek12.core.lazy import pa, pq
 from livek12.core.progress import say, warn, watched
 from livek12.core.question_types import kind_of, settle
 from livek12.core.records import Key, Option, PartVerdict, Question, Response, Review, Source, Verdict
@@ -592,9 +593,6 @@ def _json_rows(file: Path) -> Iterator[tuple[int, Item | BadLine]]:
 
 
 def _parquet_rows(file: Path) -> Iterator[tuple[int, Item | BadLine]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
     try:
         with pq.ParquetFile(file) as parquet:

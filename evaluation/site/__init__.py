@@ -24,6 +24,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from livek12.core.errors import UserError, why
 from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
+from livek12.core.lazy import pa, pq, yaml
 from livek12.core.prices import Amount, Prices
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
@@ -115,9 +116,6 @@ def write_tables(store: SiteStore, front: Mapping[str, Any], exams: Exams, stati
 
 
 def _parquet(exams: Exams, statistics: Mapping[str, Any]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     texts = ("task", "anchor", "benchmark", "release", "language", "subject", "question_type", "difficulty", "hidden")
     shown = ("question_id", "paper", "number", "question", "key", "agreed")
     counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
@@ -459,8 +457,6 @@ class KnownModel(BaseModel):
 
 def read_models(file: Path) -> dict[str, KnownModel]:
     """The models of a `models.yaml` (docs/site.md): by the name of the model in its runs, or of a run folder."""
-    import yaml
-
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")

@@ -13,6 +13,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.lazy import np
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
@@ -75,8 +76,6 @@ def place(
 
 
 def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    import numpy as np
-
     pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
     return all(
         isinstance(a, Term)
@@ -150,8 +149,6 @@ def _outcomes(
     task: str, cells: Mapping[str, Sequence[Any]], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]
 ) -> Outcomes:
     """Outcomes without tokens: nothing is tested that is ranked by them."""
-    import numpy as np
-
     codes: dict[tuple[Any, ...], int] = {}
     rows = [
         (numbers[anchor], trial, codes.setdefault(tuple(cell[:5]), len(codes)))
@@ -285,8 +282,6 @@ MOST_VALUES = 300
 
 def method() -> dict[str, Any]:
     """Constants of intervals and tests, and the state of the random numbers after seeding."""
-    import numpy as np
-
     parameters = parameters_of("article")
     drawn: Any = np.random.PCG64(parameters.seed).state
     return {

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from livek12.core.errors import UserError, install
+from livek12.core.lazy import np
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question
 from livek12.core.scoring import Row
@@ -135,8 +136,6 @@ def _fits(
 
     A right answer has a wrong one's log-chance plus its logit.
     """
-    import numpy as np
-
     places, prior = _grid()
     weights, of = np.array([answer.weight for answer in answers]), np.array(groups)
     logits = SLOPE * (np.array([abilities[answer.run] for answer in answers])[:, None] - places)
@@ -153,8 +152,6 @@ def _fits(
 
 @cache
 def _grid() -> tuple[Floats, Floats]:
-    import numpy as np
-
     places = np.linspace(-4.0, 4.0, 33)
     weights = np.exp(-((places / SPREAD) ** 2) / 2)
     return places, np.log(weights / weights.sum())
@@ -424,8 +421,6 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
         from girth import tag_missing_data, twopl_mml_eap
     except ImportError:
         raise UserError(f"the two-parameter fit needs girth: {install('stats')}") from None
-    import numpy as np
-
     sittings, marks = _matrix(items)
     telling = [place for place, row in enumerate(marks) if len({*row.tolist()} & {0, 1}) == 2]
     if len(sittings) < 3 or len(telling) < 3:
@@ -450,8 +445,6 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
 
 def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
     """Sittings, and right (1), wrong (0) or missing (-1), shape (items, sittings)."""
-    import numpy as np
-
     sat = ((run, len(given)) for item in items for run, given in item.answers.items())
     names = sorted({(run, trial) for run, trials in sat for trial in range(trials)})
     marks: Indices = np.full((len(items), len(names)), -1, dtype=np.intp)
@@ -469,8 +462,6 @@ def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, 
     Cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean absolute error
     of the accuracy and Kendall's τ against all questions.
     """
-    import numpy as np
-
     runs, shares = _shares(items)
     if len(runs) < FEWEST_CHOOSING:
         raise UserError(
@@ -497,8 +488,6 @@ def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, 
 
 def _cost(shares: Floats, places: Sequence[int]) -> tuple[float, float | None]:
     """Mean absolute error of the accuracies, and τ of the rankings (None: no ranking)."""
-    import numpy as np
-
     whole, part = shares.mean(axis=0), shares[places].mean(axis=0)
     return float(np.abs(part - whole).mean()), kendall_tau(whole.tolist(), part.tolist())
 
@@ -511,8 +500,6 @@ def _means(costs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
 
 def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
     """Right shares, shape (items, runs); an item's mean where a run has no decided answer."""
-    import numpy as np
-
     runs = sorted({run for item in items for run in item.answers})
     shares = np.empty((len(items), len(runs)))
     for row, item in zip(shares, items, strict=True):
@@ -524,8 +511,6 @@ def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
 
 def _telling(shares: Floats, size: int) -> list[int]:
     """Of each layer of like difficulty the question that discriminates best."""
-    import numpy as np
-
     centred = shares - shares.mean(axis=1, keepdims=True)
     rest = centred.sum(axis=0) - centred
     rest -= rest.mean(axis=1, keepdims=True)

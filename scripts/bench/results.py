@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from livek12.core.lazy import pq
 from livek12.scripts.bench.common import page_text
 
 PAPER = "2026-national-i-math"
@@ -175,8 +176,6 @@ def board(data: Path, folder: Path) -> dict[str, object]:
 
 def read_board(site: Path) -> dict[str, object]:
     """The rows of a site's only exam by rank, and counts of its models, questions and suspect keys."""
-    import pyarrow.parquet as pq
-
     from livek12.report.marks import number, span
 
     rows = [row for row in json.loads((site / "table.json").read_text("utf-8")) if row["profile"] == "article"]

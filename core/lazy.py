@@ -1,0 +1,43 @@
+"""Heavy libraries that start no command: each is imported when the first of its names is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["np", "pa", "pq", "rich", "torch", "yaml"]
+
+
+class Lazy:
+    """A library in place of an import; its submodules are attributes, whether it imports them or not."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # looked for by tools that go through modules
+            raise AttributeError(name)
+        library = import_module(self._name)
+        if not hasattr(library, name) and find_spec(f"{self._name}.{name}"):
+            import_module(f"{self._name}.{name}")
+        value = getattr(library, name)
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import rich.box
+    import rich.cells
+    import rich.console
+    import rich.padding
+    import rich.progress
+    import rich.table
+    import rich.text
+    import torch
+    import yaml
+else:
+    np, pa, pq, rich, torch, yaml = map(Lazy, ("numpy", "pyarrow", "pyarrow.parquet", "rich", "torch", "yaml"))
