@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.lazy import yaml
 
 _BLOCK = 1 << 16
@@ -136,11 +136,8 @@ def heal(fd: int) -> None:
 def copy_file(source: Path, target: Path) -> None:
     """Copies a regular file whole; refuses links."""
     check_file(source)
-    try:
-        with source.open("rb") as file:
-            write_atomically(target, iter(partial(file.read, 1 << 20), b""))
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{source}: cannot be read"), source.open("rb") as file:
+        write_atomically(target, iter(partial(file.read, 1 << 20), b""))
 
 
 def make_subfolder(root: Path, *names: str) -> Path:
@@ -148,10 +145,8 @@ def make_subfolder(root: Path, *names: str) -> Path:
     folder = root
     for name in names:
         folder = folder / name
-        try:
+        with explain_errors(f"{folder}: cannot be made", "; move what is in its place"):
             folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{folder}: cannot be made ({error.strerror}); move what is in its place") from error
         check_folder(folder)
     return folder
 
@@ -262,11 +257,8 @@ _SCALARS = {
 
 def read_yaml(path: Path, most: int) -> Any:
     """Plain values of a file of at most `most` bytes, scalars by YAML 1.2: 12:00:00 and `no` are texts."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{path}: cannot be read"), path.open("rb") as file:
+        content = file.read(most + 1)
     if len(content) > most:
         raise UserError(f"{path}: has more than {most} bytes; such a file is smaller")
 

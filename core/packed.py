@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import to_json
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import pointer_note_of
 from livek12.core.lazy import pa, pq
 from livek12.core.progress import watched
@@ -61,13 +61,12 @@ def packed_files(folder: Path, stem: str) -> dict[str, tuple[int, str]]:
 
 @lru_cache(maxsize=64)
 def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
-    try:
+    kinds = pa.ArrowException, KeyError, ValueError, TypeError, AttributeError
+    with explain_errors(f"{path}: cannot be read", "; take it from a copy of the run folder", *kinds):
         journals = json.loads((pq.read_metadata(path).metadata or {})[META])["journals"]
         if strange := [name for name in journals if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
             raise ValueError(f"{strange[0]!r:.80} is no journal of it")
         return {str(name): (int(length), str(digest)) for name, (length, digest) in journals.items()}
-    except (OSError, pa.ArrowException, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: cannot be read ({why(error)}); take it from a copy of the run folder") from error
 
 
 def covers(places: list[tuple[int, int]], size: int) -> bool:
@@ -213,7 +212,8 @@ class PackedLines:
         return values_of(light)
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> pa.Table:
-        try:
+        kinds = pa.ArrowException, KeyError, ValueError, MemoryError
+        with explain_errors(f"{self._path}: group {number} cannot be read", "", *kinds):
             rows = self._file.metadata.row_group(number).num_rows
             if rows > MOST_ROWS:
                 raise ValueError(f"{rows:,} rows, and {MOST_ROWS:,} are the most")
@@ -232,8 +232,6 @@ class PackedLines:
             if not nulls and any(column.null_count for column in table.columns):
                 raise ValueError("a line of it is empty")
             return table
-        except (OSError, pa.ArrowException, KeyError, ValueError, MemoryError) as error:
-            raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
 
     def _is_known(self) -> bool:
         self._trusted = self._trusted or (self._local and is_checked(self._path))

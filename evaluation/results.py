@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.lazy import pa, pq
 from livek12.core.progress import say, warn, watched
 from livek12.core.question_types import kind_of, settle
@@ -618,7 +618,7 @@ _READERS: Final[Mapping[str, Callable[[Path], Iterator[tuple[int, Item | BadLine
 
 @contextmanager
 def _unpacked(file: Path) -> Iterator[Path]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", EOFError):
         if file.suffix.lower() != ".gz":
             file.open("rb").close()
             yield file
@@ -631,5 +631,3 @@ def _unpacked(file: Path) -> Iterator[Path]:
                     raise UserError(f"{file}: unpacks to more than {MOST_BYTES >> 30} GiB")
             copy.flush()
             yield Path(copy.name)
-    except (OSError, EOFError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None

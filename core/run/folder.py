@@ -34,7 +34,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.key_versions import KEYS_FILE, KeyBook, read_keys
 from livek12.core.records import (
@@ -290,18 +290,15 @@ class RunFolder:
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
-        try:
-            with file.open("rb") as lines:
-                for number, line in enumerate(lines, 1):
-                    digest.update(line)
-                    check_size(number, spec.trials)
-                    item = model.model_validate_json(line)
-                    if item.task not in tasks:
-                        raise ValueError(f"{item.task!r:.80} is no task of the run")
-                    yield item, place
-                    place += len(line)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
+        with explain_errors(f"{file}: cannot be read:", "; start a new run", ValueError), file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                digest.update(line)
+                check_size(number, spec.trials)
+                item = model.model_validate_json(line)
+                if item.task not in tasks:
+                    raise ValueError(f"{item.task!r:.80} is no task of the run")
+                yield item, place
+                place += len(line)
         if spec.questions_sha256 not in (None, digest.hexdigest()):
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 

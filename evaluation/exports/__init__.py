@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.progress import warn
 from livek12.core.records import Question
 from livek12.core.rights import Name, held_release, made_from, refusal, with_made
@@ -165,10 +165,8 @@ def tell_withheld(export: Export) -> None:
 
 def ensure_folder(folder: Path) -> None:
     """Makes a folder; existing content is kept."""
-    try:
+    with explain_errors(f"{folder}: cannot be made", "; choose another --out"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
 
 
 def safe_name(name: str) -> str:

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
 from livek12.core.lazy import pa, pq, yaml
@@ -186,10 +186,8 @@ class SiteMade:
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     """Makes or renews a site in a new folder or one of an earlier build."""
     _check(out)
-    try:
+    with explain_errors(f"{out}: cannot be made", "; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
     with only_writer(out) as fence:
         _check(out)  # of two that begin at once the other may have been first
         return _made(runs, out, wishes, fence)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.error_types import error_types
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import refuse_pointer
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
@@ -413,10 +413,8 @@ def planned_strata(file: Path) -> dict[Key, str]:
 
 
 def _read(file: Path) -> dict[Key, Any]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", UnicodeDecodeError):
         lines = file.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
     strata = dict(_planned(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     if not strata:
         raise UserError(f"{file}: plans nothing; rows are {{task, question_id, trial}}")

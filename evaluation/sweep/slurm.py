@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.records import Record
 from livek12.evaluation.sweep import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
@@ -329,10 +329,8 @@ def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
 
 
 def _write(work: Path, script: Script) -> Path:
-    try:
+    with explain_errors(f"{work}: cannot be made", "; choose another `out`"):
         work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{work}: cannot be made ({error.strerror}); choose another `out`") from error
     path = work / f"{script.name}.sbatch"
     write_atomically(path, script.text)
     return path

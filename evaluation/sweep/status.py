@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import write_atomically
 from livek12.core.records import UNMARKED, EarlierReply, Failure, Response, Verdict
 from livek12.core.run.access import check_out, has_responses
@@ -381,10 +381,8 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
             label: [session.model_dump(mode="json") for session in run.sessions] for label, run in states.items()
         },
     }
-    try:
+    with explain_errors(f"{plan.out}: cannot be made", "; choose another `out`"):
         plan.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{plan.out}: cannot be made ({error.strerror}); choose another `out`") from error
     write_atomically(plan.out / JSON_REPORT, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     _write_page(plan.out / HTML_REPORT, report, cells)
     return report

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import make_subfolder, write_atomically
 from livek12.core.key_versions import read_keys
 from livek12.core.progress import Progress, tell
@@ -96,11 +96,9 @@ class ExamFolder:
         self.root = root
         self.paper, self.accepted, self.data = root / "paper", root / "accepted", root / "data"
         self.runs, self.site, self.sweep = root / "runs", root / "site", root / "sweep.yaml"
-        try:
+        with explain_errors(f"{root / STATE}: cannot be read:", "; take another --out", ValidationError):
             content = (root / STATE).read_bytes() if (root / STATE).exists() else b"{}"
             self.state = ExamState.model_validate_json(content)
-        except (OSError, ValidationError) as error:
-            raise UserError(f"{root / STATE}: cannot be read: {why(error)}; take another --out") from None
 
     def put(self, **changes: Any) -> None:
         """Stores changes of the state."""
