@@ -23,7 +23,7 @@ def explain_errors(problem: str, advice: str = "", *kinds: type[Exception]) -> I
     """Turns OSError and these kinds into a UserError: problem, reason (in brackets or after its colon), advice."""
     try:
         yield
-    except (OSError, *kinds) as error:
+    except (OSError, *kinds) as error:  # type: ignore[misc]
         reason = f" {why(error)}" if problem.endswith(":") else f" ({why(error)})"
         raise UserError(problem + reason + advice) from error
 

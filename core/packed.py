@@ -61,8 +61,8 @@ def packed_files(folder: Path, stem: str) -> dict[str, tuple[int, str]]:
 
 @lru_cache(maxsize=64)
 def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
-    kinds = pa.ArrowException, KeyError, ValueError, TypeError, AttributeError
-    with explain_errors(f"{path}: cannot be read", "; take it from a copy of the run folder", *kinds):
+    damage = pa.ArrowException, KeyError, ValueError, TypeError, AttributeError
+    with explain_errors(f"{path}: cannot be read", "; take it from a copy of the run folder", *damage):
         journals = json.loads((pq.read_metadata(path).metadata or {})[META])["journals"]
         if strange := [name for name in journals if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
             raise ValueError(f"{strange[0]!r:.80} is no journal of it")
@@ -212,8 +212,8 @@ class PackedLines:
         return values_of(light)
 
     def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> pa.Table:
-        kinds = pa.ArrowException, KeyError, ValueError, MemoryError
-        with explain_errors(f"{self._path}: group {number} cannot be read", "", *kinds):
+        damage = pa.ArrowException, KeyError, ValueError, MemoryError
+        with explain_errors(f"{self._path}: group {number} cannot be read", "", *damage):
             rows = self._file.metadata.row_group(number).num_rows
             if rows > MOST_ROWS:
                 raise ValueError(f"{rows:,} rows, and {MOST_ROWS:,} are the most")

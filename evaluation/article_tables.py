@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.lazy import yaml
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
@@ -262,10 +263,9 @@ class _Pool:
 
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
         if axis not in self._having:
-            places = defaultdict[str, list[int]](list)
-            for index, question in enumerate(self.table.questions):
-                for value in question.on(axis):
-                    places[value].append(index)
+            places = grouped(
+                (value, index) for index, question in enumerate(self.table.questions) for value in question.on(axis)
+            )
             self._having[axis] = dict(places)
         return self._having[axis]
 

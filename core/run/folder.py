@@ -64,7 +64,7 @@ from livek12.core.run.journal import (
     read_journal,
 )
 from livek12.core.run.locks import close_own
-from livek12.core.run.markings import REGRADES, counts_over, in_words
+from livek12.core.run.markings import REGRADES, counts_over, in_words, read_regrades, regraded
 from livek12.core.run.spec import RunSpec, check_size, current_version, differences, read_spec
 from livek12.core.run.sums import sums_path, write_summed
 from livek12.core.store import Store
@@ -412,8 +412,6 @@ class RunFolder:
 
         `texts` false: no text, thinking or verdict reason is needed, and packed ones are not read.
         """
-        from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
-
         regrades = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts, questions)
         return regraded(rows, regrades, self.on_problem if questions is None else None) if regrades else rows

@@ -20,6 +20,7 @@ from math import erfc, sqrt
 from typing import NamedTuple
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.lazy import np
 from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates, question_groups
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
@@ -158,9 +159,7 @@ class _Together:
         self._decided = np.column_stack([np.where(low == high, low, 0.0) for low, high in ends])  # (questions, R)
         self._open = {i: np.flatnonzero(low != high) for i, (low, high) in enumerate(ends) if (low != high).any()}
         self._sums = np.column_stack([grouped_sums(clusters, column, groups) for column in self._decided.T])
-        by_first: defaultdict[int, list[_Waiting]] = defaultdict(list)
-        for each in waiting:
-            by_first[place[each.a]].append(each)
+        by_first = grouped((place[each.a], each) for each in waiting)
         self._firsts = {
             a: _First(
                 waiting=pending,
@@ -396,9 +395,7 @@ def _predicted_test(difference: Draw) -> PairMetric:
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
-    groups: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
-    for name, table in tables.items():
-        groups[table.questions].append(name)
+    groups = grouped((table.questions, name) for name, table in tables.items())
     return list(groups.values())
 
 

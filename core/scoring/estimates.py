@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import NormalDist
 
+from livek12.core.groups import grouped
 from livek12.core.lazy import np
 from livek12.core.scoring.formulas import PredictedTerm, Term, Terms
 from livek12.core.scoring.metrics import contrasted_metrics
@@ -255,9 +256,7 @@ def question_groups(questions: Sequence[SlimQuestion], modality: str | None = No
     `modality` is the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
-    alike: defaultdict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
-    for index, question in enumerate(questions):
-        alike[question.values].append(index)
+    alike = grouped((question.values, index) for index, question in enumerate(questions))
     for place, axis in enumerate(AXES):
         members: defaultdict[str, list[int]] = defaultdict(list)
         for values, indices in alike.items():

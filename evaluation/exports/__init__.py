@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from livek12.core.errors import UserError, explain_errors
+from livek12.core.hub import NotFetched
 from livek12.core.progress import warn
 from livek12.core.records import Question
 from livek12.core.rights import Name, held_release, made_from, refusal, with_made
@@ -118,8 +119,6 @@ def _has_key(question: Question) -> bool:
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
     """Held-back releases of a run's data sets."""
-    from livek12.core.hub import NotFetched
-
     releases = set()
     for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
         try:

@@ -51,6 +51,7 @@ from livek12.evaluation.site.reading import (
 )
 from livek12.evaluation.studies.contamination import period
 from livek12.evaluation.studies.items import same_by_rules
+from livek12.evaluation.task_data import reload_task_data
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import Places, page_places, question_fragments, write_front
 from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_half_made
@@ -690,8 +691,6 @@ class _AtHand:
 
 
 def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:
-    from livek12.evaluation.task_data import reload_task_data
-
     try:
         exam = reload_task_data(RunFolder(path), trusts=False)
     except UserError as error:

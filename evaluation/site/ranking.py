@@ -13,6 +13,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from livek12.core.groups import grouped
 from livek12.core.lazy import np
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
@@ -217,9 +218,7 @@ def items(
 
 def _by_way(exam_items: Sequence[ExamItem]) -> list[list[ExamItem]]:
     """Items by way of asking: an ability on pages says nothing of one on texts."""
-    ways: dict[str, list[ExamItem]] = {}
-    for item in exam_items:
-        ways.setdefault(task_way(item.task), []).append(item)
+    ways = grouped((task_way(item.task), item) for item in exam_items)
     return list(ways.values())
 
 

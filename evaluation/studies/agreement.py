@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
@@ -440,10 +441,7 @@ Decided = tuple[Row, bool, bool]
 
 def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
     """The run against each rater, and raters against each other, on right or wrong and on marks."""
-    raters: defaultdict[str, list[Marked]] = defaultdict(list)
-    for label, row in pairs:
-        if label.correct is not None:
-            raters[label.rater].append((label, row, label.correct))
+    raters = grouped((label.rater, (label, row, label.correct)) for label, row in pairs if label.correct is not None)
     if not raters:
         raise UserError("no label is of a question of this run: labels name question_id (and trial, from 0)")
     return {
@@ -501,9 +499,7 @@ def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
-    stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for row, right, correct in decided:
-        stages[decided_by(row)].append((right, correct))
+    stages = grouped((decided_by(row), (right, correct)) for row, right, correct in decided)
     return {
         stage: {
             "decided": len(marks),

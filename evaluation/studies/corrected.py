@@ -20,6 +20,7 @@ from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.lazy import np
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import Estimate, parameters_of
@@ -125,9 +126,7 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
 def corrected(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any]:
     """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
     total = sum(answer.weight for answer in answers)
-    groups: defaultdict[str, list[Judged]] = defaultdict(list)
-    for answer in answers:
-        groups[answer.stratum].append(answer)
+    groups = grouped((answer.stratum, answer) for answer in answers)
     strata = [_stratum(name, groups[name], labels, total) for name in (RULES, *MODELS) if groups[name]]
     shifts = {stratum.name: stratum.shift for stratum in strata}
     judge = sum(answer.low * answer.weight for answer in answers) / total
@@ -355,10 +354,9 @@ def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]
     Raises:
         UserError: the labels hold no right or no wrong answer that the judge decided.
     """
-    people: defaultdict[Key, list[bool]] = defaultdict(list)
-    for label, row in pairs:
-        if label.correct is not None:
-            people[row.task, row.question.id, row.trial].append(label.correct)
+    people = grouped(
+        ((row.task, row.question.id, row.trial), label.correct) for label, row in pairs if label.correct is not None
+    )
     both = [(first, other) for verdicts in people.values() for first, other in combinations(verdicts, 2)]
     named = {key: float(verdicts[0]) for key, verdicts in people.items()}
     answers = [a for each in judged(rows, "accuracy").values() for a in each if a.stratum != UNDECIDED]

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES
 from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
@@ -294,10 +295,7 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    values: defaultdict[str, list[Wrong]] = defaultdict(list)
-    for wrong in pooled:
-        if value := AXES[axis][1](wrong.row):
-            values[value].append(wrong)
+    values = grouped((value, wrong) for wrong in pooled if (value := AXES[axis][1](wrong.row)))
     groups = {}
     for value, ones in sorted(values.items()):
         if len(ones) >= LEAST:

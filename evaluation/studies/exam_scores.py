@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Question
 from livek12.core.schemes import is_by_scheme
@@ -73,9 +74,7 @@ def _exam_name(question: Question) -> str:
 
 
 def _figures(scored: Sequence[tuple[Question, Share, Share]], medals: Mapping[str, float]) -> dict[str, Any]:
-    kinds: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
-    for entry in scored:
-        kinds[entry[0].question_type_raw or entry[0].question_type].append(entry)
+    kinds = grouped((entry[0].question_type_raw or entry[0].question_type, entry) for entry in scored)
     fine = _sum(scored, 2)
     return {
         "questions": len(scored),

@@ -18,6 +18,7 @@ from pathlib import Path
 from livek12.core.benchmarks import include_flags
 from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import remove_files, write_atomically
+from livek12.core.groups import grouped
 from livek12.core.records import Record
 from livek12.evaluation.sweep import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
 from livek12.evaluation.sweep.processes import COMMAND, WorkPlace, ended, note_file, read_note, take
@@ -64,9 +65,7 @@ def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> li
 
     Parts of a run share its folder by claims.
     """
-    groups: dict[str, list[tuple[PlannedRun, int]]] = {}
-    for run, part in wanted:
-        groups.setdefault(_resources(run.entry, plan.sweep.slurm), []).append((run, part))
+    groups = grouped((_resources(run.entry, plan.sweep.slurm), (run, part)) for run, part in wanted)
     return [_ask_script(plan, f"ask-{n}", parts) for n, parts in enumerate(groups.values())]
 
 

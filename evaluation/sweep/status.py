@@ -27,8 +27,9 @@ from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import Session, Stage, read_sessions
 from livek12.core.run.spec import RunSpec, differences
-from livek12.core.scoring import Row
+from livek12.core.scoring import Row, profile_named
 from livek12.core.scoring.metrics import ranking_metrics
+from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import TaskComparison
 from livek12.evaluation.sweep import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
 from livek12.evaluation.sweep.processes import WorkPlace, here
@@ -390,9 +391,7 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
 
 def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
     from livek12.core.run_answers import read_answers
-    from livek12.core.scoring import profile_named
     from livek12.core.scoring.comparison import compare_outcomes
-    from livek12.core.scoring.outcomes import Slim
     from livek12.core.scoring.report import score_outcomes
 
     profile, slim = profile_named(plan.sweep.profile), Slim()

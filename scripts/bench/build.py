@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.lazy import pa, pq
+from livek12.core.records import Question
 from livek12.scripts.bench.common import timed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -193,7 +194,6 @@ def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, 
 
 def _from_source(source: Path, table: Path, clock: Clock) -> None:
     from livek12.core.features import schema
-    from livek12.core.records import Question
     from livek12.dataset_builders.writing.parquet import GROUP_BYTES, GROUP_ROWS, writer_options
 
     columns = schema(Question)

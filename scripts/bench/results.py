@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from livek12.core.lazy import pq
+from livek12.core.run.folder import RunFolder
 from livek12.scripts.bench.common import page_text
 
 PAPER = "2026-national-i-math"
@@ -55,7 +56,6 @@ def markings(run: Path, data: Path) -> tuple[str, int, int, float]:
 
     The counts are of answers that rules and recorded judge mark alike, of all questions, and their points.
     """
-    from livek12.core.run.folder import RunFolder
     from livek12.report.marks import points, span
 
     marked = data / "grades" / f"{run.name.replace('GLM-', 'GLM ')}.{PAPER}.jsonl"
@@ -89,8 +89,6 @@ def whole_papers(data: Path, folder: Path) -> dict[str, object]:
 
 def local_models(data: Path, folder: Path) -> dict[str, object]:
     """The local models on the choices and blanks of the paper."""
-    from livek12.core.run.folder import RunFolder
-
     lines = (data / "reviewed" / f"{PAPER}.jsonl").read_text("utf-8").splitlines()
     short = [line for line in lines if json.loads(line)["question_type"] != "solution"]
     source = folder / "short.jsonl"

@@ -422,7 +422,6 @@ def change(
     data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
 ) -> None:
     """Makes the next key version and marks the runs by it; may be repeated."""
-    from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
     from livek12.evaluation.comparing import check_runs, mark_again
     from livek12.scripts.commands.review import user_name
