@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["np", "pa", "pq", "rich", "torch", "yaml"]
+__all__ = ["PIL", "np", "pa", "pq", "ray", "rich", "torch", "yaml"]
 
 
 class Lazy:
@@ -28,8 +28,14 @@ class Lazy:
 
 if TYPE_CHECKING:
     import numpy as np
+    import PIL.Image
+    import PIL.ImageChops
+    import PIL.ImageDraw
+    import PIL.ImageFont
+    import PIL.ImageOps
     import pyarrow as pa
     import pyarrow.parquet as pq
+    import ray
     import rich.box
     import rich.cells
     import rich.console
@@ -40,4 +46,5 @@ if TYPE_CHECKING:
     import torch
     import yaml
 else:
-    np, pa, pq, rich, torch, yaml = map(Lazy, ("numpy", "pyarrow", "pyarrow.parquet", "rich", "torch", "yaml"))
+    PIL, np, pa, pq = map(Lazy, ("PIL", "numpy", "pyarrow", "pyarrow.parquet"))
+    ray, rich, torch, yaml = map(Lazy, ("ray", "rich", "torch", "yaml"))

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
-from livek12.core.lazy import torch
+from livek12.core.lazy import PIL, torch
 from livek12.core.ranks import this_rank
 from livek12.core.records import Request, Response, Sampling
 from livek12.core.run.sessions import Figures
@@ -530,9 +530,7 @@ def named(picture: Any, name: str) -> Any:
 
 def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
     """The image processor, cached if that changes nothing."""
-    from PIL import Image as PIL
-
-    small, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
+    small, two, wide = (named(PIL.Image.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
     memo = _Remembering(image_processor, kept_bytes)
     try:
         for shown in ([small, two, wide], [[small], [two, small]]):

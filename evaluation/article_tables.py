@@ -28,12 +28,12 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answers_of, tabulate
 from livek12.core.scoring.outcomes import Table as Answers
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
+from livek12.core.statistics import Indices
 from livek12.evaluation.choosing import once
 from livek12.report.tables import ArticleTable, Column, as_csv, as_text, written
 from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Indices
     from livek12.evaluation.studies.corrected import MarkNoise
 
 

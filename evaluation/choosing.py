@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from livek12.core.errors import UserError
 from livek12.core.lazy import np
@@ -29,11 +29,9 @@ from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row
 from livek12.core.scoring.bank import read_bank
 from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, Table, question_sums, ranked
+from livek12.core.statistics import Floats
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, is_derived, is_logged, way_of
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats
 
 HOW = ("failed-in",)
 _SHOWN = 5

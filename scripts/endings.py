@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -12,9 +14,6 @@ from livek12.core.lazy import rich
 from livek12.core.progress import Progress, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Profile
     from livek12.engines.asking import ModelSpec

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.groups import grouped
 from livek12.core.lazy import np
@@ -24,13 +24,19 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, UNTOLD, AnswerFinding, Findings, Outcomes, SlimQuestion, Table, tabulate
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
-from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
+from livek12.core.statistics import (
+    FEW_FLIPS,
+    FLIPS_AT_ONCE,
+    LEAST_FREEDOM,
+    PRIOR,
+    UNSEEN_PAIRS,
+    WITHIN_PAPERS,
+    Codes,
+    holm,
+)
 from livek12.evaluation.choosing import task_way
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
 from livek12.report.site.store import SiteStore, digest_of
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Codes
 
 MOST_RANKED = 100
 """Runs of a task, the best ones, that are tested against each other."""

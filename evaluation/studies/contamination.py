@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.lazy import np
@@ -24,13 +24,10 @@ from livek12.core.scoring.formulas import BY_DESIGN, Term
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.statistics import difference_reach, holm, mean_interval
+from livek12.core.statistics import Bools, Floats, Indices, difference_reach, holm, mean_interval
 from livek12.core.tables import csv_rows
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies import Study, chance, points
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Floats, Indices
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 

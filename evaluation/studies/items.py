@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import exp, lgamma, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from livek12.core.errors import UserError, install
 from livek12.core.lazy import np
@@ -28,7 +28,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import kendall_tau, mean_std
+from livek12.core.statistics import Floats, Indices, kendall_tau, mean_std
 from livek12.core.text import folded, one_line
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
 from livek12.evaluation.studies import Study, all_numbers, number, percent
@@ -38,9 +38,6 @@ from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
 from livek12.report.paper import anchor_of
 from livek12.report.tables import TableShown
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
 
 SLOPE = 1.2
 """s; the mean of two-parameter fits is near it."""

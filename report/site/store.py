@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
+from livek12.core.lazy import PIL
 from livek12.core.records import Image
 from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
 
@@ -174,10 +175,8 @@ class SitePictures(PictureFiles):
 
 
 def _size(path: Path) -> tuple[int, int] | None:
-    from PIL import Image as Pillow
-
     try:
-        with Pillow.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
+        with PIL.Image.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
             return bitmap.size
     except Exception:  # a damaged file is made anew
         return None

@@ -12,16 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.arguments import masked, parse_engine_args, typed_value
-from livek12.core.records import Failure
+from livek12.core.records import Failure, Request, Response
 from livek12.core.run.folder import RunFolder
 from livek12.scripts.bench.common import GpuWatch, Timed, gpus, timed
 from livek12.scripts.bench.models import SHAPES, make_model, small_model_folder
-
-if TYPE_CHECKING:
-    from livek12.core.records import Request, Response
 
 LIMIT_SECONDS = 4 * 3600.0
 """A side that takes longer is killed."""

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +19,6 @@ from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from livek12.evaluation.sweep import SweepPlan
     from livek12.evaluation.sweep.status import Cell
 
