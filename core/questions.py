@@ -389,7 +389,7 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows with their numbers (from 1), only the columns of the record."""
     with _parquet(file) as parquet:
-        columns, end = _known_columns(record, parquet.schema_arrow), 0
+        columns, end = [name for name in record.model_fields if name in parquet.schema_arrow.names], 0
         for group in range(parquet.num_row_groups):
             begin, end = end, end + parquet.metadata.row_group(group).num_rows
             keep = [True] * (end - begin) if wanted is None else [wanted(row) for row in facts_of(parquet, group)]
@@ -426,10 +426,6 @@ def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Rec
     """Batches by row group: asked for all, pyarrow keeps each until the last is read."""
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
-
-
-def _known_columns(record: type[Record], columns: pa.Schema) -> list[str]:
-    return [name for name in record.model_fields if name in columns.names]
 
 
 def _splits(listed: Any) -> dict[str, list[str]]:

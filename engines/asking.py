@@ -147,7 +147,9 @@ class Sender:
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
             request = sent.pop(outcome.key, None)
-            if request is None or not _refuses_schema(outcome):
+            if request is None or not (
+                isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
+            ):
                 yield outcome
                 continue
             if self._schemas:
@@ -223,10 +225,6 @@ def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) 
 
 def _plain(request: Request) -> Request:
     return request.model_copy(update={"answer_schema": None})
-
-
-def _refuses_schema(outcome: Outcome) -> bool:
-    return isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
 
 
 class Generates(Protocol):

@@ -208,7 +208,9 @@ def article_tables(
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
         sitting = [each for each in sitters if each.benchmark == shape.benchmark]
-        sitting = [each for each in sitting if (REASONING in each.ways) == _is_paired(shape)]
+        sitting = [
+            each for each in sitting if (REASONING in each.ways) == any(b.part.way == REASONING for b in shape.blocks)
+        ]
         made = _by_value(shape, sitting) if shape.rows_by else _by_run(shape, sitting)
         if why := _lacks(shape, sitting, made):
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
@@ -407,10 +409,6 @@ def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter],
     for benchmark in first.keys() & other.keys():
         ways = {**first[benchmark].ways, REASONING: other[benchmark].ways[STANDARD]}
         yield _Sitter(name, benchmark, ways, profile)
-
-
-def _is_paired(shape: TableShape) -> bool:
-    return any(block.part.way == REASONING for block in shape.blocks)
 
 
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:

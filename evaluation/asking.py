@@ -475,7 +475,13 @@ class _Both:
             return
         reply = self._replies.pop(outcome.key, None)
         if reply is not None and isinstance(outcome, Response):
-            outcome = outcome.model_copy(update={"earlier": _as_earlier(reply)})
+            outcome = outcome.model_copy(
+                update={
+                    "earlier": EarlierReply.model_validate(
+                        {name: getattr(reply, name) for name in EarlierReply.model_fields}
+                    )
+                }
+            )
         yield outcome
 
     def unmade(self) -> Iterator[Failure]:
@@ -503,10 +509,6 @@ class _Both:
             else:
                 self._replies[first.key] = reply
                 yield made
-
-
-def _as_earlier(reply: Response) -> EarlierReply:
-    return EarlierReply.model_validate({name: getattr(reply, name) for name in EarlierReply.model_fields})
 
 
 _PICTURE = re.compile(r"\0[0-9a-f]{64}")

@@ -716,11 +716,12 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
     at_once = kind_of(engine).is_recorded or kind_of(engine).gathers
     if waiting < FEWEST or at_once or any(not kind_of(judge.runs_on).is_direct for judge in judges):
         return False
-    return kind_of(engine).place == "endpoint" or "base_url" in engine_args or "ray" in engine_args or _has_device()
-
-
-def _has_device() -> bool:
-    return bool(measure().devices)
+    return (
+        kind_of(engine).place == "endpoint"
+        or "base_url" in engine_args
+        or "ray" in engine_args
+        or bool(measure().devices)
+    )
 
 
 class Overlap:

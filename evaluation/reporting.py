@@ -67,7 +67,9 @@ class Scored:
 
     def write(self) -> str:
         """Writes the files; returns a line on files that cannot be written, "" otherwise."""
-        writers: dict[str, Callable[[Path], object]] = {"report.json": self._write_scores}
+        writers: dict[str, Callable[[Path], object]] = {
+            "report.json": lambda file: write_summed(file, self.text + "\n")
+        }
         if self.write_page is not None:
             writers["report.html"] = self.write_page
         missing, why = [], ""
@@ -79,9 +81,6 @@ class Scored:
                 why = str(error)
         verb = "is" if len(missing) == 1 else "are"
         return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
-
-    def _write_scores(self, file: Path) -> None:
-        write_summed(file, self.text + "\n")
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:

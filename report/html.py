@@ -205,13 +205,15 @@ def environment() -> Environment:
     )
 
 
-def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
-    """The page of article tables, and of missing ones with the reason."""
+def styled_page(template: str, *styles: str, **content: Any) -> str:
+    """A page of `templates/` with its styles; a lone surrogate would keep the file from being written."""
     from markupsafe import Markup
 
-    style = read_template("ingest.css")
-    return (
-        environment()
-        .get_template("tables.html.j2")
-        .render(tables=with_heads(tables), missing=missing, style=Markup(style), style_hash=csp_hash(style))
-    )
+    style = "".join(map(read_template, styles))
+    page = environment().get_template(template).render(**content, style=Markup(style), style_hash=csp_hash(style))
+    return page.encode("utf-8", "replace").decode()
+
+
+def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
+    """The page of article tables, and of missing ones with the reason."""
+    return styled_page("tables.html.j2", "ingest.css", tables=with_heads(tables), missing=missing)

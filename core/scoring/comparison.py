@@ -289,7 +289,7 @@ def release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str
     left_out = len({q.id for table in tables.values() for q in table.questions}) - len(shared)
     if shared:
         tables = {name: _restrict(table, shared) for name, table in tables.items()}
-    missing = sum(_without_tokens(table) for table in tables.values())
+    missing = sum(int(np.isnan(table.answers.tokens).sum()) for table in tables.values())
     arls: dict[str, Term | str]
     if not shared:
         arls = dict.fromkeys(tables, "the models share no question")
@@ -513,10 +513,6 @@ def _restrict(table: Table, ids: set[str]) -> Table:
 def _question_means(table: Table, values: Floats) -> Floats:
     sums = grouped_sums(table.question, values, len(table.questions))
     return sums / grouped_sums(table.question, np.ones_like(values), len(table.questions))
-
-
-def _without_tokens(table: Table) -> int:
-    return int(np.isnan(table.answers.tokens).sum())
 
 
 MOST_GROUPS = 200

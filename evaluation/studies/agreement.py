@@ -261,6 +261,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     decided = [[verdict.correct for verdict in unit if verdict.correct is not None] for unit in marked]
     compared = [unit for unit in decided if len(unit) == len(runs)]
     changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
+    audits = [{key: v.process for key, v in each.items() if v.process is not None} for each in verdicts.values()]
     shares = [[v.points / v.max_points for v in unit if v.points is not None and v.max_points] for unit in marked]
     return {
         "judges": named,
@@ -281,7 +282,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
             {"answer": key, **{name: _word(by_answer.get(key)) for name, by_answer in verdicts.items()}}
             for key in changed
         ],
-        "process": _audits(list(verdicts.values())) if judges == "same" else {},
+        "process": over_repeats(audits) if judges == "same" else {},
     }
 
 
@@ -302,12 +303,6 @@ def method_of(verdict: Verdict) -> str:
 
 def _word(verdict: Verdict | None) -> str:
     return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
-
-
-def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
-    return over_repeats(
-        [{key: v.process for key, v in by_answer.items() if v.process is not None} for by_answer in runs]
-    )
 
 
 def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:

@@ -99,10 +99,6 @@ def is_wrong(row: Row) -> bool:
     return row.response is not None and outcome_bounds(row)[1] == (0.0, 0.0)
 
 
-def _is_right(row: Row) -> bool:
-    return outcome_bounds(row)[1] == (1.0, 1.0)
-
-
 def _kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
     return error_types(benchmark) or ()
 
@@ -444,7 +440,7 @@ def gathered(
             if is_wrong(row):
                 own.wrong += 1
                 wrong[benchmark].append(row)
-            elif _is_right(row):
+            elif outcome_bounds(row)[1] == (1.0, 1.0):
                 own.right += 1
             else:
                 own.undecided += 1

@@ -57,7 +57,8 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     trials: defaultdict[tuple[str, str], list[tuple[Share, Share]]] = defaultdict(list)
     questions: dict[tuple[str, str], Question] = {}
     for row in rows:
-        key = _exam_name(row.question), row.question.id
+        exam = row.question.exam or row.question.paper_id or row.question.release or "(no exam)"
+        key = exam, row.question.id
         questions[key] = row.question
         trials[key].append(_scores(row, cascade))
     exams: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
@@ -67,10 +68,6 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     if unknown := limits.keys() - exams.keys():
         raise UserError(f"--medals: {min(unknown)} is no exam of the run; it has {', '.join(sorted(exams))}")
     return {exam: _figures(own, limits.get(exam, {})) for exam, own in sorted(exams.items())}
-
-
-def _exam_name(question: Question) -> str:
-    return question.exam or question.paper_id or question.release or "(no exam)"
 
 
 def _figures(scored: Sequence[tuple[Question, Share, Share]], medals: Mapping[str, float]) -> dict[str, Any]:

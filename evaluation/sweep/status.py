@@ -444,35 +444,24 @@ def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _write_page(path: Path, report: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    from markupsafe import Markup
-
-    from livek12.report.html import csp_hash, environment, read_template
+    from livek12.report.html import styled_page
     from livek12.report.marks import method_sentence, sentence
     from livek12.report.ranking import p_value
 
-    style = read_template("ingest.css")
-    page = (
-        environment()
-        .get_template("sweep.html.j2")
-        .render(
-            cells=[_cell_view(cell, report["comparison"]) for cell in cells],
-            tasks=[
-                _task_view(task, compared)
-                for task, compared in ((report["comparison"] or {}).get("tasks") or {}).items()
-            ],
-            missing=report["missing"],
-            not_compared=report["not_compared"],
-            totals=report["totals"],
-            method=sentence(method_sentence(report["comparison"])) if report["comparison"] else "",
-            p_value=p_value,
-            shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
-            hours=hours,
-            money=money,
-            style=Markup(style),
-            style_hash=csp_hash(style),
-        )
+    comparison = report["comparison"]
+    page = styled_page(
+        "sweep.html.j2",
+        "ingest.css",
+        cells=[_cell_view(cell, comparison) for cell in cells],
+        tasks=[_task_view(task, compared) for task, compared in ((comparison or {}).get("tasks") or {}).items()],
+        **{name: report[name] for name in ("missing", "not_compared", "totals")},
+        method=sentence(method_sentence(comparison)) if comparison else "",
+        p_value=p_value,
+        shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
+        hours=hours,
+        money=money,
     )
-    write_atomically(path, page.encode("utf-8", "replace").decode())
+    write_atomically(path, page)
 
 
 def _cell_view(cell: Cell, comparison: Any) -> dict[str, Any]:
