@@ -30,7 +30,7 @@ NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK,
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> int:
-    """Opens a file to write in place; refuses links and special files."""
+    """Opens a file to write in place, without O_TRUNC (see `create`); refuses links and special files."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
     try:
         fd = os.open(path, flags | safe, 0o644)
