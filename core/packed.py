@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
@@ -190,8 +191,6 @@ class PackedLines:
 
     def at(self, row: int) -> bytes:
         """Line of a row."""
-        from bisect import bisect_right
-
         number = bisect_right(self._begins, row) - 1
         return self._group(number)[row - self._begins[number]]
 

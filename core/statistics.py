@@ -23,6 +23,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from livek12.core.lazy import np
@@ -47,8 +48,6 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
 
     centre = (p + z²/2n) / (1 + z²/n), half-width = z/(1 + z²/n) · √(p(1-p)/n + z²/4n²).
     """
-    from statistics import NormalDist
-
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} are no proportion")
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -173,8 +172,6 @@ def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0
     come in steps; and enough for six that differ, below which no sign test has p < 0.05. None where the difference is
     0, or of one question alone.
     """
-    from statistics import NormalDist
-
     n, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
     differing = np.abs(differences[differences != 0])
     if n < 2 or not len(differing) or abs(mean) <= 1e-12 * float(differing.max()):
@@ -310,8 +307,6 @@ def correlation(a: Floats, b: Floats) -> Floats:
 
 def t_quantile(freedom: Floats, level: float) -> Floats:
     """The `level` quantile of |t| of Student (Hill 1970, algorithm 396); `freedom` need not be whole."""
-    from statistics import NormalDist
-
     p, n = 1 - level, np.asarray(freedom, dtype=np.float64)
     normal = NormalDist().inv_cdf(p / 2)
     with np.errstate(all="ignore"):

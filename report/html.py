@@ -18,6 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.core.run.sessions import Session
@@ -190,7 +192,6 @@ def read_template(name: str) -> str:
 def environment() -> Environment:
     """Jinja for our pages: escapes everything, refuses missing names, drops signs that no page may have."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     def finalize(value: Any) -> Any:
         return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -207,8 +208,6 @@ def environment() -> Environment:
 
 def styled_page(template: str, *styles: str, **content: Any) -> str:
     """A page of `templates/` with its styles; a lone surrogate would keep the file from being written."""
-    from markupsafe import Markup
-
     style = "".join(map(read_template, styles))
     page = environment().get_template(template).render(**content, style=Markup(style), style_hash=csp_hash(style))
     return page.encode("utf-8", "replace").decode()

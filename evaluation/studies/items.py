@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import exp, lgamma, log
 from pathlib import Path
+from statistics import StatisticsError
+from statistics import correlation as pearson
 from typing import Any, NamedTuple
 
 from livek12.core.errors import UserError, install
@@ -313,9 +315,6 @@ class _Rest:
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Pearson's r; None without spread."""
-    from statistics import StatisticsError
-    from statistics import correlation as pearson
-
     try:
         return pearson(x, y)
     except StatisticsError:
