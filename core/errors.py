@@ -20,7 +20,7 @@ def why(error: BaseException) -> str:
 
 @contextmanager
 def explain_errors(problem: str, advice: str = "", *kinds: type[Exception]) -> Iterator[None]:
-    """Turns OSError and these kinds into a UserError: problem, reason (in brackets or after its colon), advice."""
+    """Turns OSError and these kinds into a UserError: problem, reason, advice."""
     try:
         yield
     except (OSError, *kinds) as error:  # type: ignore[misc]

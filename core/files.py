@@ -59,7 +59,6 @@ def write_atomically(
     """Writes a whole file, so that a kill leaves either the old content or the new.
 
     Args:
-        path: the file.
         content: all of it, or its pieces.
         new: keeps an existing file (FileExistsError).
         sync: waits for the disk, against power cuts.

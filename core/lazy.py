@@ -1,4 +1,4 @@
-"""Heavy libraries that start no command: each is imported when the first of its names is used."""
+"""Heavy libraries, imported when first used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["PIL", "np", "pa", "pq", "ray", "rich", "torch", "yaml"]
 
 
 class Lazy:
-    """A library in place of an import; its submodules are attributes, whether it imports them or not."""
+    """A library; its submodules are attributes, imported or not."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -160,9 +160,6 @@ def load_questions(
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
         configs: best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
-        benchmark: of the questions.
-        language: only questions in it.
-        releases: only questions of these.
         wanted: filter by `Facts`; other questions are not read any further.
     """
 

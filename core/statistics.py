@@ -96,8 +96,7 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
     The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). Up to 13 differences
     other than 0 all 2^m sign patterns are tried; beyond, a random sample, the observed pattern included: p = (1 + hits)
     / (1 + permutations) (Phipson & Smyth 2010). p is at most 3.178 times the normal tail at Σd / √Σd², which bounds
-    every such test (Bentkus & Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten
-    thousand. The sample depends on n and the seed alone.
+    every such test (Bentkus & Dzindzalieta 2015, theorem 1.1). The sample depends on n and the seed alone.
     """
     many = np.count_nonzero(differences, axis=0) > FEW_FLIPS
     p = np.empty(len(many))
@@ -246,7 +245,6 @@ def ratio_spread(
         weights: shape (questions, m); none below 0, and not all 0.
         clusters: of each question, from 0 without gaps; None: each question is its own.
         most: the largest ratio of a question, one for all or for each column.
-        level: nominal coverage.
     """
     total = weights.sum(axis=0)
     value = numerators.sum(axis=0) / total

@@ -67,13 +67,8 @@ class ReplayEngine:
     Args:
         model: a JSONL file, or a folder with `responses-*.jsonl`.
         pick: the model whose rows to use, of several.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
         max_tokens: token limit of answers; default from the row.
         tokenizer: folder or Hub name, for answers without a token count.
-
-    Raises:
-        UserError: the files or the tokenizer are not usable.
     """
 
     name = "replay"

@@ -88,7 +88,6 @@ class Room:
     """The size of batches.
 
     Attributes:
-        rows: the most requests.
         ahead: batches held to choose from.
         cells: limit of rows times the longest row, after memory ran out. One request always goes.
     """
@@ -169,13 +168,7 @@ class TransformersEngine:
         model: Hub name, folder, or a .gguf file.
         batch_size: the most requests in a batch; "auto" for as many as memory holds, up to a bound.
         enable_thinking: switches a hybrid model's thinking through its chat template.
-        chat_template_kwargs: further variables of the chat template.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
-        revision: of the model at the Hub.
-        gguf_file: in a repository or folder of GGUF files.
         dtype: "auto" for that of the weights, or float32, bfloat16, float16.
-        trust_remote_code: runs the model's own code.
         library_args: for the model's `from_pretrained` (device_map, max_memory, attn_implementation, …).
     """
 

@@ -358,10 +358,8 @@ class Matrix:
 
     Attributes:
         cells: by model and question; a missing one is no answer of that model.
-        items: facts of each question.
         tokens: by model and question, where stated; `costs` likewise.
         dates: the last date of each model.
-        ignored: columns that were not understood.
     """
 
     file: Path

@@ -48,13 +48,8 @@ def write_html(
     """Writes the report of a run: one page, or an index (returned first) with pages in the folder `report`.
 
     Args:
-        path: of the file.
-        score: content of report.json.
         shown: has seen all rows of the run.
-        run: content of run.json.
         pages: images by paper and page number (from 1), for image-only tasks.
-        tables: article tables.
-        sessions: of its engines.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []

@@ -33,7 +33,6 @@ class Claims:
 
     Args:
         owner: the journal file that this process holds (`JournalWriter.path`).
-        stem: of that journal.
         stored: reads the finished keys of all processes.
         unit: names what is claimed together with a key; default the key alone.
 

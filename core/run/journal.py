@@ -310,9 +310,6 @@ class Index(Generic[K]):
     """Records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
 
     Args:
-        folder: of the journal.
-        stem: of its files.
-        model: of its records.
         trials: trials below this number are kept.
         named: filter by key and model.
         wanted: filter by record.

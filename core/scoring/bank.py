@@ -48,8 +48,6 @@ class BankItem(Record):
     """Question of a bank.
 
     Attributes:
-        worth: its points.
-        slope: discrimination.
         level: log odds of full points at ability 0.
         spread: variance of the slope, covariance, variance of the level.
         answers: models that answered it.
@@ -81,7 +79,6 @@ class ItemBank(Record):
 
     Attributes:
         version: hash of all else.
-        models: abilities by model.
         anchors: questions that each exam begins with.
         shift: mean mark (a share) by the curves less the true one.
         beyond: standard error of marks beyond that of the curves, from the trial.

@@ -35,7 +35,6 @@ class ScaledMark(TypedDict):
         electives: the sections that are taken at worst and at best, where there is a choice.
         ci: 95 %, with what is open; None for fewer than `min_questions`.
         percentile: at worst, at best, and at the ends of `ci`.
-        grades: at worst and at best.
         chances: lowest and highest of each grade.
         sittings: at worst and at best of each trial.
     """

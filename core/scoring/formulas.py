@@ -124,7 +124,6 @@ class PredictedTerm:
 
     Attributes:
         posed: questions that were asked.
-        bank: ids of the bank's questions.
     """
 
     value: float
@@ -291,13 +290,10 @@ def exam_scores(
 
     Args:
         awarded: points of each answer; None: undecided.
-        possible: points of each question.
         correct: fully correct; None, as a whole or for one answer: where all points are awarded.
         tokens: completion tokens with thinking; None: unknown.
         presence: mean presence (0 to 1) of CIE, LAE, DRE; None: not audited.
         steps: the number of erroneous steps by critic, for profile `release`; None: unknown, which gives bounds.
-        profile: `article` or `release`.
-        parameters: constants; None: the profile's own.
 
     Returns:
         By metric `low`, `high` and `note`; both None with a note where it is not available.

@@ -126,8 +126,6 @@ class AnswerFinding(NamedTuple):
     """Marks of an answer, which many answers share.
 
     Attributes:
-        share: of the points.
-        correct: fully.
         variables: see `variable_bounds`.
         presence: errors by the process audit; None: not audited.
         steps: see `steps_of`.
@@ -150,7 +148,6 @@ class Outcome:
     """One answer as scoring reads it.
 
     Attributes:
-        tokens: None without a response.
         ending: of the response; "whole" without one.
         spent: tokens of all requests for it.
     """

@@ -181,14 +181,10 @@ def score_outcomes(
     """Scores a run: an outcome for every answer it asked for, in any order.
 
     Args:
-        outcomes: of the run.
-        profile: of formulas.
-        parameters: None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
         requested: task to its maximum of tokens, where known.
-        beside: task to its bases.
         alike: groups of tasks that differ only in the questions they choose, for multilingual questions.
     """
     parameters = parameters or parameters_of(profile)

@@ -40,14 +40,9 @@ class Export:
     """Run to export.
 
     Attributes:
-        scores: the content of its report.json.
         model: the name of the model, as the Hub has it where it does.
         data_repo: the data set on the Hub, or "".
-        organization: of the evaluator.
-        relationship: of the evaluator to the model's makers.
         source_url: a page about the run, or "".
-        which: the exported rows.
-        hold: releases that are held back.
     """
 
     run: RunFolder

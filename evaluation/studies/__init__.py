@@ -106,9 +106,6 @@ class Study:
 
     Attributes:
         name: title of tables without one of their own.
-        sentences: of a result.
-        question: title of the page.
-        charts: of the page.
         tables: of a result; None: all numbers of the result.
     """
 

@@ -65,9 +65,7 @@ class Wrong:
     """A wrong answer of the sample.
 
     Attributes:
-        row: the answer.
         kinds: None without statements, or without a majority.
-        said: by judge or rater.
         problem: reason why judges gave none.
     """
 
