@@ -24,12 +24,14 @@ from livek12.core.errors import UserError
 
 _BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
+LEASES = ".leases"
+"""Folder of `core.run.locks`."""
 NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
 """Errors of file systems on which a file has no second name."""
 
 
 def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> int:
-    """Opens a file to write in place; refuses links and special files."""
+    """Opens a file to write in place, without O_TRUNC (see `create`); refuses links and special files."""
     safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is not waited for
     try:
         fd = os.open(path, flags | safe, 0o644)
@@ -175,9 +177,11 @@ def check_names(folder: Path, owned: Sequence[str]) -> None:
 
 
 def check_tree(folder: Path) -> None:
-    """Refuses links and special files at any depth."""
+    """Refuses links and special files at any depth. Leases are hard links, and checked by `core.run.locks`."""
     check_file(folder)
     for place, folders, files in os.walk(folder):
+        if Path(place).name == LEASES:
+            continue
         for name in (*folders, *files):
             check_file(Path(place, name))
 

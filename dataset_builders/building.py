@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -15,7 +15,7 @@ from livek12.core.errors import UserError
 from livek12.core.hub import endpoint
 from livek12.core.records import Page, Question
 from livek12.dataset_builders import builder, sample
-from livek12.dataset_builders.base import Log, PageKey, Records, one_line
+from livek12.dataset_builders.base import Log, Records, one_line
 from livek12.dataset_builders.builder import Layout, SourcePlace
 from livek12.dataset_builders.reading.built import write_exams
 from livek12.dataset_builders.reading.naming import NOTHING, Given, lost_keys, refuse_losses
@@ -40,10 +40,6 @@ def _layout_of(data_set: str, benchmarks: Collection[str]) -> Layout:
     if data_set in (ALL, SAMPLE):
         return merged(benchmarks if data_set == ALL else sample.BENCHMARKS)
     return builder_of(data_set).layout
-
-
-def _tables_of(data_set: str) -> Callable[[Question, Collection[PageKey]], Iterable[str]]:
-    return merged_tables if data_set in (ALL, SAMPLE) else tables
 
 
 def read_source(
@@ -139,7 +135,7 @@ def build(
     places = {} if only_withdraws else find_sources(benchmark, sources, log)
     older = _base(base, benchmark, withdraw, base_answers)
     layout = _layout_of(benchmark, [name for name in builders() if name in places or older])
-    packer = Packer(_tables_of(benchmark), set())
+    packer = Packer(merged_tables if benchmark in (ALL, SAMPLE) else tables, set())
     members: list[MemberRow] = []
     shown = source if isinstance(source, str) else " ".join(source)
     looks = bool(older or subsets or keep)  # each of which looks at questions
@@ -229,9 +225,8 @@ def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING)
         messages += [*log.skipped[:SHOWN], *log.notes[:SHOWN]]
         looked_at += len(sample)
         if not sample:
-            why = f" ({len(log.skipped)} rows left out; the first: {log.skipped[0]})" if log.skipped else ""
             unknown = f"; keys without a place: {one_line(', '.join(sorted(log.unread)))}" if log.unread else ""
-            raise UserError(f"{place.path}: no question could be read{why}{unknown}")
+            raise UserError(f"{place.path}: no question could be read{log.left_out}{unknown}")
     return Preview(questions, lost, messages, looked_at)
 
 

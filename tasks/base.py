@@ -138,29 +138,21 @@ class Task:
     """An exam.
 
     Attributes:
-        name: for `--task`.
         benchmark: rows of another benchmark are refused.
         configs: data-set configs, best first (merged data sets prefix theirs); `A+B` for both.
-        modality: text, text with figures, or whole pages and a question number.
-        description: for `livek12 tasks`.
         without_pictures: the text-only ablation.
-        style: of the prompt files.
         first_style: style of a preliminary request, whose reply goes into the question's prompt.
         sampling: the article's; temperature None is the model's default.
         partial_credit: for multi-select answers (see `judges.rules.choice`).
-        judge: the article's.
         metrics: the paper's, by the names of report.json, the main one first.
-        sitting: what one request asks.
         budgets: the r of Acc≤r: shares of `budget_base`.
         budget_base: completion tokens at r = 1.
         budget: the r that limits every request; None: the sampling's limit.
         revision: default on the Hub; None takes the newest.
         published: the article's number of questions.
-        trials: default number.
         variant_of: the task that asks the same questions otherwise.
         differs: from that one, in a few words.
         derive: derives questions from `variant_of` (see `tasks.families`).
-        needs: what a question needs for that.
         own_key: marks are not comparable with `variant_of`.
         version: for listings and logs only.
     """

@@ -43,11 +43,9 @@ class Diagnostic:
         differs: from the base, in a few words.
         derive: the questions made from one, maybe none.
         style: of the prompt files; None: the base's.
-        trials: default number.
         needs: what a question must have, for messages.
         own_key: marks are not comparable with the base's.
         beside: a diagnostic with the same questions, for comparison.
-        changes: further fields of the task.
     """
 
     word: str

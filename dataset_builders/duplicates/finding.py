@@ -56,15 +56,6 @@ AT_ONCE = 4_096
 """Pairs compared together: about 50 MB."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Near pairs: their indices among the pairs given, and indices into `DIFFERENCES`."""
-
-    pair: NDArray[np.int64]
-    similarity: NDArray[np.float64]
-    difference: NDArray[np.int64]
-
-
 def compare(
     stems: Sequence[Stem],
     first: NDArray[np.int64],
@@ -72,8 +63,10 @@ def compare(
     least: float = THRESHOLD,
     *,
     by_key: bool = True,
-) -> Compared:
-    """Compares pairs of stems of one language, given as indices into the stems.
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The near ones of pairs of stems of one language, given as indices into the stems.
+
+    Returns their indices among the pairs, their similarities, and indices into `DIFFERENCES`.
 
     With `least` below the threshold, pairs down to this similarity are variants in wording, unless something else
     differs. Without `by_key`, choices whose texts differ are variants.
@@ -96,7 +89,7 @@ def compare(
     near &= ~loose | (difference == SAME)
     difference[loose] = np.where(near[loose], WORDING, SAME_FIGURE)
     pair = np.flatnonzero(near | same_figure)
-    return Compared(pair, similarity[pair], difference[pair])
+    return pair, similarity[pair], difference[pair]
 
 
 def _by_size(
@@ -249,8 +242,8 @@ def find_pairs(library: Library, first: int = 0, least: float = THRESHOLD) -> Pa
         earlier, other = (codes >> np.uint64(32)).astype(np.int64), (codes & np.uint64(0xFFFFFFFF)).astype(np.int64)
         places, inverse = np.unique(np.concatenate([earlier, other]), return_inverse=True)
         stems = [library.stem(place) for place in places.tolist()]
-        near = compare(stems, inverse[: len(earlier)], inverse[len(earlier) :], least)
-        batches.append((earlier[near.pair], other[near.pair], near.similarity, near.difference))
+        pair, *near = compare(stems, inverse[: len(earlier)], inverse[len(earlier) :], least)
+        batches.append((earlier[pair], other[pair], *near))
     if not batches:
         nothing: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         return Pairs(nothing, nothing, nothing.astype(np.float64), nothing, 0)
@@ -330,11 +323,6 @@ class DuplicateIndex:
         if not others:
             return []
         firsts, other = np.arange(len(others)), np.full(len(others), len(others))
-        near = compare([*others, stem], firsts, other, by_key=by_key)
-        results = [
-            Match(others[pair], similarity, DIFFERENCES[difference])
-            for pair, similarity, difference in zip(
-                near.pair.tolist(), near.similarity.tolist(), near.difference.tolist(), strict=True
-            )
-        ]
+        near = (part.tolist() for part in compare([*others, stem], firsts, other, by_key=by_key))
+        results = [Match(others[pair], share, DIFFERENCES[code]) for pair, share, code in zip(*near, strict=True)]
         return sorted(results, key=lambda match: (bool(match.difference), -match.similarity, match.other.id))

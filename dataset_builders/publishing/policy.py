@@ -1,13 +1,8 @@
 """Publishing policy: which rows have a sufficient licence or a permission, and are reviewed.
 
 Contract: refusals are listed with the reason, and with the pages that show them. To show a question, as on a site,
-licences are judged alike, and reviews are ignored. A rights file is YAML, a list of permissions for rows whose source
-states no licence: who gave it (`by`), in what words (`permission`), and for which `rows` (`source` is the beginning of
-its address; each key a text or a list of texts). A row is covered when it fits every key that is named:
-
-    - permission: Reproduced for research with leave, letter of 3 October 2026
-      by: Example Education Authority
-      rows: {release: "2605", paper: [zh_2605_math, zh_2605_physics]}
+licences are judged alike, and reviews are ignored. A rights file lists permissions for rows whose source states no
+licence (see docs/publish.md). A row is covered when it fits every key that is named.
 """
 
 from __future__ import annotations

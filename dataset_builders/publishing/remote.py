@@ -284,12 +284,6 @@ class Repository:
         return UserError(f"the Hub refused{f' ({status})' if status else ''} for {self.name}: {message}")
 
 
-def _local_operation(path: str, file: Path) -> CommitOperationAdd:
-    from huggingface_hub import CommitOperationAdd
-
-    return CommitOperationAdd(path_in_repo=path, path_or_fileobj=file)
-
-
 def with_owner(repository: Repository, state: State) -> State:
     """The state with our files in `files` and all others in `theirs`."""
     published = parse_published(repository.read(PUBLISHED, state.head)) if PUBLISHED in state.files else None
@@ -610,10 +604,12 @@ class Shipping:
 
     def _commit(self, state: State) -> State:
         """After a lost answer there is still only one commit."""
+        from huggingface_hub import CommitOperationAdd
+
         todo = changes(self._files, state.files)
         paths = [change.path for change in todo if change.kind in ("added", "changed")]
         removed = [change.path for change in todo if change.kind == "removed"]
-        operations = {path: _local_operation(path, self._files[path].file) for path in paths}
+        operations = {path: CommitOperationAdd(path, self._files[path].file) for path in paths}
         with Progress("uploading", len(paths)) as bar:
             for batch in _batches(paths, self._files):
                 self._repository.upload([operations[path] for path in batch])

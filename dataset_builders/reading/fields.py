@@ -16,17 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from livek12.core.languages import by_name, codes
-from livek12.core.records import (
-    MOST_POINTS,
-    Language,
-    PageBox,
-    Question,
-    Review,
-    Scheme,
-    SchemeCriterion,
-    Source,
-    check_scheme,
-)
+from livek12.core.records import MOST_POINTS, Language, PageBox, Question, Review, Scheme, Source, check_scheme
 from livek12.core.schemes import marks_in_solution, read_scheme
 from livek12.dataset_builders.base import BadRow, Log, one_line
 from livek12.dataset_builders.reading.publishers import UNKNOWN, Origin
@@ -174,7 +164,8 @@ def whole_of(data: Data, *keys: str) -> int | None:
 
 def points_of(data: Data, *keys: str) -> float | None:
     """A number of points, also with its unit ("5分", "3점", "6 points")."""
-    value = _stated_number(data, *keys)
+    # As in `stated`, but nan counts as stated, so that it can be refused.
+    value = next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
     if value is None:
         return None
     if isinstance(value, str) and (match := _POINTS.fullmatch(value)):
@@ -182,11 +173,6 @@ def points_of(data: Data, *keys: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_POINTS:
         raise BadRow(f"{_named(data, keys)} {one_line(repr(value), 40)} is not a number of points")
     return float(value)
-
-
-def _stated_number(data: Data, *keys: str) -> Any:
-    """As `stated`, but nan counts as stated, so that it can be refused."""
-    return next((value for key in keys if (value := data.get(key)) is not None and value not in ("", [])), None)
 
 
 def truth_of(value: object) -> bool | None:
@@ -268,7 +254,8 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
 def _scheme_of(value: Any, question: Question) -> Scheme:
     """A scheme that fits the question's points; ValueError says what does not."""
     given = parse_list(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value
-    scheme = [[_restored(criterion) for criterion in criteria] for criteria in read_scheme(given, question.points)]
+    schemes = read_scheme(given, question.points)
+    scheme = [[each.model_copy(update={"text": restore(each.text)}) for each in criteria] for criteria in schemes]
     if not any(scheme):
         return []
     try:
@@ -277,10 +264,6 @@ def _scheme_of(value: Any, question: Question) -> Scheme:
         words = "; ".join(f"{criterion.points:g}: {criterion.text}" for criteria in scheme for criterion in criteria)
         raise ValueError(f"{error} ({one_line(words, 160)})") from None
     return scheme
-
-
-def _restored(criterion: SchemeCriterion) -> SchemeCriterion:
-    return criterion.model_copy(update={"text": restore(criterion.text)})
 
 
 def _prose_of(marking: Any) -> str:

@@ -173,10 +173,6 @@ WAIT_SECONDS = 20.0
 _PIECE = 1 << 16
 
 
-def _is_address(ref: str) -> bool:
-    return "://" in ref[:64] or ref.startswith("//")
-
-
 def is_allowed(url: str, hosts: Collection[str]) -> bool:
     """True if a URL is http(s) on one of the hosts, given as HOST (any port) or HOST:PORT."""
     try:
@@ -430,7 +426,7 @@ class ImageLoader:
             return _decode(ref[url.end() :]), "image"
         if _is_base64(ref):
             return _decode(ref), "image"
-        if _is_address(ref):
+        if "://" in ref[:64] or ref.startswith("//"):
             return self._at(ref.strip(), folder)
         return self._read(ref, folder), ref
 

@@ -52,7 +52,7 @@ def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
             ordered.append(inline)
         elif number in numbered:
             ordered.append(numbered.pop(number))
-            mark = f"{match[0]}{IMAGE_MARK}" if _comes_again(text, match) else IMAGE_MARK
+            mark = f"{match[0]}{IMAGE_MARK}" if match[0] in text[match.end() :] else IMAGE_MARK
         elif number == 0 and waiting:
             ordered.append(waiting.pop(0))
         else:
@@ -86,10 +86,6 @@ def _is_absent(ref: object) -> bool:
 
 def _has_marks_only(text: str) -> bool:
     return "[" not in text and ("<" not in text or text.count("<") == text.count(IMAGE_MARK))
-
-
-def _comes_again(text: str, match: re.Match[str]) -> bool:
-    return match[0] in text[match.end() :]
 
 
 def take_all_inline(

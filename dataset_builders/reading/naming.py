@@ -77,7 +77,8 @@ class Naming:
         if not self.keys:
             return row.holding({**data, **named})
         if row.context:
-            context = {key: value for key, value in row.context.items() if key not in data and self._said_of_all(key)}
+            single = (None, "id", "index", "question", "answer")
+            context = {k: value for k, value in row.context.items() if k not in data and self.place(k) not in single}
             placeless = (key for key, value in row.context.items() if _holds_text(value) and self.place(key) is None)
             log.unread |= {*placeless} - {*HEADS} - self.given.dropped
             data = {**context, **data}
@@ -88,7 +89,8 @@ class Naming:
         if head := row.context.get(HEADS[0]):
             named["passage"] = _joined("passage", head, named.get("passage"))
         self._place_source(named, log)
-        _add_pictures_beside(row, named)
+        if row.alone and stated(named, "images") is None:
+            named["images"] = sorted(file.name for file in row.file.parent.iterdir() if is_picture(file))
         return row.holding(named)
 
     def _plan(self, data: Mapping[str, Any]) -> _Plan:
@@ -101,10 +103,6 @@ class Naming:
         name = spelled(key)
         ours = "images" if _NUMBERED_PICTURE.fullmatch(name) else OURS.get(name, name)
         return next((candidate for candidate in (key, name, ours) if candidate in self.keys), None)
-
-    def _said_of_all(self, key: str) -> bool:
-        """True if a file-level key may apply to all rows: not an id, and nothing that is asked."""
-        return self.place(key) not in (None, "id", "index", "question", "answer")
 
     def _place_source(self, named: dict[str, Any], log: Log) -> None:
         source = named.get("source")
@@ -227,11 +225,6 @@ def _joined(ours: str, first: Any, second: Any) -> Any:
     if ours == "passage" and isinstance(first, str) and isinstance(second, str):
         return "\n\n".join(dict.fromkeys((first.strip(), second.strip())))
     return [*parse_list(first), *(item for item in parse_list(second) if item not in parse_list(first))]
-
-
-def _add_pictures_beside(row: SourceRow, named: dict[str, Any]) -> None:
-    if row.alone and stated(named, "images") is None:
-        named["images"] = sorted(file.name for file in row.file.parent.iterdir() if is_picture(file))
 
 
 def _holds_text(value: Any) -> bool:

@@ -47,16 +47,6 @@ class Element:
     alone: bool = False
 
 
-def _read_json(file: Path) -> Iterator[Element | BadLine]:
-    """Bytes that are not UTF-8 become surrogate escapes, for the caller to refuse."""
-    with file.open("rb") as stream:
-        text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-        try:
-            yield from _rows(text)
-        except (ValueError, RecursionError) as error:
-            yield BadLine(text.line, f"not JSON ({error}); the file cannot be read from here on")
-
-
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """`object_pairs_hook` that raises `Twice` for a duplicate member, which would be lost."""
     members_by_name = dict(pairs)
@@ -347,11 +337,6 @@ def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
     return [str(name) for name in names if not any(part.startswith(".") for part in name.parts)]
 
 
-def _shown_id(data: Any) -> str | None:
-    id = data.get("id") if isinstance(data, dict) else None
-    return str(id) if isinstance(id, str | int) else None
-
-
 def _data_files(source: Path, other_files: Collection[str]) -> list[Path]:
     return [source] if source.is_file() else sorted(f for f in source.rglob("*") if _is_data(f, source, other_files))
 
@@ -376,7 +361,7 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
                 continue
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="surrogateescape")
             try:
-                data = _loads(text)
+                data = json.loads(text) if text.startswith("\ufeff") else _DECODER.decode(text)
             except (ValueError, RecursionError) as error:
                 log.read += 1
                 log.skip(where, None, f"not JSON: {error}")
@@ -385,18 +370,19 @@ def _jsonl(file: Path, name: str, log: Log) -> Iterator[Found]:
                 yield data, where, {}, False
 
 
-def _loads(text: str) -> Any:
-    return json.loads(text) if text.startswith("\ufeff") else _DECODER.decode(text)
-
-
 def _json(file: Path, name: str, log: Log) -> Iterator[Found]:
-    for item in _read_json(file):
-        if isinstance(item, BadLine):
-            log.skip(f"{name}:{item.line}" if item.line else name, None, item)
-            continue
-        where = f"{name}:{item.line}"
-        if _has_utf8(item.text, item.data, where, log):
-            yield item.data, where, item.context, item.alone
+    """Bytes that are not UTF-8 become surrogate escapes, to be refused."""
+    with file.open("rb") as stream:
+        text = _Text(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+        try:
+            for item in _rows(text):
+                where = f"{name}:{item.line}" if item.line else name
+                if isinstance(item, BadLine):
+                    log.skip(where, None, item)
+                elif _has_utf8(item.text, item.data, where, log):
+                    yield item.data, where, item.context, item.alone
+        except (ValueError, RecursionError) as error:
+            log.skip(f"{name}:{text.line}", None, f"not JSON ({error}); the file cannot be read from here on")
 
 
 def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
@@ -456,6 +442,7 @@ def _has_utf8(text: str, data: Any, where: str, log: Log) -> bool:
             json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         log.read += 1
-        log.skip(where, _shown_id(data), "not valid UTF-8")
+        id = data.get("id") if isinstance(data, dict) else None
+        log.skip(where, str(id) if isinstance(id, str | int) else None, "not valid UTF-8")
         return False
     return True

@@ -178,7 +178,9 @@ def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
     Before one common set of options, numbers count only if every piece asks something: a list of statements or steps
     does not.
     """
-    sets = ["".join(_found(stem, pattern)).count("ABC") for pattern, labels in _OPTION_LABELS if labels[0] == "A"]
+    masked = mask_formulas(stem)
+    lettered = (pattern.finditer(masked) for pattern, labels in _OPTION_LABELS if labels[0] == "A")
+    sets = ["".join(plain_width(match[1]) for match in matches).count("ABC") for matches in lettered]
     if count in sets:
         return True
     for run in (*(_labels(stem, pattern, labels) for pattern, labels in _PART_LABELS), _numbered_lines(stem)):
@@ -293,10 +295,6 @@ def _run(marks: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> list[t
         if len(run) >= len(best):
             best = run
     return best
-
-
-def _found(text: str, pattern: re.Pattern[str]) -> list[str]:
-    return [plain_width(match[1]) for match in pattern.finditer(mask_formulas(text))]
 
 
 def _are_statements(text: str, run: Sequence[tuple[str, int, int]], labels: Sequence[str]) -> bool:

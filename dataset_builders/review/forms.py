@@ -32,6 +32,7 @@ from livek12.dataset_builders.ingest.drafts import Doubt, Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.reading.marks import take_inline
 
+_POINTS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 _MARK = re.compile(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*[:：]\s*(\S.*)")
 
 
@@ -95,6 +96,8 @@ def _scheme_of(form: SchemeForm) -> Scheme:
         for criteria in form
         if criteria
     ]
+    if unworthy := [typed for criteria in form for typed in criteria if not _POINTS.fullmatch(typed.points)]:
+        raise ValueError(f"scheme: criterion {unworthy[0].id}: points are a number, such as 0.5")
     scheme = read_scheme(tables)
     if empty := [criterion.id for criteria in scheme for criterion in criteria if not criterion.text]:
         raise ValueError(f"scheme: criterion {empty[0]} says nothing")

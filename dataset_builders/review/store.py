@@ -20,7 +20,7 @@ from livek12.core.errors import UserError
 from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Figure, IngestedPaper
+from livek12.dataset_builders.ingest.drafts import Figure
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
@@ -83,7 +83,7 @@ class ReviewStore:
             new = sorted(self._read(), key=lambda action: action.rank)
             if stamp != self._stamp:
                 self._stamp = stamp
-                self.board = Board(self._papers(), self.actions.values())
+                self.board = Board(Folder(self.root).papers(), self.actions.values())
             elif new:
                 self._take_in(new)
             if new:
@@ -249,9 +249,6 @@ class ReviewStore:
         else:
             for action in new:
                 self.board.apply(action)
-
-    def _papers(self) -> list[IngestedPaper]:
-        return Folder(self.root).papers()
 
 
 def _check_texts(about: Mapping[str, Any], payload: Mapping[str, Any]) -> None:

@@ -169,7 +169,7 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
         flat=_describe_flat(folder),
         published=read_published(folder),
         image_only=any(config["name"] == IMAGE_ONLY for config in configs),
-        figures=_figures(everything),
+        figures=int(everything["numbers"].get("image_bytes", {}).get("n", 0)),
         licence=_licence(everything["by"]["licence"]),
         kept_back=kept_back(everything),
         size=next((name for bound, name in _SIZES if everything["questions"] < bound), "1M<n<10M"),
@@ -209,7 +209,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(cell=_cell, number=_number, bytes=_bytes)
+    environment.filters.update(cell=_cell, number=_number, bytes=lambda value: f"{value / (1 << 20):.1f} MiB")
     return environment
 
 
@@ -254,10 +254,6 @@ def _type(feature: Mapping[str, Any]) -> str:
             return f"list of {_type(feature['feature'])}"
         case _:
             return "{" + ", ".join(feature) + "}"
-
-
-def _figures(block: Mapping[str, Any]) -> int:
-    return int(block["numbers"].get("image_bytes", {}).get("n", 0))
 
 
 def _axes(by: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, list[tuple[str, int]]]]:
@@ -317,7 +313,3 @@ def _cell(value: object) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _bytes(value: int) -> str:
-    return f"{value / (1 << 20):.1f} MiB"

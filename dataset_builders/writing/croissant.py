@@ -99,7 +99,7 @@ def render_croissant(
         "conformsTo": CONFORMS_TO,
         "name": f"livek12_{summary['data_set']}",
         "description": f"{summary['all']['questions']} exam questions as Parquet. {note}",
-        **(_place(published) if published else {}),
+        **({"url": published.url, "version": published.version, "datePublished": published.date} if published else {}),
         "citeAs": cite,
         "license": [licence_address(name) for name in sorted(summary["all"]["by"]["licence"]) if name != NOT_STATED],
         "inLanguage": sorted(summary["all"]["by"]["language"]),
@@ -116,10 +116,6 @@ def licence_address(name: str) -> str:
     if match := re.fullmatch(r"cc-by((?:-(?:nc|nd|sa))*)-(\d\.\d)", slug):
         return f"https://creativecommons.org/licenses/by{match[1]}/{match[2]}/"
     return _LICENCES.get(slug, name)
-
-
-def _place(published: Publication) -> dict[str, Any]:
-    return {"url": published.url, "version": published.version, "datePublished": published.date}
 
 
 def _repository(published: Publication | None) -> dict[str, Any]:

@@ -124,7 +124,10 @@ def write(
         with workspace(out) as scratch, _few_collections():
             folder = scratch / "data"
             folder.mkdir()
-            _check_names(layout)
+            if reserved := next(filter(is_flat, layout.configs), None):
+                raise UserError(
+                    f"config {reserved}: names that begin with {PREFIX} are kept for `livek12 publish`; rename it"
+                )
             tables, statistics = _write(records, packer or Packer(layout.tables, set()), folder, log, step)
             members = list(carried.members)  # which reading the records has filled
             if older:
@@ -238,11 +241,6 @@ def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
     if PAGES in tables:
         present[PAGES] = (PAGES,)
     return {config: parts for config, parts in present.items() if parts}
-
-
-def _check_names(layout: Layout) -> None:
-    if reserved := next(filter(is_flat, layout.configs), None):
-        raise UserError(f"config {reserved}: names that begin with {PREFIX} are kept for `livek12 publish`; rename it")
 
 
 def _why_empty(config: str, tables: Counts) -> str:

@@ -7,30 +7,27 @@ measured once, in however many tables it is stored. Missing values are "not stat
 from __future__ import annotations
 
 import json
-import marshal
 import math
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from livek12.core.errors import UserError
-from livek12.core.process import cores
-from livek12.core.records import Image, Option, Page, Question
+from livek12.core.records import Image, Page, Question
 from livek12.core.text import folded
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, PageKey, page_keys
 from livek12.dataset_builders.duplicates.finding import find_pairs
-from livek12.dataset_builders.duplicates.library import SHORT, Library, Stem, stem_of
+from livek12.dataset_builders.duplicates.library import Library, Stem, stem_of
 from livek12.dataset_builders.duplicates.search import add_questions
 from livek12.dataset_builders.reading.built import stored, tables_of
-from livek12.dataset_builders.reading.images import Look, Picture, look_of, opened, picture_of
-from livek12.dataset_builders.reading.making import Workers
+from livek12.dataset_builders.reading.images import Look, look_of, opened, picture_of
 
 NOT_STATED = "not stated"
 QUANTILES = (5, 25, 50, 75, 95)
@@ -159,15 +156,6 @@ def _squeezed(text: str) -> bytes:
     return plain.encode().translate(None, _SPACES)
 
 
-class Compared(NamedTuple):
-    """A question for the near-duplicate search; `pictures` are its figures, if its text is too short without them."""
-
-    id: str
-    benchmark: str
-    content: bytes
-    pictures: tuple[Picture, ...]
-
-
 @dataclass
 class PartCounts:
     """Counts of some questions of the same tables and split.
@@ -176,6 +164,7 @@ class PartCounts:
         contents: identity of each question's content, see `contents_of`.
         withdrawn: benchmark, withdrawing release and id, by position.
         pages: image-only questions on each page.
+        compared: stems for the near-duplicate search.
     """
 
     block: Block = field(default_factory=Block)
@@ -183,7 +172,7 @@ class PartCounts:
     added: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     withdrawn: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     pages: Counter[PageKey] = field(default_factory=Counter)
-    compared: list[Compared] = field(default_factory=list)
+    compared: list[Stem] = field(default_factory=list)
 
     @classmethod
     def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
@@ -198,7 +187,7 @@ class PartCounts:
                 if entry.removed_in
             },
             pages=Counter(key for entry in questions if IMAGE_ONLY in tables for key in page_keys(entry)),
-            compared=list(map(_compared_of, questions)) if compares else [],
+            compared=list(map(_stem, questions)) if compares else [],
         )
         counted.block.add(questions, looks)
         return counted
@@ -206,7 +195,7 @@ class PartCounts:
     def rename(self, number: int, id: str) -> None:
         """Changes the id of the question at position `number` (from 0); only before any merge."""
         if self.compared:
-            self.compared[number] = self.compared[number]._replace(id=id)
+            self.compared[number] = replace(self.compared[number], id=id)
         if (withdrawn := self.withdrawn.get(number)) is not None:
             self.withdrawn[number] = (*withdrawn[:2], id)
 
@@ -220,17 +209,10 @@ class PartCounts:
         self.pages.update(other.pages)
 
 
-def _compared_of(question: Question) -> Compared:
-    options = [(option.label, option.text) for option in question.options]
-    content = question.language, question.question, options, question.answer
-    short = sum(map(len, [question.question, *(text for _, text in options)])) < 10 * SHORT
-    pictures = tuple(map(picture_of, question.images)) if short else ()
-    return Compared(question.id, question.benchmark, marshal.dumps(content), pictures)
-
-
-FEWEST_STEMS = 4_096
-"""Up to so many stems are made here; starting processes takes half a second."""
-STEMS_AT_ONCE = 512
+def _stem(question: Question) -> Stem:
+    images = (Image(bytes=opened(picture_of(image))) for image in question.images)  # read if the text is too short
+    parts = question.question, question.options, question.answer
+    return stem_of(question.id, question.benchmark, question.language, None, *parts, images)
 
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
@@ -245,13 +227,13 @@ def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
     return {"within_splits": int((times - 1).sum()), "across_splits": int(times[in_splits[places] > 1].sum())}
 
 
-def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
+def near(kept: Iterable[tuple[Stem, str]]) -> dict[str, int]:
     """Questions with a near-duplicate earlier in the order of ids, in their own split or in another.
 
     Questions with equal compared content form one group, compared once.
     """
     entries = sorted(kept, key=lambda entry: (entry[0].benchmark, entry[0].id))
-    stems = _stems([entry for entry, _ in entries])
+    stems = [stem for stem, _ in entries]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for number, stem in enumerate(stems):
         content = (stem.language, stem.text, stem.numbers, stem.key, stem.figures)
@@ -279,33 +261,6 @@ def near(kept: Iterable[tuple[Compared | Stem, str]]) -> dict[str, int]:
     return counts
 
 
-def _stem_of_compared(one: Compared) -> Stem:
-    language, text, options, answer = marshal.loads(one.content)
-    listed = [Option.model_construct(label=label, text=text) for label, text in options]
-    images = (Image(bytes=opened(picture)) for picture in one.pictures)  # read only if the text is too short
-    return stem_of(one.id, one.benchmark, language, None, text, listed, answer, images)
-
-
-def _stems(entries: Sequence[Compared | Stem]) -> list[Stem]:
-    waiting = {(entry.content, entry.pictures): entry for entry in entries if isinstance(entry, Compared)}
-    made = dict(zip(waiting, _made(list(waiting.values())), strict=True))
-    return [entry if isinstance(entry, Stem) else made[entry.content, entry.pictures] for entry in entries]
-
-
-def _made(waiting: Sequence[Compared]) -> Iterator[Stem]:
-    if len(waiting) <= FEWEST_STEMS or cores() == 1:
-        yield from map(_stem_of_compared, waiting)
-        return
-    pieces = ((None, waiting[start : start + STEMS_AT_ONCE]) for start in range(0, len(waiting), STEMS_AT_ONCE))
-    with Workers(_stems_of, None, cores()) as workers:
-        for _, answer in workers.answers(pieces):
-            yield from answer
-
-
-def _stems_of(_: None, some: Sequence[Compared]) -> list[Stem]:
-    return list(map(_stem_of_compared, some))
-
-
 def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
     first: dict[str, int] = {}
     for number in members:
@@ -316,8 +271,6 @@ def _first_of_each(splits: list[str], members: Iterable[int]) -> dict[str, int]:
 FILE = "statistics.json"
 NEAR_LIMIT = 50_000
 """The largest dataset searched for near-duplicates (0.15 ms and 2 KB per question); `livek12 dedup` has no limit."""
-NEAR_BYTES = 64 << 20
-"""Pictures in memory until the limit decides: decoding them takes most of the time."""
 Key = tuple[tuple[str, ...], str]
 """The tables of questions, and their split."""
 
@@ -330,8 +283,7 @@ class Statistics:
         self._pages: dict[PageKey, int] = {}
         self._page_splits: Counter[str] = Counter()
         self._unshared = 0
-        self._compared: list[tuple[Compared | Stem, str]] | None = []
-        self._held = 0
+        self._compared: list[tuple[Stem, str]] | None = []
 
     def add_page(self, page: Page, split: str) -> None:
         """Counts one page."""
@@ -347,7 +299,7 @@ class Statistics:
         self._merge((tables, split), counted)
         self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
         if self._compared is not None:
-            self._compared += ((self._kept(compared), split) for compared in counted.compared)
+            self._compared += ((stem, split) for stem in counted.compared)
             self._check_limit()
 
     def merge(self, other: Statistics) -> None:
@@ -363,11 +315,6 @@ class Statistics:
 
     def _merge(self, key: Key, counted: PartCounts) -> None:
         self._counted.setdefault(key, PartCounts()).merge(counted)
-
-    def _kept(self, question: Compared) -> Compared | Stem:
-        size = sum(len(picture) for picture in question.pictures if isinstance(picture, bytes))
-        self._held += size
-        return _stem_of_compared(question) if size and self._held > NEAR_BYTES else question
 
     def _check_limit(self) -> None:
         if self._compared is not None and len(self._compared) > NEAR_LIMIT:
@@ -483,7 +430,7 @@ def recount(folder: Path, name: str) -> dict[str, Any]:
 
 def write_statistics(folder: Path, summary: Mapping[str, Any]) -> None:
     """Writes `statistics.json` beside the data."""
-    (folder / FILE).write_text(_as_json(summary), encoding="utf-8")
+    (folder / FILE).write_text(json.dumps(summary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
@@ -496,10 +443,6 @@ def read_statistics(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
     raise UserError(f"{folder / FILE}: {reason}; build the data set again")
-
-
-def _as_json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:

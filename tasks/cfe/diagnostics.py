@@ -20,7 +20,7 @@ from typing import Any
 
 from livek12.core.prompts import without_marks
 from livek12.core.records import IMAGE_MARK, FlowStep, Question, Variable
-from livek12.tasks.base import Derive, Task
+from livek12.tasks.base import Derive
 from livek12.tasks.families import Diagnostic, variant_of
 
 TRIALS = 8
@@ -95,10 +95,6 @@ def _derived(question: Question, kind: str, unit: int, steps: Iterable[str], **c
     )
 
 
-def _has_pictures(task: Task) -> bool:
-    return task.modality == "text_image"
-
-
 def _condition(word: str, differs: str, derive: Derive, answers: bool = True, **more: Any) -> Diagnostic:
     needs = "a reasoning flow" + (" with an answer to each unit" if answers else "")
     return Diagnostic(word, differs, derive, **{"style": word, "trials": TRIALS, "needs": needs, **more})
@@ -127,7 +123,7 @@ DIAGNOSTICS = (
         style=EXECUTION,
         own_key=True,
         beside=EXECUTION,
-        of=_has_pictures,
+        of=lambda task: task.modality == "text_image",
         changes={"modality": "text_only", "without_pictures": True},
     ),
 )

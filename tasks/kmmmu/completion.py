@@ -12,7 +12,6 @@ from functools import partial
 from livek12.core.prompts import without_marks
 from livek12.core.records import Question
 from livek12.core.text import tokens_in
-from livek12.tasks.base import Task
 from livek12.tasks.families import Diagnostic, variant_of
 
 SHOWN = 0.35
@@ -72,10 +71,6 @@ def _completion(kind: str, hinted: bool, question: Question) -> list[Question]:
     ]
 
 
-def _shows_everything(task: Task) -> bool:
-    return not task.without_pictures
-
-
 _LONG = f"a text of more than {LONGER_THAN} tokens"
 DIAGNOSTICS = (
     Diagnostic(
@@ -85,7 +80,7 @@ DIAGNOSTICS = (
         style=COMPLETION,
         needs=_LONG,
         own_key=True,
-        of=_shows_everything,
+        of=lambda task: not task.without_pictures,
         changes={"modality": "text_only"},
     ),
     Diagnostic(
@@ -95,7 +90,7 @@ DIAGNOSTICS = (
         style=HINTED,
         needs=f"{_LONG}, and exam and year",
         own_key=True,
-        of=_shows_everything,
+        of=lambda task: not task.without_pictures,
         changes={"modality": "text_only"},
     ),
 )

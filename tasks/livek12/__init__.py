@@ -1,7 +1,6 @@
 """LiveK12Bench: Chinese high-school papers in zh and en; text, text with figures, or whole pages.
 
-`livek12` asks every question in its standard modality (text, with the figures it has), so that a paper is sat whole;
-the others ask one modality, language, subset (LiveK12Bench, section 2.1) or release.
+`livek12` asks every question with the figures it has, so that a paper is sat whole.
 
 Sampling: the models' own decoding defaults, 32,768 completion tokens (LiveK12Bench, appendix C.3; the
 budget is also the base of Acc≤r). Judges: three drawn from the pool for each question (section 3.1),

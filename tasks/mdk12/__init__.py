@@ -2,10 +2,7 @@
 
 Judge: one model gives m of n.
 
-Variants of the evaluation: `dynamic` asks the transformed questions that a data set holds in its config of that name;
-`kprag` (KP-RAG) has the model explain the question's knowledge points first and answer with them, and therefore asks
-only questions that name theirs; `kpref` is the same in two requests, where the first one shows the knowledge points
-alone and the second one the question with what came of the first.
+`kprag` (KP-RAG) and `kpref` ask only questions that name their knowledge points, in one request and in two.
 """
 
 from __future__ import annotations

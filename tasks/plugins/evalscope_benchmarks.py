@@ -20,7 +20,6 @@ from evalscope.api.messages import (
 from evalscope.api.metric import Score
 from evalscope.api.registry import register_benchmark
 
-from livek12.core.records import Message
 from livek12.core.text import clean
 from livek12.engines.openai.format import data_url
 from livek12.tasks.plugins.evalscope import SUBSET
@@ -80,19 +79,9 @@ class ExamAdapter(DefaultDataAdapter):  # type: ignore[misc]
 
 
 def _sample(number: int, document: Document) -> Sample:
-    turns = [_TURNS[message.role](content=_content(document, message)) for message in document.request.messages]
+    contents = document.messages(lambda text: ContentText(text=text), lambda image: ContentImage(image=data_url(image)))
+    turns = [_TURNS[role](content=content) for role, content in contents]
     return Sample(id=number, group_id=number, input=turns, target=document.target, metadata={"id": document.id})
-
-
-def _content(document: Document, message: Message) -> Any:
-    if len(message.content) == 1 and message.content[0].text is not None:
-        return message.content[0].text
-    return [
-        ContentImage(image=data_url(document.request.images[part.image]))
-        if part.image
-        else ContentText(text=part.text or "")
-        for part in message.content
-    ]
 
 
 def _register(name: str) -> None:

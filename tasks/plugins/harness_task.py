@@ -96,6 +96,18 @@ class Document:
         """The decoded pictures in the order of their marks."""
         return [self.picture(place) for place in range(len(self.images))]
 
+    def messages(self, text: Callable[[str], Any], picture: Callable[[Image], Any]) -> list[tuple[str, Any]]:
+        """Role and content of each message: a lone text as it is, which every provider takes, else its parts."""
+        return [
+            (message.role, message.content[0].text)
+            if len(message.content) == 1 and message.content[0].text is not None
+            else (
+                message.role,
+                [picture(self.request.images[p.image]) if p.image else text(p.text or "") for p in message.content],
+            )
+            for message in self.request.messages
+        ]
+
     @property
     def target(self) -> str:
         """The key on one line, of a sheet by its labels."""
@@ -164,13 +176,15 @@ class HarnessTask:
         )
         return [self._marker.by_rules(question, own) for question, own in self.document(id).answered(response)]
 
-    def lost(self, id: str, reason: str, trial: int = 0) -> Verdict:
-        """An undecided verdict of a missing answer."""
+    def mark_unless(self, failed: str | tuple[str, ...], id: str, text: str, trial: int = 0) -> Verdict:
+        """Marks one answer; a text that begins with one of `failed` is the harness's, and the answer undecided."""
         from livek12.judges.grade import GradingConfig, total
 
+        if not text.startswith(failed):
+            return self.mark(id, text, trial=trial)
         key = Key(task=self.task.name, question_id=id, trial=trial)
         part = PartVerdict(
-            answer=None, gold="", decision="undecided", score=None, decided_by="harness", reason=f"no answer: {reason}"
+            answer=None, gold="", decision="undecided", score=None, decided_by="harness", reason=f"no answer: {text}"
         )
         return total(self.document(id).question, key, [part], GradingConfig())
 
@@ -198,11 +212,15 @@ def _sheet_document(task: Task, sheet: QuestionSheet, pages: Pages) -> Document:
     )
 
 
-def joined(values: Sequence[Any]) -> Any:
-    """Over repeats, points add up, shares are averaged."""
-    if isinstance(values[0], tuple):
-        return tuple(map(sum, zip(*values, strict=True)))
-    return sum(values) / len(values)
+def joined(verdicts: Sequence[Verdict], counted: bool = False) -> dict[str, Any]:
+    """Each metric over repeats: points add up; shares are averaged, or a sum and number if `counted`."""
+    values: dict[str, Any] = {}
+    for name, metric in METRICS.items():
+        each = [metric.of(verdict) for verdict in verdicts]
+        is_share = not isinstance(each[0], tuple)
+        total, number = map(sum, zip(*((one, 1) for one in each) if is_share else each, strict=True))
+        values[name] = total / number if is_share and not counted else (total, number)
+    return values
 
 
 def open_task(name: str, data: str = "", sheets: bool = False) -> HarnessTask:
@@ -317,6 +335,10 @@ METRICS: Mapping[str, Metric] = {
     # These harnesses do not report how an answer ended.
     "truncated_unknown": Metric(lambda verdict: 1.0, _mean, higher_is_better=False),
 }
+
+
+WEIGHTED = ("score", "score_high")
+"""Metrics over points, not over answers."""
 
 
 @cache

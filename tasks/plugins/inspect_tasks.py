@@ -25,7 +25,7 @@ from inspect_ai.model import (
 from inspect_ai.solver import generate
 
 from livek12.core.errors import UserError
-from livek12.core.records import Image, Message, Sampling
+from livek12.core.records import Image, Sampling
 from livek12.core.text import one_line
 from livek12.core.version import __version__
 from livek12.engines.openai.format import data_url
@@ -94,19 +94,10 @@ def _sample(document: Document, task: str) -> Sample:
 
 
 def _messages(document: Document) -> list[ChatMessage]:
-    return [_MESSAGES[message.role](content=_content(document, message)) for message in document.request.messages]
-
-
-def _content(document: Document, message: Message) -> str | list[Any]:
-    """A lone text as a string, which every provider takes; else its parts."""
-    if len(message.content) == 1 and (text := message.content[0].text) is not None:
-        return text
-    return [
-        ContentImage(image=_url(document.id, document.request.images[part.image]))
-        if part.image
-        else ContentText(text=part.text or "")
-        for part in message.content
-    ]
+    contents = document.messages(
+        lambda text: ContentText(text=text), lambda image: ContentImage(image=_url(document.id, image))
+    )
+    return [_MESSAGES[role](content=content) for role, content in contents]
 
 
 def _url(question: str, image: Image) -> str:

@@ -19,6 +19,7 @@ from livek12.tasks.base import Task
 from livek12.tasks.plugins.harness_task import (
     DATA_VARIABLE,
     METRICS,
+    WEIGHTED,
     WHOLE,
     Guide,
     harness_name,
@@ -36,7 +37,6 @@ OFFLINE = (
     " p.Path(u.find_spec('lighteval').origin).with_name('tasks').joinpath('tasks/tinyBenchmarks.pkl').touch()\""
 )
 """lighteval fetches this file of one of its benchmarks at every start and only checks that it exists."""
-WEIGHTED = ("score", "score_high")
 
 
 def guide(data: str, folder: Path) -> Guide:
@@ -161,7 +161,7 @@ def marks_of(task: Task, data: str) -> Any:
                 exam.mark(doc.specific["question_id"], text, trial=trial)
                 for trial, text in enumerate(texts_of(model_response.text))
             ]
-            return {name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
+            return joined(verdicts)
 
     return SampleLevelMetricGrouping(
         metric_name=list(METRICS),

@@ -6,16 +6,16 @@ two parts, and no group mixes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from livek12.core.errors import UserError, install
-from livek12.core.questions import open_card
+from livek12.core.errors import install
+from livek12.core.questions import Facts
 from livek12.tasks.base import Task
-from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WHOLE, Guide, harness_name
+from livek12.tasks.plugins.harness_task import PREFIX, WEIGHTED, WHOLE, Guide, harness_name
 from livek12.tasks.plugins.lm_eval_calls import Part
 from livek12.tasks.plugins.yaml_tasks import (
     FILTER,
@@ -23,10 +23,11 @@ from livek12.tasks.plugins.yaml_tasks import (
     Kind,
     generation,
     kind_of,
+    members_of,
     metadata,
+    metric_list,
     sought,
     suites,
-    tasks_in,
     write,
 )
 from livek12.tasks.registry import SITTINGS, disjoint, find_task
@@ -52,11 +53,9 @@ class TaskEntry:
 
 def guide(data: str, folder: Path, every: bool = False) -> Guide:
     """Writes the YAML and its call."""
-    place = open_card(data)[0] if data else ""
-    written = list(_entries(place))
+    place, members = members_of(data)
+    written = [entry for task, documents in members for entry in _entries(task, documents, place)]
     entries = [entry for entry in written if every or sought(entry.task)] or written
-    if not entries:
-        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     groups = _groups(entries) if place else {}
     write(folder, {**groups, **{entry.name: _yaml(entry, place) for entry in entries}})
     return Guide(
@@ -96,15 +95,14 @@ def _notes(place: str, more: int) -> tuple[str, ...]:
     )
 
 
-def _entries(place: str) -> Iterator[TaskEntry]:
-    for task, documents in tasks_in(place):
-        with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
-        yield TaskEntry(task, kind_of(task, True in with_pictures))
-        sheets = (find_task(f"{task.name}@{sitting}") for sitting in SITTINGS)
-        yield from (TaskEntry(sheet, kind_of(sheet, True in with_pictures)) for sheet in sheets if sheet)
-        if task.modality == "text_image" and len(with_pictures) == 2:
-            yield TaskEntry(task, "figures", "with_pictures")
-            yield TaskEntry(task, "text", "without_pictures")
+def _entries(task: Task, documents: Collection[Facts], place: str) -> Iterator[TaskEntry]:
+    with_pictures = {bool(facts.images) for facts in documents} if place else {True, False}
+    yield TaskEntry(task, kind_of(task, True in with_pictures))
+    sheets = (find_task(f"{task.name}@{sitting}") for sitting in SITTINGS)
+    yield from (TaskEntry(sheet, kind_of(sheet, True in with_pictures)) for sheet in sheets if sheet)
+    if task.modality == "text_image" and len(with_pictures) == 2:
+        yield TaskEntry(task, "figures", "with_pictures")
+        yield TaskEntry(task, "text", "without_pictures")
 
 
 def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
@@ -125,14 +123,7 @@ def _yaml(entry: TaskEntry, place: str) -> dict[str, Any]:
         "generation_kwargs": generation(task, "max_gen_toks"),
         "repeats": 1,
         "filter_list": [{"name": FILTER, "filter": [{"function": "custom", "filter_fn": _ours("keep_all")}]}],
-        "metric_list": [
-            {
-                "metric": name,
-                "aggregation": _ours(name) if name in ("score", "score_high") else mean,
-                "higher_is_better": metric.higher_is_better,
-            }
-            for name, metric in METRICS.items()
-        ],
+        "metric_list": metric_list(lambda name: _ours(name) if name in WEIGHTED else mean),
         "metadata": metadata(task),
     }
 

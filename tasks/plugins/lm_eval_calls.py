@@ -107,10 +107,7 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
             )
     trials = [answer] if isinstance(answer, str) else answer
     verdicts = [verdict for trial, text in enumerate(trials) for verdict in exam.marks(doc["id"], text, trial=trial)]
-    values = {name: [metric.of(verdict) for verdict in verdicts] for name, metric in METRICS.items()}
-    if document.sheet is not None:
-        values = {name: of if isinstance(of[0], tuple) else [(each, 1) for each in of] for name, of in values.items()}
-    return {name: joined(of) for name, of in values.items()}
+    return joined(verdicts, counted=document.sheet is not None)
 
 
 def by_answer(values: Sequence[Any]) -> float:

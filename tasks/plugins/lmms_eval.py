@@ -13,14 +13,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from livek12.core.errors import UserError, install
+from livek12.core.errors import install
 from livek12.core.files import write_atomically
-from livek12.core.questions import open_card
-from livek12.core.records import Verdict
 from livek12.tasks.base import Task
 from livek12.tasks.plugins.harness_task import (
     METRICS,
     PREFIX,
+    WEIGHTED,
     WHOLE,
     Guide,
     HarnessTask,
@@ -34,9 +33,10 @@ from livek12.tasks.plugins.yaml_tasks import (
     Function,
     generation,
     kind_of,
+    members_of,
     metadata,
+    metric_list,
     suites,
-    tasks_in,
     write,
 )
 from livek12.tasks.registry import disjoint
@@ -100,11 +100,8 @@ def doc_to_target(doc: Mapping[str, str]) -> str:
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
     """Each metric over all answers to a question."""
     exam = _exam(doc)
-    verdicts = [_mark(exam, doc["id"], text, trial) for trial, text in enumerate(results)]
-    return {
-        ID: doc["id"],
-        **{name: joined([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()},
-    }
+    verdicts = [exam.mark_unless(GAVE_UP, doc["id"], text, trial) for trial, text in enumerate(results)]
+    return {ID: doc["id"], **joined(verdicts)}
 
 
 def mean(values: Sequence[float]) -> float:
@@ -126,22 +123,13 @@ def _exam(row: Mapping[str, str]) -> HarnessTask:
     return open_task(row["task"], row["data"])
 
 
-def _mark(exam: HarnessTask, id: str, text: str, trial: int) -> Verdict:
-    if not text.startswith(GAVE_UP):
-        return exam.mark(id, text, trial=trial)
-    return exam.lost(id, text, trial)
-
-
 # The YAML ------------------------------------------------------------------------------------------------------------
 
 
 def guide(data: str, folder: Path) -> Guide:
     """Writes the YAML and its call."""
-    place = open_card(data)[0] if data else ""
-    members = list(tasks_in(place))
+    place, members = members_of(data)
     tasks = {harness_name(task.name): task for task, _ in members}
-    if not tasks:
-        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
     stubs = {name: folder.resolve() / f"{name}.jsonl" for name in tasks}
     kinds = {
         harness_name(task.name): (task, kind_of(task, any(facts.images for facts in documents)))
@@ -174,14 +162,7 @@ def _yaml(name: str, task: Task, stub: Path) -> dict[str, Any]:
         "reasoning_tags": "none",
         "metric_list": [
             {"metric": ID, "aggregation": _ours(count), "higher_is_better": True},
-            *(
-                {
-                    "metric": metric_name,
-                    "aggregation": _ours(score if metric_name in ("score", "score_high") else mean),
-                    "higher_is_better": metric.higher_is_better,
-                }
-                for metric_name, metric in METRICS.items()
-            ),
+            *metric_list(lambda name: _ours(score if name in WEIGHTED else mean)),
         ],
         "metadata": metadata(task),
     }

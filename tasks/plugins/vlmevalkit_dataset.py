@@ -20,8 +20,6 @@ from livek12.tasks.registry import all_tasks
 if TYPE_CHECKING:
     import pandas
 
-    from livek12.core.records import Verdict
-
 
 class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
     """A task over LIVEK12_DATA."""
@@ -62,20 +60,13 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
         """The metrics of a result file, also written as `…_score.json`."""
-        verdicts = [self._mark(row) for row in predictions(Path(eval_file))]
+        rows = predictions(Path(eval_file))
+        verdicts = [self.exam.mark_unless(FAILED, row[ID], row["prediction"]) for row in rows]
         totals = {name: metric.total([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}
         marks = {"questions": float(len(verdicts)), **totals}
         file = Path(eval_file)
         write_atomically(file.with_name(f"{file.stem}_score.json"), json.dumps(marks, indent=1) + "\n")
         return marks
-
-    def _mark(self, row: dict[str, str]) -> Verdict:
-        prediction = row["prediction"]
-        return (
-            self.exam.lost(row[ID], prediction)
-            if prediction.startswith(FAILED)
-            else self.exam.mark(row[ID], prediction)
-        )
 
     def _row(self, line: Any) -> Any:
         return self.data.iloc[line] if isinstance(line, int) else line

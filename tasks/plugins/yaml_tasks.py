@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from livek12.core.questions import Facts, open_card
 from livek12.core.version import __version__
 from livek12.tasks.base import Task
 from livek12.tasks.loading import Census
-from livek12.tasks.plugins.harness_task import METRICS, PREFIX
+from livek12.tasks.plugins.harness_task import METRICS, PREFIX, WEIGHTED
 from livek12.tasks.registry import all_tasks, disjoint, families, get_task
 
 FILTER = "all"
@@ -41,15 +41,22 @@ def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
         yield task, census.asked(task)
 
 
+def members_of(data: str) -> tuple[str, list[tuple[Task, Collection[Facts]]]]:
+    """The place of a data set ("" for none), and its tasks; UserError without any."""
+    place = open_card(data)[0] if data else ""
+    members = list(tasks_in(place))
+    if not members:
+        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
+    return place, members
+
+
 def _fits(task: Task) -> bool:
     return not task.first_style and not task.joined
 
 
 def example(data: str) -> Task:
     """The task of the example command."""
-    tasks = [task for task, _ in tasks_in(open_card(data)[0])] if data else [get_task("cfe_text")]
-    if not tasks:
-        raise UserError(f"{data} has questions of no task; see `livek12 tasks`")
+    tasks = [task for task, _ in members_of(data)[1]] if data else [get_task("cfe_text")]
     return next((task for task in tasks if task.modality == "text_only"), tasks[0])
 
 
@@ -79,6 +86,14 @@ def kind_of(task: Task, pictures: bool) -> Kind:
 def sought(task: Task) -> bool:
     """Tests for a whole benchmark or a part of a suite; others are written on demand."""
     return task.name in disjoint() or not (task.selection.named or task.differs or task.derive or task.budget)
+
+
+def metric_list(aggregation: Callable[[str], Any]) -> list[dict[str, Any]]:
+    """Our metrics, each with its aggregation."""
+    return [
+        {"metric": name, "aggregation": aggregation(name), "higher_is_better": metric.higher_is_better}
+        for name, metric in METRICS.items()
+    ]
 
 
 def suites(members: Mapping[str, tuple[Task, Kind]]) -> dict[str, dict[str, Any]]:
@@ -128,7 +143,7 @@ def _group(name: str, members: Mapping[str, Task]) -> dict[str, Any]:
         "aggregate_metric_list": [
             {"metric": metric, "aggregation": "mean", "weight_by_size": True, "filter_list": [FILTER]}
             for metric in METRICS
-            if metric not in ("score", "score_high")
+            if metric not in WEIGHTED
         ],
         "metadata": {"version": max(task.version for task in members.values())},
     }

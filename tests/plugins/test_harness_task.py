@@ -42,7 +42,8 @@ def test_a_damaged_picture_is_one_line_with_its_question(odd_data: str) -> None:
 
 
 def test_an_answer_that_was_lost_is_undecided(odd_data: str) -> None:
-    verdict = open_task("livek12_text_only", odd_data).lost("odd_4", "[GAVE_UP] after 5 tries", trial=1)
+    exam = open_task("livek12_text_only", odd_data)
+    verdict = exam.mark_unless("[GAVE_UP]", "odd_4", "[GAVE_UP] after 5 tries", trial=1)
     assert (verdict.correct, verdict.low, verdict.high) == (None, 0, verdict.max_points)
     assert "no answer: [GAVE_UP] after 5 tries" in verdict.parts[0].reason
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, kind_of, settle
-from livek12.core.records import Attributes, Language, Option, Question
+from livek12.core.records import Attributes, Option, Question
 from livek12.dataset_builders.base import DIFFICULTIES, BadRow, Log, PageKey
 from livek12.dataset_builders.benchmarks import COMMON_KEYS, free_key, plain_fields
 from livek12.dataset_builders.builder import ASKED, Beside, Builder, Layout, own_tables
@@ -97,7 +97,8 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
         log.note(row.where, id, f"form {raw_type!r} is not known: taken as {kind}")
     question_type = settle(kind, several=len("".join(letters)) > 1, has_key=bool(key))
     answer = _answer(key, letters, text, question_type)
-    language = stated_language(data) or _language(data, row)
+    written = asked_text(data, *ASKED) or asked_text(data, "solution")
+    language = stated_language(data) or written_language(written, row.language, "en")
     text, options, images, change = place_marks(text, options, images)
     if change:
         log.note(row.where, id, change)
@@ -178,10 +179,6 @@ def _answer(key: list[str], letters: list[str], text: str, question_type: str) -
 def _difficulty(data: Data) -> str | None:
     given = text_of(data, "difficulty")
     return LEVELS.get(given.lower(), given) or None
-
-
-def _language(data: Data, row: SourceRow) -> Language:
-    return written_language(asked_text(data, *ASKED) or asked_text(data, "solution"), row.language, "en")
 
 
 def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:

@@ -149,13 +149,9 @@ def _described(subset: Subset) -> dict[str, str]:
     }
 
 
-def _folder_of(sheet: Path) -> Path:
-    return sheet.with_name(f"{sheet.stem}.pictures")
-
-
 def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
     """Returns each question's cell of relative paths."""
-    folder = _folder_of(sheet)
+    folder = sheet.with_name(f"{sheet.stem}.pictures")
     cells = {}
     try:
         for question in questions:
@@ -336,7 +332,8 @@ def _judged(
 
 
 def _row(subset: Subset, item: Candidate, state: str, score: float | None, **shown: str) -> sheet.SheetRow:
-    shown = {"question": item.excerpt, "features": sheet.features_cell(item.features)} | shown
+    features = {name: value for name, value in item.features.items() if value is not None}
+    shown = {"question": item.excerpt, "features": json.dumps(features)} | shown
     return sheet.SheetRow(
         subset=subset.name,
         state=state,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -148,11 +147,6 @@ def merged(new: Iterable[SheetRow], old: Iterable[SheetRow]) -> list[SheetRow]:
         result += [other for other in others if (other.review, other.extra) != (first.review, first.extra)]
     rest = (row for rows in reviews.values() for row in rows)
     return result + [replace(row, state="kept") for row in rest]
-
-
-def features_cell(features: Mapping[str, object]) -> str:
-    """Known features as JSON."""
-    return json.dumps({name: value for name, value in features.items() if value is not None})
 
 
 def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Path) -> SheetRow:

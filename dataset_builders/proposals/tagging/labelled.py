@@ -16,7 +16,7 @@ from livek12.core.questions import CARD
 from livek12.core.records import IMAGE_MARK, Image, Language, Option, Question
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.duplicates.finding import find_pairs
-from livek12.dataset_builders.duplicates.library import Library, stem
+from livek12.dataset_builders.duplicates.library import Library, stem_of
 from livek12.dataset_builders.ingest.pages.geometry import root_of
 from livek12.dataset_builders.proposals import every_question, whole_text
 from livek12.dataset_builders.reading.fields import stated, text_of, texts_of
@@ -83,7 +83,9 @@ def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
 def groups(items: Sequence[Item]) -> list[int]:
     """Group of each question: connected near-duplicates, by MinHash, share one."""
     library, leader = Library(), list(range(len(items)))
-    library.add_stems([stem(_bare(item, str(place))) for place, item in enumerate(items)])
+    library.add_stems(
+        [stem_of(str(n), "livek12", item.language, None, item.text, [], [], []) for n, item in enumerate(items)]
+    )
 
     for earlier, other, *_ in find_pairs(library):
         leader[root_of(leader, earlier)] = root_of(leader, other)
@@ -133,17 +135,6 @@ def _options(value: Any) -> Iterator[Option]:
             )
         elif isinstance(option, str):
             yield Option(label=label, text=option)
-
-
-def _bare(item: Item, id: str) -> Question:
-    return Question(
-        id=id,
-        benchmark="livek12",
-        language=item.language,
-        subject=item.subject,
-        question_type="open_ended",
-        question=item.text,
-    )
 
 
 def need_labels(items: Sequence[Item], where: str) -> list[Item]:

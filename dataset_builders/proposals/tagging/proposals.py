@@ -96,7 +96,8 @@ def variables_of(kind: QuestionType, answer: Sequence[str]) -> list[Variable]:
     for number, entry in enumerate(answer, 1):
         if 0 < len(entry.strip()) <= LONGEST:
             named = list(_of_entry(entry, number if len(answer) > 1 else 0))
-            variables += named if all(_is_of_key(variable.value, entry) for variable in named) else []
+            bare, values = entry.replace("$", ""), [variable.value for variable in named]
+            variables += named if all(v.replace("$", "") in bare or occurs(v, entry) for v in values) else []
     names = [variable.name for variable in variables]
     return [] if len(names) != len(set(names)) or len(variables) > MOST else variables
 
@@ -107,10 +108,6 @@ def type_of(value: str) -> Type:
     if _NUMERIC.fullmatch(bare) and not _is_product(bare):
         return "numeric"
     return "formula" if _FORMULA_MARK.search(bare) and not _WORDS.search(bare) else "other"
-
-
-def _is_of_key(value: str, entry: str) -> bool:
-    return value.replace("$", "") in entry.replace("$", "") or occurs(value, entry)
 
 
 def occurs(value: str, *texts: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,19 +95,15 @@ def _table(file: Path) -> dict[str, str]:
     return terms
 
 
-def _needs_translation(text: str) -> bool:
-    return bool(_FOREIGN.search(text))
-
-
 def _texts_of(draft: Draft) -> Texts:
     named = {"question": draft.question}
     named |= {f"option_{option.label}": option.text for option in draft.options}
     named |= {f"answer_{number}": text for number, text in enumerate(draft.answer, 1)}
-    return {name: numbered(text) for name, text in named.items() if _needs_translation(text)}
+    return {name: numbered(text) for name, text in named.items() if _FOREIGN.search(text)}
 
 
 def _solution_of(draft: Draft) -> Texts:
-    return {SOLUTION: numbered(draft.solution)} if draft.solution and _needs_translation(draft.solution) else {}
+    return {SOLUTION: numbered(draft.solution)} if draft.solution and _FOREIGN.search(draft.solution) else {}
 
 
 def _with_texts(draft: Draft, translated: Mapping[str, str]) -> Draft:
@@ -149,7 +145,7 @@ def _translate_pieces(
 ) -> None:
     open_pieces = {piece.id: piece for piece in pieces if _can_be_asked(piece)}
     for round_ in range(retries + 1):
-        for outcome in asker.outcomes(_requests(open_pieces, glossary or {}, round_)):
+        for outcome in asker.outcomes(_request(piece, glossary or {}, round_) for piece in open_pieces.values()):
             _take(open_pieces[outcome.key.question_id], outcome)
         open_pieces = {id: piece for id, piece in open_pieces.items() if piece.translation is None and not piece.failed}
         if not open_pieces:
@@ -170,13 +166,8 @@ def _read_reply(text: str, texts: Texts) -> tuple[Texts | None, list[str]]:
     return (None if faults else reply), faults
 
 
-def _requests(pieces: Mapping[str, Piece], glossary: Mapping[str, str], round_: int) -> Iterator[Request]:
-    for piece in pieces.values():
-        piece.rounds += 1
-        yield _request(piece, glossary, round_)
-
-
 def _request(piece: Piece, glossary: Mapping[str, str], round_: int) -> Request:
+    piece.rounds += 1
     body = json.dumps(piece.texts, ensure_ascii=False, indent=1)
     system = instructions()
     if terms := terms_in(glossary, body):
