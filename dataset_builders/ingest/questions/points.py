@@ -121,8 +121,7 @@ def split_percent(text: str, section: str) -> tuple[str, float | None]:
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
     """The text without its total, the total, and the points of its parts.
 
-    The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
-    Parts that all have points and no total add up to it.
+    The total stands at the beginning, or at the end without parts; a mark behind a part is that part's.
     """
     if product := _PRODUCT.search(text.partition("\n")[0]):
         return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []

@@ -52,9 +52,8 @@ TOP = 0.2
 def parts(stream: Stream) -> Mapping[int, str]:
     """Name of the part of the paper for each page, "" for none.
 
-    An elective part is named in brackets at the top of its pages, or of its title page, and goes on to the next. The
-    only name of a paper, on its first page, is its subject. With several forms of one paper (홀수형, 짝수형) the form's
-    name goes first.
+    An elective part is named in brackets at the top of its pages, or of its title page, and goes on to the next. A
+    paper's only name is its subject. The name of one of several forms (홀수형, 짝수형) goes first.
     """
     forms = _forms(stream)
     several = len({*forms.values()}) > 1
@@ -271,10 +270,7 @@ def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table.
-
-    A title that comes again and again is the head of each question's answer.
-    """
+    """Begin of the key: its title or table; a title that comes again is the head of each question's answer."""
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2

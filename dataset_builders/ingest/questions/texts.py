@@ -65,9 +65,9 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
 
     Args:
         text: of the question.
-        language: says if ① labels options or statements.
-        choice: the section says that its questions have options, or have none; None: it says neither.
-        usual: labels of the options of the other questions.
+        language: says if ① labels options.
+        choice: the section's questions have options; None: it does not say.
+        usual: labels of the others' options.
     """
     numbered = language_of(language).numbered or bool(choice)
     lists = label_lists(text)
@@ -388,7 +388,7 @@ def _is_code(item: Item) -> bool:
 def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
     """Checks whether a line reaches the right edge of its column, so that the next may continue it.
 
-    A line that ends no sentence reaches the edge if the first word of `following` has no room.
+    One within a sentence does if the first word of `following` has no room.
     """
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
     room = right - item.box.right
