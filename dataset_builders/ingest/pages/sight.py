@@ -209,7 +209,7 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
     cells: dict[tuple[int, int], list[Glyph]] = {}
     below: set[int] = set()
     for glyph in glyphs:
-        if not glyph.text.strip() or glyph.item not in place:
+        if not glyph.text.strip() or glyph.slanted or glyph.item not in place:
             continue
         x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
         at = int(x // 24), int(y // 24)
