@@ -346,14 +346,8 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
             "question": (tail[number.end() :] if number else tail).strip(),
             "options": moved,
             "figures": copy.figures[marks:],
-            "answer": [],
-            "answer_from": "",
-            "solution": None,
-            "points": None,
-            "part_points": [],
-            "scheme": [],
-            "variables": [],
-            "reasoning_flow": [],
+            **Draft.empty("answer", "answer_from", "solution", "points", "part_points"),
+            **Draft.empty("scheme", "variables", "reasoning_flow"),
             "doubts": [doubt],
         }
     )

@@ -24,14 +24,6 @@ from livek12.dataset_builders.reading.text import split_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_EMPTY: dict[str, Any] = {
-    "answer": [],
-    "answer_images": [],
-    "solution": None,
-    "solution_images": [],
-    "reasoning_flow": [],
-    "scheme": [],
-}
 _FIRST_LABELS = "1ㄱ가"
 """First labels other than letters; they mark options only if a key names one."""
 _CIRCLED_FIRST = "①"
@@ -45,7 +37,7 @@ def without_answers(question: Question) -> Question:
     options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
     kind, raw = keyless(question.question_type_raw, has_options=bool(options))
     inferred = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
-    return question.model_copy(update={**_EMPTY, **inferred, "variables": variables})
+    return question.model_copy(update={**Question.empty(*FIELDS), **inferred, "variables": variables})
 
 
 def _apart(question: Question) -> tuple[str, list[Option]]:

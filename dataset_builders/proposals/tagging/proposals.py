@@ -71,15 +71,6 @@ UNMEASURED = 0.9
 SUBJECT_MARGIN = 1.5
 """Lead over the next subject's words that a proposal needs."""
 TAGS = ("knowledge_points", "difficulty", "subject")
-_FIELDS: dict[str, Any] = {
-    "knowledge_points": [],
-    "difficulty": None,
-    "subject": "",
-    "variables": [],
-    "reasoning_flow": [],
-    "scheme": [],
-}
-"""Proposable fields and their empty values."""
 TASK = "tags/structure"
 MOST_STEPS = 30
 LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
@@ -253,7 +244,7 @@ def _cleared(draft: Draft, fields: Sequence[str]) -> Draft:
         if not field:
             doubts.append(doubt)
         elif doubt.text.startswith(_said(field, getattr(draft, field))):
-            empty[field] = _FIELDS[field]
+            empty |= Draft.empty(field)
     return draft.model_copy(update={**empty, "doubts": doubts})
 
 

@@ -221,13 +221,8 @@ def conversions(question: Question) -> dict[str, Conversion]:
 
 
 def _in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
-    gone: Mapping[str, Any] = {
-        "question_type_raw": question_type,
-        "solution": None,
-        "solution_images": [],
-        "scheme": [],
-    }
-    gone = {**gone, "part_units": [], "options": [], "answer_images": [], "variables": [], "reasoning_flow": []}
+    gone = Question.empty("solution", "solution_images", "scheme", "part_units", "options", "answer_images")
+    gone |= Question.empty("variables", "reasoning_flow") | {"question_type_raw": question_type}
     points = {} if source.points is None else {"part_points": [source.points]}
     return source.model_copy(update={**gone, **points, "question_type": question_type, **changes})
 
