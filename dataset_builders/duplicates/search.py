@@ -194,7 +194,8 @@ def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dic
             "id": later.id,
             "other": earlier.id,
             "kind": "variant" if difference else "duplicate",
-            "why": difference or _same(later.text == earlier.text, similarity),
+            "why": difference
+            or (f"{similarity:.0%} of the text is the same" if later.text != earlier.text else "same text"),
             "similarity": round(similarity, 4),
             "figures": None if apart is None else round(apart, 4),
             "text": later.shown,
@@ -244,10 +245,6 @@ def _write(file: Path, lines: Iterator[str]) -> None:
     except OSError as error:
         raise UserError(f"{file}: cannot be written ({error.strerror}); choose another place") from None
     write_atomically(file, lines)
-
-
-def _same(identical: bool, similarity: float) -> str:
-    return "same text" if identical else f"{similarity:.0%} of the text is the same"
 
 
 def _key(row: Mapping[str, Any]) -> Key:

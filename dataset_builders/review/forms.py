@@ -226,7 +226,8 @@ def problems_of(copy: Copy) -> dict[str, str]:
     if len(set(labels)) < len(labels) or "" in labels:
         problems["options"] = "every option has a label of its own"
     elif form.question_type in CHOICE_TYPES and labels:
-        unknown = "".join(dict.fromkeys(_letters("".join(form.answer)))) if all(len(x) == 1 for x in labels) else ""
+        letters = re.sub(r"[\s,，、;；.()（）]", "", "".join(form.answer))
+        unknown = "".join(dict.fromkeys(letters)) if all(len(x) == 1 for x in labels) else ""
         if unknown := "".join(letter for letter in unknown if letter not in labels):
             problems["answer"] = f"there is no option {unknown}"
     for name, text in (("question", form.question), *(("options", option.text) for option in form.options)):
@@ -307,10 +308,6 @@ def _plain(value: Any) -> Any:
 
 def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\s*\d{1,4}(?:\.\d{1,3})?\s*", text) else None
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\s,，、;；.()（）]", "", text)
 
 
 def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:

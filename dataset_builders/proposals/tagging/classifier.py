@@ -564,7 +564,8 @@ def figures(
     kept = np.ones_like(hits) if sure is None else sure >= KEPT
     kept[:, 1:] &= sure is not None
     kept[:, 0] = True
-    units = [_unit(tree, place) for place in range(len(tree.points))]
+    above = [[next(iter(names.values())) for names in point.path] for point in tree.points]
+    units = ["->".join(path) or point.name() for path, point in zip(above, tree.points, strict=True)]
     same = [
         units[row[0]] in {units[place] for place in np.flatnonzero(gold)} for row, gold in zip(best, truth, strict=True)
     ]
@@ -610,11 +611,6 @@ def _difficulty(encoder: Encoder, used: Sequence[Item], test_items: Sequence[Ite
         ),
         "used": model.better,
     }
-
-
-def _unit(tree: Tree, place: int) -> str:
-    point = tree.points[place]
-    return "->".join(next(iter(names.values())) for names in point.path) or point.name()
 
 
 def _share(hits: NDArray[np.bool_]) -> float:

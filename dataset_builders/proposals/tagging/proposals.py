@@ -515,7 +515,8 @@ def propose_schemes(
 
 
 def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeReport, step: Callable[[], None]) -> None:
-    requests = [scheme_request(draft) for draft in drafts.values() if _may_have_one(draft)]
+    worth = [draft for draft in drafts.values() if draft.solution and draft.points and not draft.scheme]
+    requests = [scheme_request(draft) for draft in worth if draft.question_type not in CHOICE_TYPES]
     for reply in asker.replies(requests, lambda key, text: read_scheme_reply(text, drafts[key.question_id])):
         id = reply.key.question_id
         report.asked += 1
@@ -526,10 +527,6 @@ def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeRep
         else:
             report.problems.append(f"{id}: no scheme is taken: {reply.problem}")
         step()
-
-
-def _may_have_one(draft: Draft) -> bool:
-    return bool(draft.solution and draft.points and not draft.scheme and draft.question_type not in CHOICE_TYPES)
 
 
 def scheme_request(draft: Draft) -> Request:

@@ -402,20 +402,6 @@ def _with_options(question: Question, reply: Json, random: Random) -> Question:
     return _in_type(question, CHOICE, options=options, answer=[letter])
 
 
-@dataclass(frozen=True)
-class Sameness:
-    """Judgement of a variant."""
-
-    same_meaning: bool
-    key_holds: bool
-    why: str
-
-    @property
-    def stays(self) -> bool:
-        """True if the variant is kept."""
-        return self.same_meaning and self.key_holds
-
-
 def _judging_request(source: Question, variant: Question, transforms: Sequence[str], key: str) -> Request:
     values = {
         "transforms": ", ".join(transforms),
@@ -435,10 +421,12 @@ def _judging_request(source: Question, variant: Question, transforms: Sequence[s
     )
 
 
-def _read_judgement(reply: str) -> Sameness:
+def _read_judgement(reply: str) -> str:
+    """The fault of the variant; "" for none."""
     fields = fields_of(parse_object(reply), "same_meaning", "key_holds", "why")
     why = one_line(a_text(fields["why"], "why"), 300)
-    return Sameness(a_bool(fields["same_meaning"], "same_meaning"), a_bool(fields["key_holds"], "key_holds"), why)
+    same, holds = (a_bool(fields[name], name) for name in ("same_meaning", "key_holds"))
+    return "" if same and holds else f"{'its key does not hold' if same else 'its meaning changed'}: {why}"
 
 
 def _described(question: Question, name: str) -> str:
@@ -611,7 +599,11 @@ class Maker:
                 yield _judging_request(item.question, variant, item.plan.transforms, item.id)
 
         for reply in judge.replies(requests(), lambda _, text: _read_judgement(text)):
-            _take_judgement(waiting.pop(reply.key.question_id), reply)
+            item = waiting.pop(reply.key.question_id)
+            if reply.value is None:
+                item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
+            elif reply.value:
+                item.drop(MEANING, f"judge: {reply.value}")
             step()
 
     def variant(self, item: Made) -> Question | None:
@@ -671,14 +663,6 @@ def _take_text(item: Made, reply: Reply[Question]) -> None:
     item.text = reply.value
     if item.plan.text == TYPE:
         item.drawn["type"] = {"to": reply.value.question_type, "by": "model"}
-
-
-def _take_judgement(item: Made, reply: Reply[Sameness]) -> None:
-    if reply.value is None:
-        item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
-    elif not reply.value.stays:
-        fault = "its key does not hold" if reply.value.same_meaning else "its meaning changed"
-        item.drop(MEANING, f"judge: {fault}: {reply.value.why}")
 
 
 @dataclass(frozen=True)
