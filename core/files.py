@@ -24,6 +24,8 @@ from livek12.core.errors import UserError
 
 _BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
+LEASES = ".leases"
+"""Folder of `core.run.locks`."""
 NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV})
 """Errors of file systems on which a file has no second name."""
 
@@ -175,9 +177,11 @@ def check_names(folder: Path, owned: Sequence[str]) -> None:
 
 
 def check_tree(folder: Path) -> None:
-    """Refuses links and special files at any depth."""
+    """Refuses links and special files at any depth. Leases are hard links, and checked by `core.run.locks`."""
     check_file(folder)
     for place, folders, files in os.walk(folder):
+        if Path(place).name == LEASES:
+            continue
         for name in (*folders, *files):
             check_file(Path(place, name))
 

@@ -16,10 +16,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from livek12.core.errors import UserError
-from livek12.core.files import check_names
+from livek12.core.files import LEASES, check_names
 from livek12.core.run.journal import has_lines
 from livek12.core.run.locks import (
-    FOLDER,
     Lease,
     Turn,
     check_home,
@@ -39,7 +38,7 @@ _LEFT = (
     *("questions.jsonl", "bank.json", "responses-*.jsonl", "failures-*.jsonl", "verdicts-*.jsonl", "repeats-*.jsonl"),
     "sessions-*.jsonl",
     *("imported.jsonl", "log.txt"),  # of `import-responses` and of a sweep, which are there before the run is
-    *(_LOCK, _IN_USE, FOLDER, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
+    *(_LOCK, _IN_USE, LEASES, ".linked.*", ".claims-*.jsonl", ".run.json.*", ".questions.jsonl.*", ".imported.jsonl.*"),
     *(".bank.json.*", ".*.sums*", BATCHES),
 )
 """What a command that was killed may leave in a folder that has no run.json yet."""

@@ -29,9 +29,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from livek12.core.errors import UserError
-from livek12.core.files import NO_LINKS, open_file
+from livek12.core.files import LEASES, NO_LINKS, open_file
 
-FOLDER: Final = ".leases"
 _SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")
 SECONDS: Final = float(_SAID) if _SAID.isdecimal() and 0 < int(_SAID) <= 3600 else 60.0
 """So long a holder may be silent: longer than a file system shows old things (NFS: up to 60 s by default)."""
@@ -114,11 +113,12 @@ class Lease:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.token, self.home, self.lapses = uuid.uuid4().hex[:16], folder / FOLDER, 0
+        self.token, self.home, self.lapses = uuid.uuid4().hex[:16], folder / LEASES, 0
         self._number = self._tags = self._links = 0
         self._at = time.monotonic()
         self._tag: Path | None = None
         self._ended = False
+        check_home(folder)
         try:
             self.home.mkdir(exist_ok=True)
             self._write()
@@ -204,7 +204,7 @@ _SEEN: dict[Path, tuple[bytes, float, bool]] = {}
 
 def lives(folder: Path, token: str) -> bool:
     """True if a holder may still be alive."""
-    path = folder / FOLDER / f"alive-{token}"
+    path = folder / LEASES / f"alive-{token}"
     text, now = b"", time.monotonic()
     with suppress(OSError):
         text = _load(path)
@@ -228,7 +228,7 @@ def lives(folder: Path, token: str) -> bool:
 
 def in_doubt(folder: Path, token: str) -> bool:
     """True if a holder counts as alive only because it was not watched for long enough."""
-    if not lives(folder, token) or (seen := _SEEN.get(folder / FOLDER / f"alive-{token}")) is None:
+    if not lives(folder, token) or (seen := _SEEN.get(folder / LEASES / f"alive-{token}")) is None:
         return False
     _, seconds, beats = seen
     return not beats or time.monotonic() - seconds > SECONDS / 2
@@ -301,10 +301,10 @@ class Turn:
 
 def check_home(folder: Path) -> None:
     """Refuses a folder of leases with symlinks."""
-    for place in (folder, folder / FOLDER, *(folder / FOLDER).glob("claims-*")):
+    for place in (folder, folder / LEASES, *(folder / LEASES).glob("claims-*")):
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:
             for entry in entries:
-                if entry.is_symlink() and (place != folder or entry.name == FOLDER):
+                if entry.is_symlink() and (place != folder or entry.name == LEASES):
                     raise UserError(f"{entry.path}: is a link, and no lease of ours is one; use a copy (`cp -rL`)")
 
 

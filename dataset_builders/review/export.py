@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
-from livek12.core.files import check_tree, copy_file, write_atomically
+from livek12.core.files import check_tree, copy_file, sync_place, write_atomically
 from livek12.core.records import Record
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.folder import ROWS, STATE, Folder, row
@@ -78,14 +78,22 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
         )
         done = done.model_copy(update={"files": sorted({*_files(temporary), f"{STATE}/{MARK}"})})
         write_atomically(temporary / STATE / MARK, done.model_dump_json(indent=1) + "\n")
+        _sync(temporary)
         if out.exists():
             shutil.rmtree(out)
         temporary.rename(out)
+        _sync(out)
+        sync_place(out.parent)
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror}); make room or choose another folder") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return done
+
+
+def _sync(folder: Path) -> None:
+    for path in (*sorted(folder.rglob("*")), folder):  # the list of our files before the files
+        sync_place(path)
 
 
 def _check(root: Path, out: Path) -> None:

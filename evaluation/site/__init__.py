@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from livek12.core.errors import UserError, why
-from livek12.core.files import check_names, make_subfolder, write_atomically
+from livek12.core.files import LEASES, check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
 from livek12.core.prices import Amount, Prices
 from livek12.core.progress import Progress, warn
@@ -30,7 +30,6 @@ from livek12.core.questions import load_pages, paper_order
 from livek12.core.records import Image, Question
 from livek12.core.run.access import Fence, only_writer
 from livek12.core.run.folder import RunFolder, with_pictures
-from livek12.core.run.locks import FOLDER
 from livek12.core.run.spec import RunSpec, shown_model
 from livek12.core.run_answers import read_exam
 from livek12.core.scoring.estimates import IMAGE_ONLY
@@ -367,7 +366,7 @@ def _check(out: Path) -> None:
         return
     begun = (*out.iterdir(), *(out / "data").glob("*"))
     if any(
-        file.name != "data" and not file.name.startswith((".lock", FOLDER, ".made.json.", "exam.")) for file in begun
+        file.name != "data" and not file.name.startswith((".lock", LEASES, ".made.json.", "exam.")) for file in begun
     ):
         raise UserError(foreign)
 

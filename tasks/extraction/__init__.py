@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
-from livek12.tasks.extraction.choices import find_choice, find_choices
+from livek12.tasks.extraction import regions
+from livek12.tasks.extraction.choices import find_choice, find_choices, is_choice
 from livek12.tasks.extraction.closings import closing_answer
 from livek12.tasks.extraction.markers import plainly
-from livek12.tasks.extraction.regions import box_cut_off, closed, cut_off, final_text, own_turn, says_nothing
 from livek12.tasks.extraction.truth import find_truth
-from livek12.tasks.extraction.values import find_values, is_expression
+from livek12.tasks.extraction.values import boxed_values, find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
 
@@ -46,20 +46,29 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         finish_reason: "length" restricts to explicit commitments, as does an open box or clause at the end.
     """
     truncated = finish_reason == "length"
-    text = final_text(response_text, question)
+    text = regions.final_text(response_text, question)
     shape = type_of(question.question_type).answer
     if shape == "text":
         answers, method = ([text.strip()], "whole") if text.strip() else ([], "none")
         return Extraction(answers, method, truncated)
+    count = part_count(question)
+    if count == 1:
+        text = regions.own_turn(text, question.question)
+    if (box := regions.closing_box(text)) is not None:
+        if shape == "values":
+            answers = boxed_values(box, count)
+        else:
+            answers = [box] if shape == "labels" and count == 1 and is_choice(box, text, question) else []
+        if answers:
+            return Extraction(answers, "boxed", truncated)
     if not truncated and (closing := closing_answer(text, question)):
         text = f"{text}\nAnswer: {closing}"
-    if part_count(question) == 1:
-        text = plainly(own_turn(text, question.question), question, is_expression)
+    if count == 1:
+        text = plainly(text, question, is_expression)
     if not truncated:
-        text = closed(text)
-    cut = truncated or cut_off(text)
+        text = regions.closed(text)
+    cut = truncated or regions.cut_off(text)
     if shape == "labels":
-        count = part_count(question)
         if count > 1:
             answers, method = find_choices(text, question, cut, count)
         else:
@@ -68,7 +77,12 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         answers, method = find_truth(text, cut)
     else:
         answers, method = find_values(text, question, cut)
-        prose = part_count(question) > 1 or needs_prose(question)
-        if not answers and prose and cut and not (truncated or box_cut_off(text) or says_nothing(text, question)):
+        prose = count > 1 or needs_prose(question)
+        if (
+            not answers
+            and prose
+            and cut
+            and not (truncated or regions.box_cut_off(text) or regions.says_nothing(text, question))
+        ):
             answers, method = [text.strip()], "whole"
     return Extraction(answers, method if answers else "none", truncated)

@@ -19,7 +19,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
-from livek12.tasks.extraction.remarks import ANSWER_KO, ANSWER_ZH
+from livek12.tasks.extraction.remarks import ANSWER, ANSWER_KO, ANSWER_ZH, SO
 
 MAX_CHARS = 4_000_000
 """Of a longer response only its end is read."""
@@ -68,6 +68,10 @@ _END_MARK = late(
 """A token of a chat template that was printed, or a tag that closes nothing: "<eoa>", "<|end|>", "</div>"."""
 _POWER = late(
     r"(?<![A-Za-z]{3})(?<!\*\*\w)(?<!\*\*\w\w)(?<!\*\*\w\w\w)(?<=[0-9A-Za-z)\]])\*\*(?=[-0-9A-Za-z(])(?![A-Za-z]{2})"
+)
+_CLOSING_BOX = late(
+    rf"(?i)[\s*#>]*(?:{SO}[,，]?\s?)?(?:(?:the|our|my)\s)?(?:{ANSWER}(?:\s?[:：是为은는=]|\s(?:is|are)\b)[:：]?)?"
+    r"[\s$*]*(?:\\[(\[]\s?)?(?-i:\\boxed)\s?\{(?P<content>(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\])*\})*)\}[\s$.。*]*(?:\\[)\]][\s.。*]*)?"
 )
 _AROUND_CHARS = 40
 _GOES_ON = late(
@@ -242,6 +246,16 @@ def _read_boxes(text: str) -> tuple[list[TextRegion], int | None]:
     return kept, last[0] if last in stack else None
 
 
+def closing_box(text: str) -> str | None:
+    """The content of the only box if it closes the text, with no more before it in its line than "so the answer is"."""
+    start = text.rfind("\\boxed")
+    if start < 0 or _BOX_NAMES.search(text).start() != start:  # type: ignore[union-attr]
+        return None
+    match = _CLOSING_BOX.fullmatch(text, text.rfind("\n", 0, start) + 1)
+    content = match["content"].strip() if match else ""
+    return content if 0 < len(content) <= MAX_ANSWER else None
+
+
 def part_of_formula(text: str, box: TextRegion) -> bool:
     r"""Checks for a box within a formula ("\boxed{9}\cdot 2"), or called a part."""
     before = text[max(0, box.start - _AROUND_CHARS) : box.start]
@@ -335,11 +349,10 @@ def outside_of(holders: Sequence[TextRegion], regions: Sequence[TextRegion]) -> 
 
 def own_turn(text: str, question: str) -> str:
     """The text before the first line that puts another question after an answer."""
-    question_words = _NO_WORDS.sub("", question)
     for line in islice(_NEXT.finditer("\n" + text), _LOOKS):
         before = text[: max(0, line.start() - 1)]
         put = _NO_WORDS.sub("", text[line.end() - 1 :][:_ONE_LINE].strip().partition("\n")[0])
-        copied = len(put) >= _COPIED_LINE and put in question_words
+        copied = len(put) >= _COPIED_LINE and put in _NO_WORDS.sub("", question)
         if not (copied or before.strip()):
             return text
         apart = before.endswith("\n") and "\n" not in before.strip() and len(before) <= _ONE_LINE

@@ -469,6 +469,14 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
     return [content]
 
 
+def boxed_values(box: str, count: int) -> list[str]:
+    """The value of each part in a box that holds all; empty if it does not."""
+    if count == 1:
+        return [] if _WRONG_INSIDE.search(box) else [box]
+    values = blank_values(_plain_list(box), count)
+    return values if len(values) == count else []
+
+
 def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
     contents = [box.content for box in regions]
     if count == 1:
@@ -480,18 +488,18 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in regions]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
-    whole = blank_values(_plain_list(contents[-1]), count)
+    whole = boxed_values(contents[-1], count)
     if len(contents) > count:
         if len(final_run(text, regions)) == count:
             return contents[-count:]
         gaps = [after.start - before.end for before, after in pairwise(regions)]
-        if max(gaps[-count + 1 :]) > _NEAR_CHARS and len(whole) == count:
+        if max(gaps[-count + 1 :]) > _NEAR_CHARS and whole:
             return whole
         # The last boxes are the answers if close together and apart from earlier ones. Else (one was checked or
         # retracted) all are returned, undecided; a value boxed twice in a row counts once.
         together = max(gaps[-count + 1 :]) <= _NEAR_CHARS < gaps[-count]
         return contents[-count:] if together else _distinct(contents)
-    if len(contents) == 1 and len(whole) == count:
+    if len(contents) == 1 and whole:
         return whole
     return labelled_values(tail(text), count) or contents
 
@@ -507,13 +515,13 @@ def _distinct(contents: Sequence[str]) -> list[str]:
     return [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
 
 
-def final_run(text: str, regions: Sequence[TextRegion]) -> list[TextRegion]:
-    """The last box and those joined by connectors ("and", a comma, "y =")."""
+def final_run(text: str, regions: Sequence[TextRegion], listed: re.Pattern[str] | None = None) -> list[TextRegion]:
+    """The last box and those joined by connectors ("and", a comma, "y ="), or only by gaps of a list."""
     run = list(regions[-1:])
     for after, before in pairwise(reversed(regions)):
         gap = text[before.end : after.start]
         joined = _NAME_BEFORE.fullmatch(_GAP.sub("", gap)) or _NOUN_BETWEEN.fullmatch(gap)
-        if len(gap) > _GAP_CHARS or "\n\n" in gap or not joined:
+        if not (listed.fullmatch(gap) if listed else joined and len(gap) <= _GAP_CHARS and "\n\n" not in gap):
             break
         run.insert(0, before)
     return run

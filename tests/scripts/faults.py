@@ -34,7 +34,7 @@ from tests.scripts.command import livek12_here
 
 KINDS = {"eio": 1, "enospc": 2, "estale": 3, "short": 4, "kill": 5, "lost": 6, "torn": 6, "stop": 7, "memory": 0}
 CUTS = ("lost", "torn")
-TRIAL_SECONDS = 60
+TRIAL_SECONDS = 240
 LEAST = 6
 """Trials of a command, however slow the machine is."""
 _EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate"}

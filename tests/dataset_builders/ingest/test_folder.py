@@ -93,7 +93,9 @@ def test_the_folder_holds_what_it_promises(ingested: Any) -> None:
     assert all(row["set"] == "sample" for row in written)
 
 
-def test_an_unchanged_paper_is_not_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leases", ["0", "1"])
+def test_an_unchanged_paper_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leases: str) -> None:
+    monkeypatch.setenv("LIVEK12_LEASES", leases)
     pdf = tmp_path / "exam.pdf"
     pdf.write_bytes((PAPERS / "mdk12.pdf").read_bytes())
     steps: list[int] = []
