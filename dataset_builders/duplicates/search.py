@@ -190,12 +190,12 @@ def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dic
     for place, other_place, similarity, difference in pairs:
         later, earlier = library.stem(other_place), library.stem(place)
         apart = distance(later.figures, earlier.figures)
+        same = "same text" if later.text == earlier.text else f"{similarity:.0%} of the text is the same"
         row = {
             "id": later.id,
             "other": earlier.id,
             "kind": "variant" if difference else "duplicate",
-            "why": difference
-            or (f"{similarity:.0%} of the text is the same" if later.text != earlier.text else "same text"),
+            "why": difference or same,
             "similarity": round(similarity, 4),
             "figures": None if apart is None else round(apart, 4),
             "text": later.shown,

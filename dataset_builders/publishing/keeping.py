@@ -2,10 +2,9 @@
 
 Contract: two builds that differ only in keys give the same public rows: in those of the newest release every field that
 tells the answer is empty, and fields derived from the key have the value they have without it. Translations are
-withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
-release and of those it kept before. Both heads together are compared with all that is published. A question is kept if
-each of its columns has as many entries as before; if text and key both differ it is another question; the same text
-with another key has lost its key.
+withheld with their question; variants remain private. The private dataset has complete rows and pages of this release
+and of those before. Both heads are compared with all that is published. A question is kept if each column has as many
+entries as before; if text and key both differ it is another question; the same text with another key has lost its key.
 """
 
 from __future__ import annotations

@@ -140,9 +140,7 @@ def measure(question: Question) -> Features:
     return {
         "pages": len(question.page_numbers) or None,
         **_pictures(question, stem),
-        "figures_named": len(
-            {name.lower() for match in _FIGURE.finditer(plain) for name in filter(None, match.groups())}
-        ),
+        "figures_named": len({name.lower() for names in _FIGURE.findall(plain) for name in names if name}),
         "graph_words": len(_GRAPH.findall(stem)),
         "table_rows": len(_TABLE_ROW.findall(plain)),
         "options": len(options),
