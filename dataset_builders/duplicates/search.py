@@ -210,10 +210,7 @@ def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dic
 
 
 def _write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
-    """Writes the pairs, then decided pairs that no longer match.
-
-    Returns the numbers of duplicates, variants, open duplicates and decided pairs.
-    """
+    """Writes the pairs, then decided pairs that no longer match; returns their numbers."""
     counts = {"duplicates": 0, "variants": 0, "open": 0, "decided": 0}
     unmatched = dict(decided.rows)
 

@@ -426,7 +426,7 @@ class Publisher:
     def _outgoing(
         self, ruling: PolicyRuling, withheld: Withheld | None, kept: set[QuestionId]
     ) -> Iterator[tuple[Path, Path | None]]:
-        """Copies of the folder to publish and of the withheld answers; `kept` questions remain in the private one."""
+        """Copies to publish; `kept` questions remain in the private one."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
             questions = ruling.held(withheld.release) if withheld else set()

@@ -330,7 +330,7 @@ _TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file of the dataset with the hashes the Hub may list for it."""
+    """A file with the hashes the Hub may list."""
 
     file: Path
     size: int
@@ -372,7 +372,7 @@ def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
 
 
 def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
-    """The change of each file in the order of the paths, the card last; `remote` holds our files only."""
+    """In the order of the paths, the card last; `remote` holds our files only."""
     planned = []
     for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
         mine, theirs = local.get(path), remote.get(path)
@@ -409,7 +409,7 @@ def table_of(path: str) -> str:
 
 
 def _free_tag(name: str, taken: Iterable[str]) -> str:
-    """The first of NAME.1, NAME.2, … that is not taken."""
+    """NAME.1, NAME.2, …"""
     taken, number = set(taken), 1
     while f"{name}.{number}" in taken:
         number += 1
@@ -480,7 +480,7 @@ def _compare(repository: Repository, where: str, files: list[Path], rows: Any, t
 
 
 def _first(rows: Any) -> Any:
-    """The first row. Ends the reader: Arrow threads that still read abort a process that exits."""
+    """Ends the reader: Arrow threads that still read abort a process that exits."""
     reading = iter(rows)
     try:
         return next(reading, None)
@@ -527,7 +527,7 @@ Files = dict[str, LocalFile]
 
 @dataclass
 class Shipment:
-    """The planned or completed changes of one repository.
+    """Changes of one repository.
 
     Attributes:
         created: it did not exist (or this token cannot see it).
@@ -545,7 +545,7 @@ class Shipment:
     loaded: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def of_kind(self, kind: str) -> list[Change]:
-        """The files that are added, changed, removed or unchanged."""
+        """Those of a `Kind`."""
         return [change for change in self.files if change.kind == kind]
 
 

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Page, Question
 from livek12.core.text import folded
@@ -214,8 +216,6 @@ def _stem(question: Question) -> Stem:
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
     """Repetitions within a split, and questions whose content another split has."""
-    import numpy as np
-
     counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
     if not counted:
         return {"within_splits": 0, "across_splits": 0}

@@ -1,7 +1,6 @@
 """Variants of questions, by rule or by a model (MDK12-Bench, "Dynamic evaluation" and "Question type conversion").
 
-Contract: padding keeps all pixels; inversion is 255 minus each channel except under noise. Pictures are as engines show
-them: upright, RGB, on white. A rule converts a type only if the stem does not ask for the best option or refer to
+Contract: padding keeps all pixels; inversion spares noise. Pictures are as engines show them: upright, RGB, on white. A rule converts a type only if the stem does not ask for the best option or refer to
 options, and no options name each other, are alike or empty; new keys are never old letters. A model's reply must keep
 numbers, formulas, figures, blanks and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies
 are cached before parsing. A variant with a failed request is missing until the command is repeated.
@@ -22,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -178,7 +179,6 @@ def noise_of(size: tuple[int, int], random: Random) -> Noise:
 
 def inverted(picture: Picture, noise: Noise) -> Picture:
     """Negative of the picture under noise."""
-    import numpy as np
     from PIL import Image as PIL
 
     values = 255 - np.asarray(picture, dtype=np.uint8)
