@@ -1,9 +1,8 @@
 """`eval.yaml`, by which the Hub knows a dataset as a benchmark and Inspect how to run it, and `environment.yaml`.
 
 Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
-(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed. `environment.yaml` registers a reinforcement
-learning environment (draft `hf-env-0.1` of the Hub's documentation), one per flat config, for `verifiers`; the split is
-`test`, since these questions are not for training.
+(`HFTask` in inspect_ai/_eval/task/hf.py). `environment.yaml` registers a reinforcement learning environment (draft
+`hf-env-0.1` of the Hub) for each flat config, for `verifiers`; the split is `test`: not for training.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 Contract: every failure of the Hub or the network becomes a UserError of one line, without the token. Reads are retried
 while the Hub is busy; `commit` may be repeated after a lost answer, since it names its parent. Files listed in the
 repository's `published.json` are ours; without it, tables and metadata are, by their names. Contents are compared by
-the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files. One commit changes all files together.
-Then the Hub must list every local hash, and `datasets` streams each config: the same ids in the same order, and an
-equal first record.
+the hashes the Hub lists. One commit changes all files together. Then the Hub must list every local hash, and `datasets`
+streams each config: the same ids in the same order, and an equal first record.
 """
 
 from __future__ import annotations
@@ -409,7 +408,7 @@ def table_of(path: str) -> str:
 
 
 def _free_tag(name: str, taken: Iterable[str]) -> str:
-    """NAME.1, NAME.2, …"""
+    """The first free of NAME.1, NAME.2 and so on."""
     taken, number = set(taken), 1
     while f"{name}.{number}" in taken:
         number += 1

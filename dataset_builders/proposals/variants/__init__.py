@@ -1,9 +1,10 @@
 """Variants of questions, by rule or by a model (MDK12-Bench, "Dynamic evaluation" and "Question type conversion").
 
-Contract: padding keeps all pixels; inversion spares noise. Pictures are as engines show them: upright, RGB, on white. A rule converts a type only if the stem does not ask for the best option or refer to
-options, and no options name each other, are alike or empty; new keys are never old letters. A model's reply must keep
-numbers, formulas, figures, blanks and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies
-are cached before parsing. A variant with a failed request is missing until the command is repeated.
+Contract: padding keeps all pixels; inversion spares noise. Pictures are as engines show them: upright, RGB, on white. A
+rule converts a type only if the stem does not ask for the best option or refer to options, and no options name each
+other, are alike or empty; new keys are never old letters. A model's reply must keep numbers, formulas, figures, blanks
+and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies are cached before parsing. A variant
+with a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
