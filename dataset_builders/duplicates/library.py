@@ -9,6 +9,7 @@ none.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import marshal
 import os
@@ -206,8 +207,6 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
 
 def hash_of(text: str) -> int:
     """64-bit hash of a text, equal on every machine."""
-    import hashlib
-
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
@@ -469,7 +468,7 @@ def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=1)
 def _cosines() -> Any:
-    """Lowest waves of the discrete cosine transform: shape (FREQUENCIES, GREYS)."""
+    """Lowest waves: shape (FREQUENCIES, GREYS)."""
     waves, places = np.arange(FREQUENCIES)[:, None], np.arange(GREYS)[None]
     return np.cos(np.pi * waves * (2 * places + 1) / (2 * GREYS))
 

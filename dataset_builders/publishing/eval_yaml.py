@@ -12,6 +12,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from livek12.core.errors import UserError
 from livek12.core.features import SPLIT, Form
 from livek12.dataset_builders.base import one_line, read_yaml
@@ -45,8 +47,6 @@ _VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
 
 def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
     """Renders the file for the flat configs of a dataset."""
-    import yaml
-
     described = {
         "name": name,
         "description": description,
@@ -128,8 +128,6 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
 
 def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:
     """Renders the file for the flat configs of a dataset."""
-    import yaml
-
     environments = [
         {
             "id": config.task.replace("_", "-"),

@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
+
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, read_built, shared, written
 from livek12.core.features import SPLIT, Flatten
@@ -253,8 +255,6 @@ def _add_eval_yaml(
 
 
 def _pretty_name(folder: Path) -> str:
-    import yaml
-
     front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]
     return str(yaml.safe_load(front)["pretty_name"])
 

@@ -62,7 +62,7 @@ class Changed(UserError):
 
 
 class Unanswered(UserError):
-    """The Hub did not answer, or remained busy: the request may have been executed or not."""
+    """No answer: the request may have been executed or not."""
 
 
 class NotThere(UserError):
@@ -100,7 +100,7 @@ class State:
 
 
 class Repository:
-    """A dataset repository, existing or not. Every method raises UserError as the module says."""
+    """A dataset repository, existing or not."""
 
     def __init__(self, name: str) -> None:
         from huggingface_hub import HfApi, get_token
@@ -169,7 +169,7 @@ class Repository:
         return self._ask(listed)
 
     def history(self, revision: str) -> list[str]:
-        """The commits that led to a revision, newest first."""
+        """Commits of a revision, newest first."""
         commits = self._ask(lambda: self._api.list_repo_commits(self.name, repo_type="dataset", revision=revision))
         return [commit.commit_id for commit in commits]
 
@@ -178,11 +178,11 @@ class Repository:
         return self._ask(lambda: bytes(self._filesystem().cat_file(self._address(path, revision))))
 
     def open(self, path: str, revision: str) -> Any:
-        """Opens a file of a revision; only the parts read are fetched."""
+        """Opens a file; only parts read are fetched."""
         return self._ask(lambda: self._filesystem().open(self._address(path, revision), "rb"))
 
     def create(self, private: bool) -> None:
-        """Creates the repository if it is missing."""
+        """Creates it if missing."""
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def gate(self, gate: Gate) -> None:
@@ -551,7 +551,7 @@ class Shipment:
 class Shipping:
     """The shipment of one folder to one repository.
 
-    `private` holds only for a repository that is created; `gate` None leaves the access unchanged.
+    `private` holds for a new repository; `gate` None leaves access unchanged.
     """
 
     def __init__(

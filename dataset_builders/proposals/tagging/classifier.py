@@ -14,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,6 @@ class Names:
     """Word matcher of a tree."""
 
     def __init__(self, tree: Tree) -> None:
-        from math import log2
-
         self.tree = tree
         words = [_words_of(point) for point in tree.points]
         shared = Counter(word for own in words for word in own)

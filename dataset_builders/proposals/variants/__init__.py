@@ -24,6 +24,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from PIL import Image as PIL
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -159,8 +160,6 @@ def _side(length: int, random: Random) -> int:
 
 def padded(picture: Picture, padding: Padding) -> Picture:
     """Centres a picture in a padded one."""
-    from PIL import Image as PIL
-
     width, height = picture.size
     size = (width + padding.left + padding.right, height + padding.top + padding.bottom)
     whole = PIL.new("RGB", size, (COLOURS[padding.colour],) * 3)
@@ -180,8 +179,6 @@ def noise_of(size: tuple[int, int], random: Random) -> Noise:
 
 def inverted(picture: Picture, noise: Noise) -> Picture:
     """Negative of the picture under noise."""
-    from PIL import Image as PIL
-
     values = 255 - np.asarray(picture, dtype=np.uint8)
     flat = values.reshape(-1, 3)
     flat[noise.salt] = 255
