@@ -86,8 +86,8 @@ _LONGEST_NAME = 32
 
 def rows(row: SourceRow) -> list[SourceRow]:
     """Converts a row of a known form to rows in our keys, one a question."""
-    asked, key = row.data.get("question"), row.data.get("answer")
-    if isinstance(asked, Mapping) and "content" in asked and isinstance(key, Mapping):
+    stem, key = row.data.get("question"), row.data.get("answer")
+    if isinstance(stem, Mapping) and "content" in stem and isinstance(key, Mapping):
         return [replace(row, data=_of_reviewed(row.data), found=row.data)]
     if "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys():
         gaokao_row = replace(row, context={}, found=row.data)
