@@ -1,7 +1,6 @@
 """Pair search within a library of stems, or of one question against it; both give the same pairs.
 
-Contract: candidates share a key (bucket joins, linear in the number of keys), and are compared exactly: similarity, and
-the difference that makes a variant.
+Contract: candidates share a key (bucket joins, linear in the number of keys), and are compared exactly.
 """
 
 from __future__ import annotations

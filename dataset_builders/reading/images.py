@@ -46,7 +46,7 @@ _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
 def roots(root: Path) -> tuple[Path, ...]:
     """The resolved folders that may hold files of a source.
 
-    A snapshot in the Hub's cache consists of links into `blobs`, so that folder is included.
+    The Hub's cache links into `blobs`, so that folder is included.
     """
     root = root.resolve()
     return (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)

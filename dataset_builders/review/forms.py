@@ -1,4 +1,4 @@
-"""Form of a question and its marking scheme on the page, and splits and merges of questions.
+"""Form of a question and its marking scheme, and splits and merges of questions.
 
 Contract: the form keeps typed text, valid or not; `problems_of` reports problems. A split or merge keeps every text,
 option, figure and box; figures follow their marks. Keys and solutions stay with the first half of a split, with a doubt

@@ -183,10 +183,7 @@ def _between_words(line: str) -> int:
 
 
 def _distance(stem: str) -> float | None:
-    """Largest distance in lines from the paragraph of a figure reference to an image.
-
-    A line has 80 half-width characters; a formula ten, an image none.
-    """
+    """A line has 80 half-width characters; a formula ten, an image none."""
     printed = _FORMULA.sub("x" * 10, stem)
     marks = [match.span() for match in re.finditer(re.escape(IMAGE_MARK), printed)][:100]
     words = [

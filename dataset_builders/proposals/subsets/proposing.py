@@ -178,8 +178,8 @@ class Wanted:
 
     Attributes:
         benchmark: required only if the subset has none.
-        runs: run folders: baselines, a cascade in order, or runs with images.
-        without_images: runs of the same questions without images.
+        runs: baselines, a cascade in order, or runs with images.
+        without_images: runs of the same questions.
         engine: starts it; the caller closes it.
     """
 

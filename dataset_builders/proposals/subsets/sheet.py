@@ -180,10 +180,10 @@ class ReviewerPair:
     """Agreement of two reviewers on one subset.
 
     Attributes:
-        both: proposals that both decided.
+        both: decided by both.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
-        only_one: proposals that one of them decided.
+        only_one: decided by one of them.
     """
 
     subset: str

@@ -251,8 +251,8 @@ class Proposed(Record):
 
     Attributes:
         name: in the question's language.
-        score: classifier score, without a scale.
-        confidence: measured on held-out questions, 0 to 1, or None.
+        score: without a scale.
+        confidence: measured on held-out questions, or None.
     """
 
     name: str

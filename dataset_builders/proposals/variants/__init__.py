@@ -516,7 +516,7 @@ class Made:
     Attributes:
         text: new text, type and key with the old pictures.
         drawn: draws for each picture, and the new type.
-        dropped: short countable reason for no variant, or "".
+        dropped: reason for no variant.
         failed: a repeated request may succeed.
     """
 
