@@ -36,8 +36,10 @@ _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
-_SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
-"""The box for the score beside a title."""
+_SCORE_BOX = re.compile(
+    r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
+)
+"""The box for the score beside a title or number."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
