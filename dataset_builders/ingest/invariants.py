@@ -825,14 +825,17 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         beside = [other for other in column if _level_with(item.box, other.box) > _LEVEL_SHARE]
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
-        doubted |= {place} if covered or (foreign and not own) else set()
         if covered:
+            foreign = {places.get(id(other), place) for other in covered}
             text = (
                 f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
             )
-            yield Breach(text, tuple({place, *(places.get(id(other), place) for other in covered)}), "figure", 0.3)
         elif foreign and not own:
-            yield Breach("its picture stands beside another question", (place, *sorted(foreign)), "figure", 0.3)
+            text = "its picture stands beside another question"
+        else:
+            continue
+        yield Breach(text, tuple({place, *foreign} - doubted), "figure", 0.3)
+        doubted |= {place, *foreign}
 
 
 def _covers(box: Box, other: Item) -> bool:
