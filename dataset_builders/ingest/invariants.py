@@ -587,8 +587,8 @@ def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
         page, last = following.items[0].box.page, segment.items[-1]
         lead = [item for item in segment.items if item.box.page == page]
         before = segment.items[: len(segment.items) - len(lead)]
-        asked = any("?" in item.text for item in before)
-        own = any(_is_of_question(item) or ("?" in item.text and not asked) for item in lead)
+        complete = any("?" in item.text for item in before)
+        own = any(_is_of_question(item) or ("?" in item.text and not complete) for item in lead)
         ended = bool(before) and before[-1].box.page < page and bool(_SAYS.search(before[-1].text))
         if len(segment.items) > 1 and _ANNOUNCES.search(last.text):
             text = f"its last line announces questions, and may be the next one's: {one_line(last.text, 40)!r}"
