@@ -341,7 +341,7 @@ _OPTIONS = late(
 )
 """The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
 OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
-_MAX_OPTIONS = 11
+_OPTION_LINES = late(rf"(?:{OPTION_LINE.pattern.replace('([A-J])', '[A-J]')}){{1,11}}")
 _NOT_THOUGHT = late(
     r"(?i)(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z"
 )
@@ -363,12 +363,6 @@ def written_plainly(run: str) -> str:
 def as_list(text: str) -> str:
     """A plain list of labels; any other text unchanged."""
     return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
-
-
-def goes_on(text: str, start: int, end: int) -> bool:
-    """Checks for unread labels around the list."""
-    before = text[max(0, start - _BEFORE_CHARS) : start]
-    return bool(_MORE_BEHIND.match(text, end) or _MORE_BEFORE.search(before))
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
@@ -560,7 +554,8 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
     labels = _labels_in_prose(cleaned, match, offer)
     if labels is None:
         return None
-    lines = [line[1] for line in _option_lines(cleaned, match.start("run"))] if labels else []
+    listed = _OPTION_LINES.match(cleaned, match.start("run")) if labels else None
+    lines = OPTION_LINE.findall(listed[0]) if listed else []
     if offer.several:
         wording = ", ".join(lines) if 1 < len(lines) == len(set(lines)) else wording
     elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (lines[1:] and lines == sorted(set(lines))):
@@ -604,23 +599,14 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if offer.wrong and not wrong_one and _of_truth(cleaned, match):
         return NO_LABELS
-    if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
-        return NO_LABELS
-    return labels
+    before = cleaned[max(0, start - _BEFORE_CHARS) : start]
+    goes_on = not filled and (_MORE_BEHIND.match(cleaned, match.end("run")) or _MORE_BEFORE.search(before))
+    return NO_LABELS if match["or"] or goes_on else labels
 
 
 def _of_truth(cleaned: str, match: re.Match[str]) -> bool:
     words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
     return _OF_TRUTH.search(words) is not None
-
-
-def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
-    for _ in range(_MAX_OPTIONS):
-        line = OPTION_LINE.match(cleaned, position)
-        if line is None:
-            break
-        yield line
-        position = line.end()
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:
