@@ -24,6 +24,7 @@ from livek12.judges.code_version import DECIDING, code_version
 from livek12.judges.rules.notation import with_degree_signs
 from livek12.judges.rules.pool import time_budget_exhausted
 from livek12.judges.rules.restated import Compare, complement, glossed, restated, weigh, weigh_key
+from livek12.judges.rules.statements import weigh as weigh_statements
 
 _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
@@ -157,7 +158,8 @@ def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -
     value = complement(comparison.gold)
     pairs += [(key, comparison.answer) for key in ([value] if value else glossed(comparison.gold))]
     decisions = (compare(*pair) for pair in pairs)
-    return next((decision for decision in decisions if decision.decision == "accept"), whole)
+    best = next((decision for decision in decisions if decision.decision == "accept"), whole)
+    return best if best.decision != "undecided" else weigh_statements(comparison, whole, compare)
 
 
 def _said(stage: Stage, comparison: AnswerComparison) -> Decision:

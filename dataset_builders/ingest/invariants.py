@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations, groupby, pairwise, takewhile
+from itertools import groupby, pairwise, takewhile
 from statistics import median
 from typing import Final
 
@@ -381,6 +381,7 @@ _WOVEN: Final = re.compile(
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
+_LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
 _MOST_OF_COVER = 3
@@ -424,7 +425,6 @@ _FURTHER_LABEL: Final = re.compile(r"(?:^|\s)[②-⑤]\s?(?=[^\s①-⑩])|\s[(�
 _LONGEST_INLINE: Final = 80
 """Characters of an option within a line."""
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
-_FIGURE: Final = re.compile(r"(?:\bfig(?:ure)?s?\.?|图|그림)\s?(\d{1,2})(?!\d|\.\d)", re.IGNORECASE)
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
@@ -792,61 +792,73 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"option {draft.options[-1].label} goes on below the others", (place,), "options", 0.3)
 
 
-def _figures_stand_with_their_text(reading: PaperReading) -> Iterator[Breach]:
-    """A picture whose printed name another question speaks of alone, and that other question."""
-    numbers = [draft.number for draft in reading.drafts]
-    printed, spoken = [], []
-    for segment in reading.body.segments:
-        labels = {id(item): _names_of(item) for item in segment.items}
-        printed.append({name for texts in labels.values() for text in texts for name in _FIGURE.findall(text)})
-        lines = [item.text for item in (*segment.passage, *segment.items) if not labels.get(id(item))]
-        spoken.append(set(_FIGURE.findall("\n".join(lines))))
-    for place, names in enumerate(spoken):
-        for other, own in enumerate(printed):
-            if lost := (names & own) - printed[place] - spoken[other]:
-                text = f"figure {min(lost)} of question {numbers[place]} stands in {numbers[other]}"
-                yield Breach(text, (place, other), "figure", 0.2)
+def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
+    """A picture covers no line and no other picture, and stands level with its own question."""
+    places = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    by_page: dict[int, list[Item]] = {}
+    for item in reading.stream.items:
+        by_page.setdefault(item.box.page, []).append(item)
+    doubted: set[int] = set()
+    for item in reading.stream.items:
+        place = places.get(id(item), -1)
+        if item.block.kind != "figure" or item.line or place < 0 or place in doubted:
+            continue
+        others = [other for other in by_page[item.box.page] if other is not item]
+        covered = [other for other in others if _covers(item.box, other)]
+        column = [other for other in others if other.line and other.column == item.column]
+        beside = [other for other in column if _level_with(item.box, other.box) > _LEVEL_SHARE]
+        foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
+        own = any(places.get(id(other), -1) == place for other in beside)
+        doubted |= {place} if covered or (foreign and not own) else set()
+        if covered:
+            text = (
+                f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
+            )
+            yield Breach(text, tuple({place, *(places.get(id(other), place) for other in covered)}), "figure", 0.3)
+        elif foreign and not own:
+            yield Breach("its picture stands beside another question", (place, *sorted(foreign)), "figure", 0.3)
 
 
-def _names_of(item: Item) -> list[str]:
-    """Texts that may name a picture: its own, its caption, or a line of labels alone."""
-    if item.line is None:
-        return [item.block.text, item.block.caption]
-    return [item.text] if all(map(is_label, re.split(r"\s{3,}", item.text))) else []
+def _covers(box: Box, other: Item) -> bool:
+    """A line whose middle is in a picture, or a picture that overlaps or adjoins it."""
+    if other.line is None:
+        return other.block.kind == "figure" and _adjoin(box, other.box)
+    x, y = (other.box.left + other.box.right) / 2, (other.box.top + other.box.bottom) / 2
+    return box.left < x < box.right and box.top < y < box.bottom
 
 
-def _figures_are_whole(reading: PaperReading) -> Iterator[Breach]:
-    """A question has few pictures, or names them."""
+def _level_with(box: Box, line: Box) -> float:
+    """Share of a line that is level with a picture."""
+    return (min(box.bottom, line.bottom) - max(box.top, line.top)) / max(line.bottom - line.top, 1e-6)
+
+
+def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
+    """A question has the pictures that it names; few pictures need no names."""
+    captions = [text for page in reading.pages for block in page.blocks for text in (block.caption, block.text)]
+    printed = {name for text in captions for line in text.split("\n") for name in _captioned(line)}
+    labels, named = [], []
+    for _, segment, draft in reading.pairs:
+        items = (*segment.passage, *segment.items)
+        blocks = [item.block for item in items if item.line is None and item.block.kind == "figure"]
+        some = [{n for text in (block.caption, *block.text.split("\n")) for n in _captioned(text)} for block in blocks]
+        beside = {n for item in items if item.line for n in _captioned(item.text)}
+        labels.append((set().union(beside, *some), beside, some))
+        named.append({match[1] for match in _NAMED.finditer(draft.question)} - beside)
     for place, draft in enumerate(reading.drafts):
-        own = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
-        boxes = [figure.box for figure in own if figure.box]
-        if len(own) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
-            text = f"{len(own)} pictures stand in it: they may be pieces of one"
+        own, beside, some = labels[place]
+        figures = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
+        if lost := sorted((named[place] & printed) - own, key=int):
+            others = [at for at, (names, _, _) in enumerate(labels) if lost[0] in names - named[at]]
+            where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
+            yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
+        elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
+            yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
+        elif len(figures) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+            text = f"{len(figures)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
-        elif any(_adjoin(box, other) for box, other in combinations(boxes, 2)):
-            yield Breach("pictures of it adjoin: they may be pieces of one", (place,), "figure", 0.3)
         elif match := _BETWEEN.search(draft.question):
             text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
             yield Breach(text, (place,), "figure", 0.3)
-
-
-def _named_figures_are_its_own(reading: PaperReading) -> Iterator[Breach]:
-    """A figure that a question names has its caption, and a picture has one."""
-    lines = [line.text for page in reading.pages for block in page.blocks for line in block.lines]
-    captions = [block.caption for page in reading.pages for block in page.blocks]
-    printed = {number for text in (*lines, *captions) for number in _captioned(text)}
-    for place, segment, draft in reading.pairs:
-        blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
-        texts = [(block.caption, *(line.text for line in block.lines)) for block in blocks if block.kind == "figure"]
-        labels = [{number for text in some for number in _captioned(text)} for some in texts]
-        beside = {n for item in (*segment.passage, *segment.items) if item.line for n in _captioned(item.text)}
-        named = {match[1] for match in _NAMED.finditer(draft.question)} - beside
-        lost = sorted((named & printed) - set().union(*labels), key=int)
-        if lost:
-            text = f"it names figure {', '.join(lost)}, and no picture of it has that caption"
-            yield Breach(text, (place,), "figure", 0.3)
-        elif any(len(some) > 1 for some in labels) or 0 < len(draft.figures) < len(beside):
-            yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
 
 
 def _captioned(text: str) -> list[str]:
@@ -1097,9 +1109,8 @@ INVARIANTS: Final = (
     _nothing_stands_behind_what_is_asked,
     _options_have_labels,
     _formulas_are_whole,
-    _figures_stand_with_their_text,
-    _figures_are_whole,
-    _named_figures_are_its_own,
+    _pictures_have_one_question,
+    _pictures_are_those_named,
     _begins_at_its_beginning,
     _choices_have_options,
     _options_are_alike,

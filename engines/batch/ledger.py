@@ -82,7 +82,7 @@ class Ledger:
         self._held.enter_context(only_writer(self.folder))
         check_tree(self.folder)
         self._writer = self._held.enter_context(JournalWriter(self.folder, STEM))
-        self.batches = {batch.token: batch for batch in read_journal(self.folder, STEM, Batch)}
+        self.batches = _last_states(self.folder)
         self._remove_remains()
 
     def put(self, batch: Batch, **changes: Any) -> Batch:
@@ -173,4 +173,9 @@ def read_batches(run: Path) -> Iterator[Batch]:
     """The last state of every batch of a run folder, oldest first."""
     check_tree(run / BATCHES)
     for folder in sorted(path for path in (run / BATCHES).glob("*") if path.is_dir()):
-        yield from {batch.token: batch for batch in read_journal(folder, STEM, Batch)}.values()
+        yield from _last_states(folder).values()
+
+
+def _last_states(folder: Path) -> dict[str, Batch]:
+    """By token; each process may have written a file of its own."""
+    return {batch.token: batch for batch in sorted(read_journal(folder, STEM, Batch), key=lambda batch: batch.at)}

@@ -99,6 +99,7 @@ def _may_be_interval(pair: Node) -> bool:
     return len(ends) == 2 and not (len(numbers) == 2 and bool(numbers[0] >= numbers[1]))
 
 
+_UNCLEAR: Said = ("undecided", "a relation beside another")
 MAX_VALUES = 12
 MIN_LETTERS = 3
 _RATES = frozenset({"omega", "f", "nu", "t"})
@@ -168,6 +169,8 @@ class Comparer:
         if "named" in kinds and "rel" in kinds and (trees.has_sign(gold) or trees.has_sign(answer)):
             both = [[equations.as_equation(one) for one in trees.expand(node)] for node in (gold, answer)]
             return self.lists(both[0], both[1], complete=True)
+        if "given" in kinds:
+            return self._conditioned(gold, answer)
         if "family" in kinds:
             self.family = True
             return self._compare(*(node[2] if node[0] == "family" else node for node in (gold, answer)))
@@ -175,6 +178,9 @@ class Comparer:
             return self._empty(answer if gold == trees.EMPTY else gold)
         if "unit" in kinds and "list" not in kinds:
             return self._units(gold, answer)
+        bounds = trees.bounds_of(gold), trees.bounds_of(answer)
+        if ("bond" in kinds or bool(bounds[0]) != bool(bounds[1])) and (result := self._bounds(gold, answer, *bounds)):
+            return result
         golds_named, answers_named = trees.named_entries(gold), trees.named_entries(answer)
         if (golds_named or answers_named) and {"list"} & kinds:
             listed = [
@@ -238,6 +244,10 @@ class Comparer:
             return equations.compare_congruences(gold, answer)
         if kinds == {"cases"}:
             return self._pieces(gold[1], answer[1])
+        if "cases" in kinds:
+            pieces = [[row[0] for row in node[1]] if node[0] == "cases" else [node] for node in (gold, answer)]
+            other = all(self.compare(mine, theirs)[0] == "reject" for mine in pieces[0] for theirs in pieces[1])
+            return ("reject", "none of the pieces") if other else ("undecided", "pieces beside a value")
         if "based" in kinds:
             return _based(gold, answer)
         if kinds == {"ratio"}:
@@ -332,6 +342,8 @@ class Comparer:
             doubt = doubt or "the key has a unit, the answer none"
         chained = any(value[0] == "named" and len(value) > 4 for value in values)
         plain = not chained and not words[1]
+        if doubt and not units[1] and plain and expressions.is_name_of_quantity(trees.unnamed(values[1])):
+            return "reject", "a name for a quantity"
         if doubt and units[0] and plain and self._is_unevaluated(*map(trees.unnamed, values)):
             return "reject", "a formula for a quantity"
         if all(units) and conversion(units[1], units[0])[0] == "other":
@@ -410,11 +422,15 @@ class Comparer:
         related = sides[0] & sides[1] | (sides[0] | sides[1]) & trees.symbols(values)
         arguments = {bound[1] for node in (gold, answer) if (bound := trees.bound_variable(node[1]))}
         named_inside = related - arguments or any(trees.holds_symbol(values, name) for name in names)
-        if not gold[2] or not answer[2] or named_inside:
+        chained = max(len(gold), len(answer)) > 4
+        unread = not gold[2] or not answer[2]
+        if named_inside and not unread:
             return doubt
         outcome, reason = self._compare(gold[3], answer[3])
-        if outcome != "accept" and (max(len(gold), len(answer)) > 4 or reason == expressions.A_NAME):
+        if outcome != "accept" and (chained or reason == expressions.A_NAME):
             return doubt
+        if unread:
+            return (outcome, reason) if outcome == "reject" else doubt
         exprs = [value_of(value).expr for value in values]
         if outcome == "undecided" and not trees.holds_opaque(values) and (other := expressions.other_kind(*exprs)):
             return "reject", other
@@ -456,6 +472,28 @@ class Comparer:
         return result
 
     # --- relations ----------------------------------------------------------------------------------------------
+
+    def _conditioned(self, gold: Node, answer: Node) -> Said:
+        """Values under conditions, which are no reason to reject."""
+        conditions = [node[2] if node[0] == "given" else [] for node in (gold, answer)]
+        result = self._compare(*(node[1] if node[0] == "given" else node for node in (gold, answer)))
+        same = conditions[0] == conditions[1]
+        return result if same or result[0] != "accept" else ("undecided", "under another condition")
+
+    def _bounds(self, gold: Node, answer: Node, gold_bounds: list[Node], answer_bounds: list[Node]) -> Said | None:
+        """A bound beside a value that is not the bound, or two limits; None for other kinds of values."""
+        if gold[0] == answer[0] == "bond" and gold[1] == answer[1]:
+            results = [self.compare(*pair)[0] for pair in zip(gold[2:], answer[2:], strict=True)]
+            if results == ["accept", "accept"]:
+                return "accept", "the same relation"
+            return ("reject", "another limit") if results == ["accept", "reject"] and gold[1] == "->" else _UNCLEAR
+        golds, answers = gold_bounds or [trees.unnamed(gold)], answer_bounds or [trees.unnamed(answer)]
+        if any(value[0] in trees.NOT_SCALAR for value in [*golds, *answers]):
+            return _UNCLEAR if "bond" in {gold[0], answer[0]} else None
+        if ["bond", "prop"] in (gold[:2], answer[:2]):
+            return _UNCLEAR
+        other = all(self.compare(mine, theirs)[0] == "reject" for mine in golds for theirs in answers)
+        return ("reject", "not the bound") if other else _UNCLEAR
 
     def _relations(self, gold: Node, answer: Node) -> Said:
         if gold[1] == ["="] and answer[1] == ["="]:

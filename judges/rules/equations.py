@@ -52,7 +52,7 @@ def compare_equations(gold: Node, answer: Node) -> Said:
     if proportion(left, right) is not None:
         return "accept", "the same equation"
     if left.free_symbols != right.free_symbols:
-        return "undecided", "other symbols"
+        return _with_other_symbols(left, right)
     lines = [(symbol, expressions.affine(left, symbol)) for symbol in sorted(left.free_symbols, key=str)]
     result: Said | None = None
     for symbol, line in lines:
@@ -69,6 +69,25 @@ def compare_equations(gold: Node, answer: Node) -> Said:
     if result is not None:
         return result
     return _off_the_curve(left, right)
+
+
+def _with_other_symbols(left: Any, right: Any) -> Said:
+    """Equations that differ when solved for a letter of both; a derivative may be solved."""
+    if any(str(name).startswith(DERIVATIVES) or "'" in str(name) for name in left.free_symbols ^ right.free_symbols):
+        return "undecided", "other symbols"
+    for symbol in sorted(left.free_symbols & right.free_symbols, key=str)[:MAX_SOLVED]:
+        lines = expressions.affine(left, symbol), expressions.affine(right, symbol)
+        if lines[0] is not None and lines[1] is not None:
+            first, second = (-line[1] / line[0] for line in lines if line)
+            result = expressions.equal(Value(first, first), Value(second, second))
+            if result[0] == "reject":
+                return result
+    return "undecided", "other symbols"
+
+
+MAX_SOLVED = 3
+DERIVATIVES = ("dot(", "ddot(", "dddot(")
+"""Prefixes of the names of derivatives in time."""
 
 
 def _has_further_factor(line: tuple[Any, Any]) -> bool:
@@ -148,17 +167,16 @@ def equation_and_value(equation: Node, other: Node) -> Said:
     if right.is_matrix or not (left.is_commutative and right.expr.is_commutative):
         return "undecided", "an equation beside a value"
     kinds = []
-    for symbol in sorted(left.free_symbols - right.expr.free_symbols, key=str):
+    missing = sorted(left.free_symbols - right.expr.free_symbols, key=str)
+    for symbol in missing:
         line = expressions.affine(left, symbol)
         if line is not None and right.expr.free_symbols:
             solved = -line[1] / line[0]
             kinds.append(expressions.equal(Value(solved, solved), right)[0])
             if kinds[-1] == "accept":
                 return "accept", "the equation solved"
-    if (
-        any(_may_be_its_value(right, side, equation) for side in values)
-        or not right.expr.free_symbols <= left.free_symbols
-    ):
+    foreign = not right.expr.free_symbols <= left.free_symbols and len(kinds) < len(missing)
+    if foreign or any(_may_be_its_value(right, side, equation) for side in values):
         return "undecided", "an equation beside a value"
     if set(kinds) == {"reject"}:
         return "reject", "not what the equation gives when solved"

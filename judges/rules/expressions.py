@@ -12,7 +12,6 @@ arguments (a hat, f(x)), or was replaced by decimals. Renamed symbols are undeci
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -44,7 +43,9 @@ SURE_DIGITS, SURE_TOLERANCE = 160, "1e-130"
 """Digits of a second look, and how closely they must agree."""
 ENOUGH = 4
 POWERS = 12
-"""Points at which the power of a letter is measured."""
+"""Points at which the change with a letter is measured."""
+CLEARLY = sympy.Float("0.001")
+"""How far changes differ that are not one, with decimals."""
 MAX_EXACT = 100
 """Whole numbers up to this are put in exactly where cancellation leaves no digits."""
 SECOND_LOOKS, MOST_LOOKS = 2, 4
@@ -60,14 +61,19 @@ PHYSICAL_CONSTANTS = KNOWN_CONSTANTS | frozenset(
 """Letters that may be constants of nature."""
 NUMBERS = KNOWN_CONSTANTS - {"c", "g", "G", "h", "R"}
 """Names that are nothing but constants of nature."""
-_K, _HBAR, _OMEGA, _EPSILON = sympy.symbols("k hbar omega epsilon_0")
+_K, _HBAR, _OMEGA, _EPSILON, _MASS, _C = sympy.symbols("k hbar omega epsilon_0 m c")
+_CHARGE = sympy.E
 _BOLTZMANN = frozenset({_K})
 DEFINITIONS: tuple[tuple[Expr, Expr], ...] = (
     (sympy.Symbol("beta"), 1 / (_K * sympy.Symbol("T"))), (sympy.Symbol("h"), 2 * sympy.pi * _HBAR),
     (sympy.Symbol("nu"), _OMEGA / (2 * sympy.pi)), (sympy.Symbol("f"), _OMEGA / (2 * sympy.pi)),
     (sympy.Symbol("k_e"), 1 / (4 * sympy.pi * _EPSILON)), (_K, 1 / (4 * sympy.pi * _EPSILON)),
     (sympy.Symbol("mu_0"), 1 / (_EPSILON * sympy.Symbol("c") ** 2)),
-    (sympy.Symbol("k_B"), _K), (sympy.Symbol("m_e"), sympy.Symbol("m")),
+    (sympy.Symbol("k_B"), _K), (sympy.Symbol("m_e"), _MASS),
+    *((sympy.Symbol(name), value) for square in (_CHARGE**2, _CHARGE**2 / (4 * sympy.pi * _EPSILON))
+      for name, value in (("a_0", _HBAR**2 / (_MASS * square)), ("a_B", _HBAR**2 / (_MASS * square)),
+                          ("alpha", square / (_HBAR * _C)), ("r_e", square / (_MASS * _C**2)))),
+    (sympy.Symbol("mu_B"), _CHARGE * _HBAR / (2 * _MASS)),
 )  # fmt: skip
 """Constants in terms of others. Formulas that agree at all points with them are equal."""
 MAX_UNIT = 4
@@ -159,7 +165,7 @@ def in_one_notation(left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 def other_kind(left: Expr, right: Expr) -> str:
     """The difference that no renaming of letters removes; "" for none."""
-    checks = (_only_one_vanishes, _number_beside_formula, _name_beside_formula, _without_letters, _other_powers)
+    checks = (_only_one_vanishes, _number_beside_formula, _name_beside_formula, _without_letters, _other_dependence)
     return next((reason for check in checks if (reason := check(left, right))), "")
 
 
@@ -197,20 +203,53 @@ def _without_letters(left: Expr, right: Expr) -> str:
     return "formulas without a letter in common" if len(names[0]) != len(names[1]) or inner[0] != inner[1] else ""
 
 
-def _other_powers(left: Expr, right: Expr) -> str:
-    """A letter of both to other powers, or in a function of one alone."""
-    if not _are_formulas(left, right):
+def _other_dependence(left: Expr, right: Expr) -> str:
+    """A common letter on which they depend otherwise, whatever the letters of one side alone stand for.
+
+    How a side changes with the letter must not depend on the letters that only this side has.
+    """
+    several = all(len(side.free_symbols) > 2 and not _may_be_words(side) for side in (left, right))
+    if (
+        not (several or _are_formulas(left, right))
+        or agree(_in_natural_units(left), _in_natural_units(right))[0] == "accept"
+    ):
         return ""
-    inner = [_in_functions(left), _in_functions(right)]
+    own = left.free_symbols ^ right.free_symbols
+    related = KNOWN_CONSTANTS | {str(part) for name, value in DEFINITIONS if name in own for part in value.free_symbols}
     for name in sorted(left.free_symbols & right.free_symbols, key=str):
-        if str(name) in KNOWN_CONSTANTS:
-            continue
-        if any(name in mine and not theirs for mine, theirs in (inner, inner[::-1])):
-            return f"only one of them has {name} in a function"
-        powers = {_power_of(name, left), _power_of(name, right)}
-        if len(powers) == 2 and None not in powers:
-            return f"other powers of {name}"
+        if str(name) not in related and _depend_otherwise(left, right, name, own):
+            return f"they depend otherwise on {name}"
     return ""
+
+
+def _in_natural_units(expr: Expr) -> Expr:
+    return expr.xreplace({name: sympy.Integer(1) for name in expr.free_symbols if str(name) in KNOWN_CONSTANTS})
+
+
+def _depend_otherwise(left: Expr, right: Expr, name: Expr, own: set[Expr]) -> bool:
+    changes: list[list[Expr]] = []
+    draw = random.Random(20260321)
+    names = sorted(left.free_symbols | right.free_symbols, key=str)
+    for _ in range(POWERS):
+        first, second = ({name: sympy.Rational(draw.randrange(300, 3000), 1000) for name in names} for _ in range(2))
+        others = first | {letter: second[letter] for letter in own}
+        change = [_change(side, point, {name: second[name]}) for side in (left, right) for point in (first, others)]
+        if None not in change:
+            changes.append(change)
+    settled = [all(_is_near(change[side], change[side + 1], TOLERANCE) for change in changes) for side in (0, 2)]
+    apart = any(settled) and not any(_is_near(change[0], change[2], CLEARLY) for change in changes)
+    return apart and len(changes) >= ENOUGH
+
+
+def _change(expr: Expr, point: Point, other: Point) -> Expr | None:
+    values = at(expr, point), at(expr, {**point, **other})
+    if values[0] is None or values[1] is None or values[0][1] != 0 or values[1][1] != 0 or values[0][0] == 0:
+        return None
+    return values[1][0] / values[0][0]
+
+
+def _is_near(first: Expr, second: Expr, tolerance: Expr) -> bool:
+    return bool(abs(first - second) <= tolerance * (abs(first) + abs(second)))
 
 
 def _are_formulas(left: Expr, right: Expr) -> bool:
@@ -268,17 +307,9 @@ def _in_functions(expr: Expr) -> set[Expr]:
     return {name for part in inner for name in part.free_symbols}
 
 
-def _power_of(name: Expr, expr: Expr) -> float | None:
-    """The exponent of a power law; inf for another; None if unclear."""
-    slope = name * sympy.diff(expr, name)
-    powers = [
-        float(first[0] / value[0])
-        for point in points(expr.free_symbols)[:POWERS]
-        if (first := at(slope, point)) and (value := at(expr, point)) and value[0] != 0 == first[1] == value[1]
-    ]
-    if len(powers) < ENOUGH:
-        return None
-    return round(powers[0], 6) if max(powers) - min(powers) < 1e-9 else math.inf
+def is_name_of_quantity(node: trees.Node) -> bool:
+    """Checks for a letter that is no constant of nature."""
+    return node[0] == "sym" and str(node[1]) not in PHYSICAL_CONSTANTS
 
 
 def is_formula(expr: Expr) -> bool:

@@ -7,9 +7,11 @@ Trees: ["num", digits] ["sym", name] ["const", pi|e|i|oo|deg|reals|empty] ["add"
 ["div", a, b] ["pow", a, b] ["root", x, n] ["call", function, x] ["log", base, x] ["abs", x]
 ["fact", x] ["binom", n, k] ["pm", a, b, sign] ["percent", x] ["matrix", rows] ["det", rows] ["tuple", items]
 ["interval", low, high, low_closed, high_closed] ["set", items] ["union", items] ["ratio", items]
-["rel", operators, sides] ["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
+["rel", operators, sides] ["bond", ->|prop|<<|>>|<~|>~, left, right]
+["named", name, side, value, earlier values] ["builder", condition] ["approx", x]
 ["unit", x, symbol, word] ["list", "list"|"and"|"or", items] ["family", parameter, x] (for every integer)
 ["floor", x] ["ceil", x] ["based", digits, base] ["congruent", sides, modulus] ["cases", [[value, condition]]]
+["given", x, conditions]
 ["opaque", head, parts]: notation that equals only itself, but for the identities of `unknowns`; "f()" is a function or
 a factor
 """
@@ -57,6 +59,8 @@ _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "vmatrix", "Vmatrix", "Bm
 _INFINITE = frozenset(
     {"infinitely many", "infinite", "infinity", "无数", "无数个", "无穷多", "无穷多个", "무한", "무수히 많다"}
 )
+_INEQUALITIES = frozenset({"<", ">", "<=", ">="})
+_BONDS = frozenset({"->", "prop", "<<", ">>", "<~", ">~"})
 MAX_PIECES = 8
 _OTHERWISE = frozenset({"otherwise", "其他", "其它", "else"})
 _IF = frozenset({"if", "when", "for", "当", "若"}) | _OTHERWISE
@@ -70,18 +74,18 @@ _WORD_NAME = late(
 )
 
 
-def parse(text: str, letters: bool = False, tight: bool = False) -> Node:
+def parse(text: str, letters: bool = False, division: str = "") -> Node:
     """The tree of an answer.
 
     Args:
         text: of the answer.
         letters: a single letter behind a value may be its unit.
-        tight: letters behind a slash are one denominator (E/kT).
+        division: "tight" if letters behind a slash are one denominator (E/kT), "loose" if only the first.
 
     Raises:
         Unparsable: no mathematics, or out of bounds.
     """
-    tree = _remembered(text, letters, tight) if len(text) <= MAX_REMEMBERED else _outcome(text, letters, tight)
+    tree = _remembered(text, letters, division) if len(text) <= MAX_REMEMBERED else _outcome(text, letters, division)
     if isinstance(tree, str):
         raise Unparsable(tree)
     return tree
@@ -90,9 +94,9 @@ def parse(text: str, letters: bool = False, tight: bool = False) -> Node:
 MAX_REMEMBERED = 400
 
 
-def _outcome(text: str, letters: bool, tight: bool) -> Node | str:
+def _outcome(text: str, letters: bool, division: str) -> Node | str:
     try:
-        return _tree(text, letters, tight)
+        return _tree(text, letters, division)
     except Unparsable as error:
         return str(error)
 
@@ -100,7 +104,7 @@ def _outcome(text: str, letters: bool, tight: bool) -> Node | str:
 _remembered = lru_cache(maxsize=8192)(_outcome)
 
 
-def _tree(text: str, letters: bool, tight: bool) -> Node:
+def _tree(text: str, letters: bool, division: str) -> Node:
     text = upright(without_labels(bare(text)), letters)
     name = _WORD_NAME.match(text)
     if name and not NOT_A_NAME.search(name["name"]):
@@ -124,7 +128,7 @@ def _tree(text: str, letters: bool, tight: bool) -> Node:
         text = text[: remark.start()]
     about = _ABOUT.match(text)
     tokens, source = tokenize(text[about.end() :] if about else text)
-    node = _Reader(tokens, source, tight).whole()
+    node = _Reader(tokens, source, division).whole()
     if about and node[0] not in trees.NOT_SCALAR:
         node = ["approx", node]
     if remark and bounds([node], remark["name"]):
@@ -174,10 +178,10 @@ _INTEGER = late(
 class _Reader:
     # --- tokens ----------------------------------------------------------------------------------------------------
 
-    def __init__(self, tokens: list[Token], source: str, tight: bool = False) -> None:
+    def __init__(self, tokens: list[Token], source: str, division: str = "") -> None:
         self.tokens = tokens
         self.source = source
-        self.tight = tight
+        self.division = division
         self.at = 0
         self.end = len(tokens)
         self.depth = 0
@@ -278,9 +282,10 @@ class _Reader:
                 node, divided = ["div", node, self.signed_power()], True
                 factors[-1] = (factors[-1][0], ["div", factors[-1][1], node[2]])
             elif self.starts_primary():
-                if divided and not (self.tight and node[0] == "div" and trees.holds_symbol(node[2])):
+                tight = self.division == "tight" and node[0] == "div" and trees.holds_symbol(node[2])
+                if divided and not tight and self.division != "loose":
                     raise Unparsable(AMBIGUOUS)
-                if divided:
+                if divided and tight:
                     node = ["div", node[1], trees.times(node[2], self.power())]
                     factors[-1] = (factors[-1][0], node)
                     continue
@@ -291,6 +296,10 @@ class _Reader:
                 if fraction and trees.is_improper(node, right):
                     raise Unparsable("a whole number before an improper fraction")
                 node = ["add", [node, right]] if fraction and trees.is_mixed(node, right) else trees.times(node, right)
+                factors[-1] = (factors[-1][0], trees.times(factors[-1][1], right))
+            elif self.is_op("set{"):
+                right = self.curly()
+                node = trees.times(node, right)
                 factors[-1] = (factors[-1][0], trees.times(factors[-1][1], right))
             elif self.is_next_power(node):
                 right = self.power()
@@ -315,7 +324,7 @@ class _Reader:
         kind, text = self.peek()[:2]
         if kind == "op":
             return text in {"(", "{", "[", "floor(", "ceil("} or (text == "|" and self.bars == 0)
-        return kind in {"id", "func", "cmd", "decor", "begin", "operator", "nabla", "partial"} or (
+        return kind in {"id", "func", "cmd", "decor", "begin", "operator", "nabla", "partial", "big"} or (
             kind == "const" and text not in _MARKS
         )
 
@@ -437,6 +446,8 @@ class _Reader:
             return self.symbol(text)
         if kind == "operator":
             return ["opaque", text, [self.function_argument()]]
+        if kind == "big":
+            return self.big_operator(text)
         if kind == "nabla":
             return self.nabla()
         if kind == "const" and text in {"e", "i"} and self.peek().text == "_":
@@ -606,6 +617,14 @@ class _Reader:
             raise Unparsable("a change of something else")
         return ["sym", f"Delta({quantity[1]})"]
 
+    def big_operator(self, name: str) -> Node:
+        """A sum, integral or limit with its limits as written; the operand is a product."""
+        limits = {"_": "", "^": ""}
+        while self.is_op("_", "^"):
+            sign = self.take().text
+            limits[sign] = self.raw_group(MAX_CONTENT)
+        return ["opaque", f"{name} {limits['_']} {limits['^']}", [self.product()]]
+
     def nabla(self) -> Node:
         r"""\nabla with its operand."""
         sign = self.take().text if self.is_op("times", "*") else f"^{self.order()}"
@@ -627,7 +646,7 @@ class _Reader:
             if inner != "R":
                 raise Unparsable("a set of numbers")
             return ["const", "reals"]
-        if name in {"triangle", "arc"} or any(char.isdigit() for char in inner):
+        if name in {"triangle", "arc"} or inner.isdigit() or (inner[:1].isdigit() and name not in {"overline", "bar"}):
             raise Unparsable("a decorated number")
         return self.symbol(f"{name}({inner})")
 
@@ -665,6 +684,16 @@ class _Reader:
         if len(entries) != 2:
             raise Unparsable("an interval with other than two ends")
         return ["interval", *entries, opening == "[", closing == "]"]
+
+    def curly(self) -> Node:
+        """A factor in curly brackets, and its power."""
+        self.take()
+        inner = self.sum()
+        self.expect("set}")
+        if self.is_op("^"):
+            self.take()
+            return self.exponent(inner)
+        return inner
 
     def set(self) -> Node:
         close = self.boundary(frozenset(), self.at)
@@ -724,16 +753,28 @@ class _Reader:
     def items(self) -> Node:
         nodes: list[Node] = []
         kinds: set[str] = set()
+        conditions: list[Node] = []
+        given = defined = False
         while True:
             signs: set[str] = set()
             while self.peek().kind in {"sep", "row"}:
                 signs.add(self.take().text)
             if self.peek().kind == "end" or self.is_op("}", ")", "]", "set}"):
                 break
-            if nodes:
+            if given and "if" in signs:
+                raise Unparsable("values under several conditions")
+            given = given or bool({"if", "where"} & signs)
+            defined = defined or "where" in signs
+            if nodes and not given:
                 kinds.add(next((word for word in ("or", "and") if word in signs), "list"))
-            nodes.append(self.item())
-            if len(nodes) > MAX_ITEMS:
+            bracketed = self.is_op("(")
+            node = self.item()
+            remark = bracketed and bool(nodes) and trees.is_condition(node)
+            (conditions if given or remark else nodes).append(node)
+            enumerated = conditions and conditions[0][0] == "named" and conditions[-1][0] in {"num", "const"}
+            if len(conditions) > 1 and not (defined or enumerated or trees.is_condition(conditions[-1])):
+                raise Unparsable("values under several conditions")
+            if len(nodes) + len(conditions) > MAX_ITEMS:
                 raise Unparsable("too many items")
             if self.peek().kind not in {"sep", "row"}:
                 break
@@ -746,7 +787,10 @@ class _Reader:
             raise Unparsable("a condition on whole numbers")
         if not kept:
             raise Unparsable("no expression")
-        return kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
+        if defined:
+            kept, conditions = trees.with_definitions(kept, conditions)
+        node = kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
+        return ["given", node, conditions] if conditions else node
 
     def item(self) -> Node:
         end, stop = self.end, self.boundary(frozenset({"sep", "row"}), self.at)
@@ -848,6 +892,8 @@ class _Reader:
             if self.at >= self.end:
                 return value, None
             condition = self.relation()
+            while self.peek().kind == "sep":
+                self.take()
             if self.at < self.end:
                 raise Unparsable("a condition")
             return value, condition
@@ -867,11 +913,15 @@ class _Reader:
             sides.append(self.ratio())
         if not operators:
             return sides[0]
+        if len(operators) == 1 and operators[0] in _BONDS:
+            return ["bond", operators[0], *sides]
         if operators == ["~"]:
             return ["rel", ["="], sides] if trees.holds_symbol(sides[0]) else sides[0]
         if operators == ["equiv"] and self.peek().kind == "mod":
             return ["congruent", sides, self.modulus(self.take().text)]
-        if {"~", "in", "equiv"} & set(operators) or operators.count("=") not in {0, len(operators)}:
+        if operators[0] in _INEQUALITIES and len(operators) > 1 and set(operators[1:]) <= {"=", "~"}:
+            return ["rel", operators[:1], [sides[0], sides[-1]]]
+        if {"~", "in", "equiv", *_BONDS} & set(operators) or operators.count("=") not in {0, len(operators)}:
             raise Unparsable("mixed relations")
         return ["rel", operators, sides]
 
@@ -917,9 +967,12 @@ class _Reader:
         earlier: list[Node] = []
         while self.peek().kind == "rel":
             operator = self.take().text
-            if operator not in {"=", "~"}:
+            if operator not in {"=", "~", *_INEQUALITIES}:
                 raise Unparsable("mixed relations")
             after = self.ratio()
+            if operator in _INEQUALITIES:
+                remark: Node = ["rel", [operator], [value, after]]
+                return ["given", ["named", name, side, value, *([earlier] if earlier else [])], [remark]]
             if operator == "=":
                 earlier, value = [*earlier, value], after
         return ["named", name, side, value, *([earlier] if earlier else [])]

@@ -48,6 +48,7 @@ _REPEATING = late(
     r"(?<![\d.])(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})(?:\\(?:overline|bar)\s*(?:\{(?P<line>\d{1,12})\}|(?P<one>\d))"
     r"|\\dot\s*\{?(?P<first>\d)\}?(?:(?P<inner>\d{0,12})\\dot\s*\{?(?P<last>\d)\}?)?)(?!\d)"
 )
+_ANGSTROM = late(r"\\overset\s*\{\s*(?:\^?\\circ|o)\s*\}\s*\{\s*(?:\\(?:text|mathrm)\s*\{\s*A\s*\}|A)\s*\}")
 _REPEATING_WHOLE = late(r"[+-]?(?P<whole>\d{1,12})\.(?P<fixed>\d{0,12})\((?P<line>\d{1,12})\)")
 _INVISIBLE = late("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _SCRIPT_RUN = late(f"([{''.join(_SUPERSCRIPTS)}]+)|([{''.join(_SUBSCRIPTS)}]+)")
@@ -94,6 +95,8 @@ def to_latex(text: str) -> str:
         text = text.translate(_SYMBOL_OF)
         text = "".join(char if _CIRCLED.match(char) else unicodedata.normalize("NFKC", char) for char in text)
     text = _COLOURS.sub("", text.replace("⁄", "/"))
+    if "\\overset" in text:
+        text = _ANGSTROM.sub(r"\\text{Å}", text)
     if "10" in text:
         text = _TEN_TO_THE.sub(_power_of_ten, text)
     if _REPEATING_WHOLE.fullmatch(text):

@@ -16,6 +16,10 @@ from livek12.judges.rules.notation import bare
 NAME = "refusal"
 MAX_CHARS = 160
 _EMPTY = late(r"[\s$\\()\[\]*.。]{0,20}\\(?:boxed|fbox)\s?\{[\s~]{0,20}\}[\s$\\()\[\]*.。]{0,20}")
+_NO_VALUE = late(
+    r"[\s$]{0,20}[^=≈?]{1,40}(?:=|≈|\\approx(?![a-z]))(?:\s|\\[,; ])*(?:\.{2,}|…+|\\[lc]?dots)?[\s$.]{0,20}"
+)
+"""A name with an ellipsis or nothing for its value."""
 _ABOUT = "|".join(
     "tell say answer solve determine find help assist provide compute figure you out with on a an"
     " the this that these it question problem solution"
@@ -87,7 +91,7 @@ def is_given_up(answer: str) -> bool:
     """Checks whether a text or its last line only gives up."""
     if not answer.strip():
         return False
-    if _EMPTY.fullmatch(answer):
+    if _EMPTY.fullmatch(answer) or _NO_VALUE.fullmatch(answer):
         return True
     last = _plain(answer.strip().rpartition("\n")[2])
     if last is None:

@@ -33,7 +33,7 @@ _KOREAN = late(
     r"(?P<value>\S.{0,80}?)\s?(?:이다|입니다|이에요|예요|임)",
     re.DOTALL,
 )
-_OTHERWISE = late(
+OTHERWISE = late(
     r"\b(?:not|no|never|none|neither|nor|cannot|if|when|unless|whether|where|because|since|but|although|or|maybe|perhaps"
     r"|probably|possibly|might|may|could|would|should|guess\w*|wrong|incorrect|false|mistake\w*|other|another|first|second"
     r"|third|last|next|one|each|either|both|half|twice|previous|original|initial|what|which|why|how|than|opposite|inverse"
@@ -59,7 +59,7 @@ def complement(text: str) -> str | None:
     plain = _TEXT.sub(r"\1", bare(text))
     pattern = _KOREAN if _HANGUL.search(plain) else _CHINESE if _CJK.search(plain) else _ENGLISH
     match = pattern.fullmatch(text.strip(" .。*\n") if pattern is _KOREAN else plain)
-    if match is None or plain.endswith("!") or _ENDED.search(plain) or _OTHERWISE.search(plain):
+    if match is None or plain.endswith("!") or _ENDED.search(plain) or OTHERWISE.search(plain):
         return None  # what ends in "5!" may be a factorial
     value = match["value"].strip()
     return None if _COPULA_AGAIN.search(value) else value
@@ -68,7 +68,7 @@ def complement(text: str) -> str | None:
 def glossed(text: str) -> list[str]:
     """Readings of a word with a gloss (a number, another script): 삼투압(osmotic pressure), 碳酸钠（Na2CO3）."""
     match = _GLOSSED.fullmatch(bare(text)) if len(text) <= MAX_SENTENCE else None
-    if match is None or _OTHERWISE.search(text):
+    if match is None or OTHERWISE.search(text):
         return []
     word, gloss = match["word"].strip(), match["gloss"].strip()
     if gloss.isdigit():

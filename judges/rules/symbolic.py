@@ -17,6 +17,7 @@ from livek12.judges.rules.latex import AMBIGUOUS, parse
 from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
+from livek12.judges.rules.statements import KNOWN_QUANTITY, SPELLED
 from livek12.judges.rules.tokens import Unparsable
 from livek12.judges.rules.trees import Node, mapped, nodes, symbols, unnamed
 from livek12.judges.rules.units import conversion
@@ -46,7 +47,7 @@ class SymbolicStage:
             return undecided(NAME, "labels of two parts")
         comparison = replace(comparison, answer=text)
         try:
-            gold, answer, guessed = _trees(key, text)
+            gold, answer, readings = _trees(key, text)
         except Unparsable as error:
             if _are_words(key, text):
                 return reject(NAME, "words for a formula")
@@ -61,7 +62,8 @@ class SymbolicStage:
             return undecided(NAME, "chemistry, not algebra")
         decision = self._asked(gold, answer, comparison)
         doubtful = _DOUBTFUL_END.search(comparison.answer) is not None and not _DOUBTFUL_END.search(key)
-        if (guessed or doubtful) and decision.decision == "reject":
+        others = (self._asked(*reading, comparison).decision if reading else "undecided" for reading in readings)
+        if decision.decision == "reject" and (doubtful or any(other != "reject" for other in others)):
             return undecided(NAME, "a letter that may be a unit, or an exclamation")
         if not (comparison.all_asked or comparison.language in _POINT) and _other_as_decimals(key, text, decision):
             return undecided(NAME, "decimals with a comma, or values")
@@ -95,12 +97,15 @@ class SymbolicStage:
         return self._asked(gold, answer, comparison).decision == "accept"
 
 
-def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
-    """Both trees, and whether a letter was taken as a unit, or letters as one denominator."""
+Trees = tuple[Node, Node]
+
+
+def _trees(gold: str, answer: str) -> tuple[Node, Node, list[Trees | None]]:
+    """Both trees, and their other readings (None: unclear) where a letter may be a unit or a denominator may end."""
     try:
         plain = parse(gold), parse(answer)
         if (plain[0][0] == "unit") == (plain[1][0] == "unit"):
-            return *plain, False
+            return *plain, []
     except Unparsable:
         plain = None
     try:
@@ -108,8 +113,15 @@ def _trees(gold: str, answer: str) -> tuple[Node, Node, bool]:
     except Unparsable as error:
         if str(error) != AMBIGUOUS:
             raise
-        return parse(gold, tight=True), parse(answer, tight=True), True
-    return *guessed, guessed != plain
+        return parse(gold, division="tight"), parse(answer, division="tight"), [_loose(gold, answer)]
+    return *guessed, [plain] if guessed != plain else []
+
+
+def _loose(gold: str, answer: str) -> Trees | None:
+    try:
+        return parse(gold, division="loose"), parse(answer, division="loose")
+    except Unparsable:
+        return None
 
 
 _DOUBTFUL_END = late(r"(?:[ΩΩ]|\\Omega|!)[\s}$)\\.]*\Z")
@@ -129,27 +141,19 @@ _ENVIRONMENT = late(
     r"\\\\|\\(?:begin|end)\s*\{[a-z]+\*?\}(?:\{[clr]+\})?|\\(?:text[a-z]*|mathrm|q?quad|[,;:! ])(?![a-z])|[&{}~]"
 )
 _WORD = late(r"[(]?(?:[A-Z]?[a-z]{2,}(?:-[A-Z]?[a-z]{2,})*(?:['’]s)?|[A-Z]{2,}|a|[a-h][).:])[),.;:]{0,3}", re.ASCII)
-_SPELLED = late(
-    r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w{3,5}teen|\w{3,5}ty|hundred|thousand"
-    r"|million|billion|dozen|quarter|point|half|third|twice|double[sd]?|times|squared?|cubed?|root|over|plus|minus|divided"
-    r"|product|sum|ratio|power|inverse\w*|proportional\w*|equals?|equally|same|constant|infinit\w+|none|no|not|never)\b",
-    re.IGNORECASE,
-)
-_KNOWN_QUANTITY = late(r"\W*(?:the )?[a-z]+(?: [a-z]+)? of(?: [a-z]+){1,4}\W*\Z", re.IGNORECASE)
-"""A quantity by its name: the speed of light."""
 MIN_WORDS, MIN_LETTERS = 2, 3
 
 
 def _are_words(key: str, text: str) -> bool:
     """Checks for plain words beside a formula of several letters."""
     words = _ENVIRONMENT.sub(" ", bare(text))
-    if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or _SPELLED.search(words):
+    if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or SPELLED.search(words):
         return False
     try:
         tree = parse(key)
     except Unparsable:
         return False
-    return len(symbols(tree)) >= MIN_LETTERS or (_is_measured(tree) and not _KNOWN_QUANTITY.match(words))
+    return len(symbols(tree)) >= MIN_LETTERS or (_is_measured(tree) and not KNOWN_QUANTITY.match(words))
 
 
 def _is_measured(tree: Node) -> bool:

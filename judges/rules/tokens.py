@@ -35,21 +35,33 @@ FUNCTIONS = frozenset(
     "artanh ln log lg exp".split()
 )
 _ALIASES = {"tg": "tan", "ctg": "cot", "arctg": "arctan", "asin": "arcsin", "acos": "arccos", "atan": "arctan"}
-_GREEK = frozenset(
+GREEK = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi "
     "psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega hbar ell".split()
 )
-_SAME_LETTER = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma"}
+_SAME_LETTER = {
+    "hslash": "hbar",
+    "varepsilon": "epsilon",
+    "varphi": "phi",
+    "vartheta": "theta",
+    "varrho": "rho",
+    "varsigma": "sigma",
+}
 _RELATIONS = {
+    **{sign: sign for sign in ("<<", ">>", "->")},
     "=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!=": "!=", "lt": "<", "gt": ">", "le": "<=",
     "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=",
     **dict.fromkeys("approx simeq sim thickapprox approxeq".split(), "~"), "in": "in", "equiv": "equiv",
+    **dict.fromkeys("to rightarrow longrightarrow".split(), "->"), "propto": "prop",
+    "ll": "<<", "gg": ">>", **dict.fromkeys("lesssim lessapprox".split(), "<~"),
+    **dict.fromkeys("gtrsim gtrapprox".split(), ">~"),
 }  # fmt: skip
 _OPERATORS = {"times": "times", "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "cup": "cup", "mid": "|",
               "vert": "|", "lvert": "|", "rvert": "|", "colon": ":", "setminus": "setminus", "backslash": "setminus",
               "lfloor": "floor(", "rfloor": "floor)", "lceil": "ceil(", "rceil": "ceil)"}  # fmt: skip
 _OPERATORS |= dict.fromkeys(("cupdot", "uplus", "sqcup", "dotcup"), "cup")
 _STRUCTURES = frozenset({"frac", "sqrt", "binom"})
+_BIG = frozenset("int iint iiint oint sum prod lim".split())
 _FRACTIONS = {"dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom"}
 _CONSTANTS = {"pi": "pi", "infty": "oo", "infinity": "oo", "emptyset": "empty", "varnothing": "empty",
               "circ": "deg", "degree": "deg", "prime": "prime", "dagger": "dagger", "top": "top",
@@ -63,11 +75,12 @@ _SAME_DECORATION = {"overrightarrow": "vec", "widehat": "hat", "widetilde": "til
                     "overarc": "arc", "measuredangle": "angle", "overleftrightarrow": "overline"}  # fmt: skip
 _TRANSPARENT = frozenset(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle limits nolimits "
-    "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath".split()
+    "boxed fbox boldsymbol bm mathbf mathit mathsf rm bf it underline ensuremath therefore".split()
 )
 _SAME_NAME = {**_ALIASES, **_SAME_LETTER, **_FRACTIONS, **_SAME_DECORATION}
 _AND = frozenset({"and", "和", "且", "与", "及", "以及", "및", "그리고"})
 _OR = frozenset({"or", "或", "或者", "또는"})
+_GIVEN = frozenset({"for", "when", "if", "where", "with"})
 _JOINED = late(r"(?P<first>.{0,40}\S)\s+(?P<last>and|or|和|或|및|또는)", re.IGNORECASE)
 EMPTY_SET = frozenset({"空集", "공집합", "无解", "无实数解", "no solution", "no solutions", "no real solution",
                         "no real solutions",
@@ -112,7 +125,7 @@ _TOKEN = late(
     r"|\\(?P<escaped>[{}|%&#_])"
     r"|(?P<num>[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"|(?P<letters>[a-zA-Z]+)"
-    r"|(?P<rel><=|>=|!=|==|[=<>])"
+    r"|(?P<rel><=|>=|!=|==|<<|>>|->|[=<>])"
     r"|(?P<op>[-+*/^_(){}\[\]|,;:!%'&.])"
     r"|(?P<other>[^\x00-\x7f]+|.)",
     re.DOTALL,
@@ -232,8 +245,9 @@ _COMMANDS = {
     **{name: ("operator", name) for name in _OPERATOR_NAMES},
     **{name: ("op", value) for name, value in _OPERATORS.items()}, "lbrace": ("op", "set{"), "rbrace": ("op", "set}"),
     **{name: ("rel", value) for name, value in _RELATIONS.items()}, **{name: (name, name) for name in _OPERATED},
+    **{name: ("big", name) for name in _BIG},
     **{name: ("decor", name) for name in _DECORATIONS}, **{name: ("cmd", name) for name in _STRUCTURES},
-    **{name: ("id", name) for name in _GREEK}, **{name: ("func", name) for name in FUNCTIONS},
+    **{name: ("id", name) for name in GREEK}, **{name: ("func", name) for name in FUNCTIONS},
     **dict.fromkeys(("quad", "qquad"), ("sep", ",")),
 }  # fmt: skip
 
@@ -254,8 +268,12 @@ def _word(text: str) -> list[tuple[str, str]]:
         return [("sep", "and")]
     if plain.lower() in _OR:
         return [("sep", "or")]
+    if plain.lower() in _GIVEN:
+        return [("sep", "where" if plain.lower().startswith("w") and plain.lower() != "when" else "if")]
     if plain.lower() in EMPTY_SET:
         return [("const", "empty")]
+    if plain.lower().rstrip(".") in {"constant", "const"}:
+        return [("id", "constant")]
     if plain in FUNCTIONS or plain in _ALIASES:
         return [("func", _ALIASES.get(plain, plain))]
     if plain in _OPERATOR_NAMES:
@@ -265,7 +283,7 @@ def _word(text: str) -> list[tuple[str, str]]:
     return [("word", text)] if plain else []
 
 
-_SPELLED = {**dict.fromkeys(FUNCTIONS, "func"), **dict.fromkeys(_ALIASES, "func"), **dict.fromkeys(_GREEK, "id"),
+_SPELLED = {**dict.fromkeys(FUNCTIONS, "func"), **dict.fromkeys(_ALIASES, "func"), **dict.fromkeys(GREEK, "id"),
             "pi": "const", "infinity": "const", "infty": "const", "oo": "const", "sqrt": "cmd"}  # fmt: skip
 _PIECES = late("|".join([*sorted(_SPELLED, key=len, reverse=True), "[a-zA-Z]"]))
 
@@ -275,7 +293,10 @@ def _letters(run: str) -> list[tuple[str, str]]:
         return _word(run)
     pieces = _PIECES.findall(run)
     singles = sum(len(piece) == 1 for piece in pieces)
-    allowed = 3 if singles == len(pieces) else 2 if pieces[0] in FUNCTIONS else 1
+    mixed = run[1:].lower() != run[1:] and not run.isupper()
+    allowed = (
+        5 if mixed and singles == len(pieces) else 3 if singles == len(pieces) else 2 if pieces[0] in FUNCTIONS else 1
+    )
     if (run.lower() in _STOP_WORDS and (run[1:].islower() or run.isupper())) or singles > allowed:
         return [("word", run)]
     tokens: list[tuple[str, str]] = []

@@ -197,7 +197,9 @@ def of_rows(entries: list[Node]) -> Node | None:
 
 
 HOLDERS = frozenset({"list", "set"})
-NOT_SCALAR = frozenset("tuple interval list set rel named matrix union builder unit cases congruent without".split())
+NOT_SCALAR = frozenset(
+    "tuple interval list set rel bond given named matrix union builder unit cases congruent without".split()
+)
 DOTS: Node = ["const", "dots"]
 EMPTY: Node = ["const", "empty"]
 
@@ -303,6 +305,31 @@ def unnamed(node: Node) -> Node:
     """The value without its name."""
     value: Node = node[3] if node[0] == "named" else node
     return value
+
+
+def is_condition(node: Node) -> bool:
+    """Checks for an inequality or a limit."""
+    return (node[0] == "rel" and "=" not in node[1]) or node[0] == "bond"
+
+
+def with_definitions(values: list[Node], conditions: list[Node]) -> tuple[list[Node], list[Node]]:
+    """Values with definitions ("where k = ...") in place of their letters, and what else is said."""
+    rest = []
+    for node in conditions:
+        if node[0] == "named" and node[2] and node[2][0] == "sym" and holds_symbol(values, node[1]):
+            values = [substituted(value, {node[1]: node[3]}) for value in values]
+        else:
+            rest.append(node)
+    return values, rest
+
+
+def bounds_of(node: Node) -> list[Node]:
+    """The sides of an inequality, limit or proportion that are no names; empty for other nodes."""
+    if node[0] == "bond":
+        return node[2:] if node[2][0] not in {"sym", "opaque"} else node[3:]
+    if node[0] != "rel" or len(node[1]) != 1 or node[1][0] in {"=", "!="}:
+        return []
+    return [side for side in node[2] if side[0] not in {"sym", "opaque"}]
 
 
 def as_quotient(node: Node) -> Node:

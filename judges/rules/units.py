@@ -97,7 +97,7 @@ slug: slugs
 au: AU 天文单位
 knot: knots kn
 G: gauss Gauss Gs
-hp: horsepower 马力 마력
+hp: H.P HP h.p horsepower 马力 마력
 psi:
 dyn: dyne dynes
 erg: ergs
@@ -230,6 +230,7 @@ def read_unit(text: str) -> Unit | None:
     plain = _CAPITALISED.sub(_small, plain)
     plain = plain.replace("\\mu ", "\\mu").replace("\\circ ", "\\circ")
     plain = re.sub(r"(?<![A-Za-z])([kMGm]) \\Omega", r"\1\\Omega", plain)
+    plain = _JOINED.sub(r"\1 \2", plain)
     plain = _PER_LIGHT.sub(lambda match: "eVcc" if match["square"] else "eVc", plain)
     if not plain:
         return NO_UNIT
@@ -251,6 +252,8 @@ def read_unit(text: str) -> Unit | None:
     return None
 
 
+_JOINED = late(r"(?<![A-Za-z\\])([AWNJVC])([ms])(?![A-Za-z])")
+"""Products without a sign: Am^2, Js."""
 _PER_LIGHT = late(r"eV ?/ ?(?:\( ?)?c(?: ?\))?(?![A-Za-z])(?P<square> ?\^ ?2| ?\^ ?\{ ?2 ?\})?")
 """Momentum and mass of particles: GeV/c, MeV/c^2."""
 _NATURAL = late(r"eVcc?\^")

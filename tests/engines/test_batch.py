@@ -128,7 +128,11 @@ def test_a_list_without_an_end_does_not_tell_that_a_batch_is_missing(
     assert len(facts.batches) == 4
 
 
-def test_a_resumed_run_leaves_no_files_of_what_it_stored_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leases", ["0", "1"])
+def test_a_resumed_run_leaves_no_files_of_what_it_stored_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leases: str
+) -> None:
+    monkeypatch.setenv("LIVEK12_LEASES", leases)
     (tmp_path / "run.json").touch()
     with providing(Facts(looks=2)) as address:
         engine = built("openai", address, tmp_path / BATCHES, wait=0)

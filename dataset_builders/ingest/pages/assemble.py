@@ -14,9 +14,9 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import ideographic
+from livek12.dataset_builders.ingest.pages.atoms import OVER, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of, share_a_band
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -325,6 +325,9 @@ _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
+_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
+_TALL: Final = 1.35
+"""Letter sizes: a higher bracket encloses several rows."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -381,7 +384,8 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     aside = _turned(sheet)
     edge += [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
-    runs = segments(sheet.glyphs)
+    _level_arrows(sheet.glyphs)
+    runs = _bracketed(segments(sheet.glyphs), sheet.glyphs)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
     middle = gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
@@ -394,6 +398,30 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         if across > 0 and share_a_band(line, other):
             line.sound = other.sound = False
     return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
+
+
+def _level_arrows(glyphs: Sequence[Glyph]) -> None:
+    """Gives arrows right over letters the base line of these, in place: no band of the page parts them."""
+    for arrow in (glyph for glyph in glyphs if glyph.text in OVER):
+        under = (g for g in glyphs if arrow.left - 1 < (g.left + g.right) / 2 < arrow.right + 1 and g is not arrow)
+        near = [g for g in under if g.text.isalnum() and abs(g.top - arrow.bottom) < 0.4 * arrow.size]
+        arrow.base = max((g for g in near), key=lambda g: g.size, default=arrow).base
+
+
+def _bracketed(runs: list[Segment], glyphs: Sequence[Glyph]) -> list[Segment]:
+    """Runs with those in and at each pair of tall brackets joined: a matrix has neither columns nor bands."""
+    tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
+    for first in tall:
+        ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
+        if last := min(ends, key=lambda glyph: glyph.left, default=None):
+            box = (first.left - first.size, first.top, last.right + first.size, first.bottom)
+            inside = [run for run in runs if layout.overlaps(box, (run.left, run.top, run.right, run.bottom))]
+            head = min(inside, key=lambda run: run.left)
+            left, top, right, bottom = layout.around([(run.left, run.top, run.right, run.bottom) for run in inside])
+            joined = replace(head, left=left, right=right, top=top, bottom=bottom, gaps=(), later=(), digits=0)
+            gone = set(map(id, inside))
+            runs = [joined, *(run for run in runs if id(run) not in gone)]
+    return runs
 
 
 def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:

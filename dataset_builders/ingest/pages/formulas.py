@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -103,24 +104,40 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
+        below += _scripts_under(accent, below, finder)
         if below:
             made = _accented(ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
             finder.replace(below, [made])
         else:
+            accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _scripts_under(accent: Atom, letters: Sequence[Atom], finder: Finder) -> list[Atom]:
+    """Scripts of the letters of a wide accent that stand under it too."""
+    if len(letters) < 2 or accent.text in BELOW:
+        return []
+    size, foot = max(atom.size for atom in letters), max(atom.bottom for atom in letters)
+    return [
+        atom
+        for atom in finder.between(accent.left, accent.right)
+        if atom not in letters and atom.size < _SCRIPT * size
+        if accent.bottom - 0.3 * size < atom.top and (atom.top + atom.bottom) / 2 < foot + 0.4 * size
+    ]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
     """An arrow right over letters, from the first to the last of them, with nothing on its own line."""
     size = arrow.size
-    below = [a for a in atoms if arrow.left - 0.2 * size < a.middle < arrow.right + 0.2 * size and a.text.strip()]
-    below = [a for a in below if -0.1 * size < a.top - arrow.bottom < 0.4 * size]
-    if not below or not all(a.text.isalnum() for a in below if a.size > 0.8 * size):
+    below = [a for a in atoms if arrow.left - 0.1 * size < a.middle < arrow.right + 0.1 * size and a.text.strip()]
+    below = [a for a in below if -0.1 * size < a.top - arrow.bottom < (0.4 if a.size > 0.8 * size else 0.9) * size]
+    if not all(a.text.isalnum() for a in below if a.size > 0.8 * size) or not any(a.size > 0.8 * size for a in below):
         return False
     left, _, right, _ = around(below)
-    level = (a for a in atoms if a.text.strip() and a.text not in OVER and a.top < arrow.axis < a.bottom)
+    middle = (arrow.top + arrow.bottom) / 2
+    level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*OVER} and a.top < middle < a.bottom)
     beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
     return max(abs(left - arrow.left), abs(right - arrow.right)) < 0.45 * size and not beside
 
@@ -150,6 +167,8 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
 
+_SCRIPT: Final = 0.85
+"""Share of a line's size that its scripts have at most."""
 _OVERHANG: Final = 0.3
 """Letter sizes by which the line of a gap reaches beyond its number."""
 
@@ -182,11 +201,12 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
         size = max(atom.size for atom in (*above, *below))
         fraction = f"\\frac{{{tex(above)}}}{{{tex(below)}}}"
         made = joined(fraction, [*above, *below], y + AXIS * size, size, extra=(rule.left, y, rule.right, y))
+        made.sound = made.sound and _is_centred(rule, above, size) and _is_centred(rule, below, size)
         finder.replace([*above, *below], [made])
     elif not above and (blank := _blank(finder, rule, y)):
         finder.replace([], [blank])
     elif below and _free(rule, above, below) and _covers(rule, below):
-        finder.replace(below, [_barred(rule, below)])
+        finder.replace(below, _barred(rule, below))
     else:
         return False
     return True
@@ -199,9 +219,13 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
     size = max(atom.size for atom in (*above, *below))
-    boxes = [around(part) for part in (above, below)]
-    centred = all(abs(box[0] + box[2] - rule.left - rule.right) < 0.8 * size for box in boxes)
-    return centred or not words
+    return not words or all(_is_centred(rule, part, size) for part in (above, below))
+
+
+def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
+    """Checks that a fraction's part is in its middle: else another row or piece of it was not read."""
+    left, _, right, _ = around(part)
+    return abs(left + right - rule.left - rule.right) < 0.8 * size
 
 
 def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
@@ -325,9 +349,20 @@ def _covers(rule: Rule, below: list[Atom]) -> bool:
     return snug and all(a.math or (plain and (a.upright or a.text in "'′″" or a.text.isdecimal())) for a in below)
 
 
-def _barred(rule: Rule, below: list[Atom]) -> Atom:
-    accent = Atom("\u0305", rule.left, rule.top, rule.right, rule.bottom, rule.bottom, below[0].size)
-    return _accented("bar", below, accent)
+def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
+    """Letters under their bars: two that meet between letters are one a letter."""
+    joints = [x for x in rule.joints if not any(atom.left + 1 < x < atom.right - 1 for atom in below)]
+    spans = [*pairwise((rule.left, *joints, rule.right))]
+    parts = [[atom for atom in below if left - 1 < atom.middle <= right + 1] for left, right in spans]
+    close = 0.2 * max(atom.size for atom in below)
+    hug = all(
+        max(abs(around(p)[0] - x), abs(around(p)[2] - y)) < close for p, (x, y) in zip(parts, spans, strict=True) if p
+    )
+    if not hug or not all(parts) or sum(map(len, parts)) != len(below):
+        spans, parts = [(rule.left, rule.right)], [below]
+    y, size = rule.bottom, below[0].size
+    bars = [Atom("\u0305", left, rule.top, right, y, y, size) for left, right in spans]
+    return [_accented("bar", part, bar) for part, bar in zip(parts, bars, strict=True)]
 
 
 def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
@@ -456,6 +491,8 @@ def _limit(near: list[Atom], head: Atom) -> list[Atom]:
     return row[first : last + 1] if row[first].left < head.middle + 0.1 * head.size else []
 
 
+_PARTED: Final = 0.7
+"""Letter sizes of white space within a cell that make two of it."""
 _MATRIX: Final = {"(": "pmatrix", "[": "bmatrix", "|": "vmatrix", "∣": "vmatrix"}
 _CLOSES: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣"}
 
@@ -505,7 +542,7 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
     signs = [a for a in atoms if a.text in "()[]|∣" and not a.built and a.height > 1.35 * a.size and a.text.strip()]
     for first in sorted((a for a in signs if a.text in _MATRIX), key=lambda atom: -atom.left):
         last = min(
-            (a for a in signs if a.text == _CLOSES[first.text] and a.left > first.right and _level(a, first)),
+            (a for a in signs if a.text == _CLOSES[first.text] and a.left > first.right and is_level(a, first)),
             key=lambda atom: atom.left,
             default=None,
         )
@@ -520,19 +557,22 @@ def matrices(atoms: list[Atom]) -> list[Atom]:
         rows = _matrix_rows(inside)
         if len(rows) < 2:
             continue
-        cells = [_columns(row) for row in rows]
+        columns = _columns(inside)
+        cells = [[[atom for atom in row if id(atom) in column] for column in columns] for row in rows]
         body = " \\\\ ".join(" & ".join(tex(cell) for cell in row) for row in cells)
         parts = [first, *inside, last]
         name, middle = _MATRIX[first.text], (first.top + first.bottom) / 2
         text = f"\\begin{{{name}}}{body}\\end{{{name}}}"
         made = joined(text, parts, middle + AXIS * first.size, first.size)
-        made.sound = made.sound and len({len(row) for row in cells}) == 1
+        parted = any(len(_columns(cell, _PARTED)) > 1 for row in cells for cell in row)
+        made.sound = made.sound and not parted and not any(atom in signs for atom in inside)
         used = {id(atom) for atom in parts}
         atoms = [*(atom for atom in atoms if id(atom) not in used), made]
     return atoms
 
 
-def _level(first: Atom, other: Atom) -> bool:
+def is_level(first: Atom | Glyph, other: Atom | Glyph) -> bool:
+    """Checks for two brackets of one height."""
     return abs(first.top - other.top) < 0.15 * first.size and abs(first.bottom - other.bottom) < 0.15 * first.size
 
 
@@ -557,15 +597,16 @@ def _stacked(atoms: list[Atom], full: float, share: float) -> list[list[Atom]]:
     return rows
 
 
-def _columns(row: list[Atom]) -> list[list[Atom]]:
-    ordered = sorted(row, key=lambda atom: atom.left)
-    cells = [[ordered[0]]]
-    for atom in ordered[1:]:
-        if atom.left - max(a.right for a in cells[-1]) > 0.7 * atom.size:
-            cells.append([atom])
-        else:
-            cells[-1].append(atom)
-    return cells
+def _columns(atoms: Sequence[Atom], gap: float = 0.45) -> list[set[int]]:
+    """Identities of atoms by column; white space of `gap` letter sizes in all rows parts two."""
+    columns: list[set[int]] = []
+    reach = 0.0
+    for atom in sorted(atoms, key=lambda atom: atom.left):
+        if not columns or atom.left - reach > gap * atom.size:
+            columns.append(set())
+        columns[-1].add(id(atom))
+        reach = max(reach, atom.right)
+    return columns
 
 
 def _wide(row: list[Atom]) -> str:

@@ -10,12 +10,13 @@ Bounds = tuple[float, float, float, float]
 
 @dataclass(slots=True)
 class Rule:
-    """A thin horizontal or vertical line."""
+    """A thin horizontal or vertical line; `joints` are the x at which its pieces meet."""
 
     left: float
     top: float
     right: float
     bottom: float
+    joints: tuple[float, ...] = ()
 
     @property
     def flat(self) -> bool:

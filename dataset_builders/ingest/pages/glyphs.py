@@ -223,6 +223,10 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
     )
 
 
+_ABUTS: Final = 0.6
+"""Points between two lines that meet."""
+
+
 def _merged(rules: list[Rule]) -> list[Rule]:
     done: list[Rule] = []
     for flat in (True, False):
@@ -233,6 +237,7 @@ def _merged(rules: list[Rule]) -> list[Rule]:
         for rule in lines:
             for last in reversed(done[-6:]):
                 if last.flat == flat and _continues(last, rule, flat):
+                    last.joints += (rule.left,) if flat and abs(rule.left - last.right) < _ABUTS else ()
                     last.left, last.top = min(last.left, rule.left), min(last.top, rule.top)
                     last.right, last.bottom = max(last.right, rule.right), max(last.bottom, rule.bottom)
                     break
@@ -244,9 +249,9 @@ def _merged(rules: list[Rule]) -> list[Rule]:
 def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
     if flat:
         same = abs(last.top + last.bottom - rule.top - rule.bottom) < 1.6
-        return same and rule.left <= last.right + 0.6 and last.left <= rule.right + 0.6
+        return same and rule.left <= last.right + _ABUTS and last.left <= rule.right + _ABUTS
     same = abs(last.left + last.right - rule.left - rule.right) < 1.6
-    return same and rule.top <= last.bottom + 0.6 and last.top <= rule.bottom + 0.6
+    return same and rule.top <= last.bottom + _ABUTS and last.top <= rule.bottom + _ABUTS
 
 
 _SAME_PLACE: Final = 0.2
@@ -491,7 +496,9 @@ def _unsound(code: int) -> bool:
     return code in (0, 0xFFFD) or (code != 0x9 and unicodedata.category(chr(code)) in ("Co", "Cn", "Cc", "Cs"))
 
 
-_MATH_FONTS: Final = tuple("math cmmi cmsy cmex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split())
+_MATH_FONTS: Final = tuple(
+    "math cmmi cmsy cmex txmi txsy txex pxmi pxsy pxex msbm msam eufm hyhwpeq mt-extra mtextra euclid symbol".split()
+)
 
 
 def _font(name: bytes) -> tuple[str, bool, bool]:
@@ -631,7 +638,7 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     return done
 
 
-_LONG: Final = (("-+→", "⟶"), ("←-+", "⟵"), ("←-*→", "⟷"), ("=+⇒", "⟹"), ("⇐=+", "⟸"), ("⇐=*⇒", "⟺"), ("7→", "↦"))
+_LONG: Final = (("-+→", "⟶"), ("←-+", "⟵"), ("←-*→", "⟷"), ("=+⇒", "⟹"), ("⇐=+", "⟸"), ("⇐=*⇒", "⟺"), ("[7⊦]→", "↦"))
 """Long arrows of pieces that touch."""
 _TOUCH: Final = 0.05
 
@@ -641,14 +648,14 @@ def _long(glyphs: list[Glyph]) -> list[Glyph]:
     runs: list[list[Glyph]] = []
     for glyph in glyphs:
         last = runs[-1][-1] if runs else glyph
-        piece = glyph.text in "−-=←→⇐⇒" and last.text in "−-=←⇐7"
+        piece = glyph.text in "−-⎯=←→⇐⇒" and last.text in "−-⎯=←⇐7⊦"
         near = abs(last.base - glyph.base) < 0.1 * glyph.size and glyph.left < last.right + _TOUCH * glyph.size
         if piece and near and last is not glyph and last.left < glyph.right:
             runs[-1].append(glyph)
         else:
             runs.append([glyph])
     for run in runs:
-        text = "".join(glyph.text for glyph in run).replace("−", "-")
+        text = re.sub("[−⎯]", "-", "".join(glyph.text for glyph in run))
         if sign := next((sign for form, sign in _LONG if len(run) > 1 and re.fullmatch(form, text)), ""):
             run[0].text, run[0].math, run[0].advance = sign, True, run[-1].advance
             run[0].left, run[0].right = min(g.left for g in run), max(g.right for g in run)
@@ -754,14 +761,14 @@ _ENCODINGS: Final = (
     ),
     ("mt-extra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     (
-        "cmex mathextension10 mathextension-",
+        "cmex txex pxex mathextension10 mathextension-",
         _run(0, "()[]⌊⌋⌈⌉{}⟨⟩⎪‖/\\" + "()" * 2 + "[]⌊⌋⌈⌉{}⟨⟩/\\()[]⌊⌋⌈⌉{}⟨⟩/\\/\\")
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
-    ("cmmi", _run(0x2E, "▷◁") | {0x3F: "⋆"}),
+    ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
-    ("cmsy", {0x36: _SLASH}),
+    ("cmsy txsy pxsy", {0x36: _SLASH, 0x37: "⊦"}),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""

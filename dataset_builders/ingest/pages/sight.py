@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, root_of
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, root_of
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ _CHANGE: Final = 20
 """Grey values (of 255) by which ink changes a picture at least."""
 _DARK: Final = 170
 """Grey values below which there is ink."""
+_WHITE: Final = 250
+"""Grey values from which on there is no ink."""
+_STEPS: Final = 9
+"""Places along each line of an outline that are looked at."""
 _SPECK: Final = 5
 """Dots of ink (at 144 dpi) that are no sign; a full stop of 10 points has nine."""
 _MOST: Final = 400
@@ -72,6 +76,8 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     if raw.shapes or raw.rules:
         with texts.without(range(len(texts.items))):
             drawn = _grey(pdf.drawn(page, dpi, annotated=annotated))
+    raw.rules = [rule for rule in raw.rules if _is_printed(full, _corners(rule), scale)]  # letters may be rules
+    raw.shapes = [s for s in raw.shapes if s.kind == "image" or _is_printed(drawn, s.points or _corners(s), scale)]
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)
     for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
@@ -91,6 +97,27 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
         many = f"{len(hidden)} letters" if len(hidden) > 1 else "1 letter"
         raw.notes.append(f"{many} of the text layer are not printed on the page and were not read: {text!r}")
     return sight
+
+
+def _corners(box: Rule | Shape) -> list[tuple[float, float]]:
+    return [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+
+
+def _is_printed(drawn: Grey, points: Sequence[tuple[float, float]], scale: float) -> bool:
+    """Checks for ink along an outline: a clipped drawing has none."""
+    import numpy as np
+
+    corners = np.asarray(points, dtype=float) * scale
+    steps = np.linspace(0, 1, _STEPS)[:, None, None]
+    lines = (corners[:-1] * (1 - steps) + corners[1:] * steps).reshape(-1, 2)
+    tall, wide = drawn.shape
+    across, down = lines.round().astype(int).T
+    inked = sum(
+        drawn[(down + y).clip(0, tall - 1), (across + x).clip(0, wide - 1)] < _WHITE
+        for x in (-1, 0, 1)
+        for y in (-1, 0, 1)
+    )
+    return bool(inked.any())
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:

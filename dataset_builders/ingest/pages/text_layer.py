@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import mode
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
@@ -126,15 +127,25 @@ def in_lines(figures: Sequence[Bounds], glyphs: Sequence[Glyph], size: float) ->
 
 def unread_sign(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
     """An unread letter in place of something drawn within a line."""
-    middle = (box[1] + box[3]) / 2
-    row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size]
+    row = _level_with(box, glyphs, size)
     base = min(row, key=lambda g: abs((g.left + g.right) - (box[0] + box[2]))).base if row else box[3]
     return Glyph(UNREAD, *box, base, size, box[2], "", sound=False)
 
 
-def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
+def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph]:
+    """Letters that share most of their height with a box, or have its middle in or a little below them."""
     middle = (box[1] + box[3]) / 2
-    row = [g for g in glyphs if g.text.strip() and g.top < middle < g.bottom + 0.3 * size and not _holds(box, g)]
+    return [
+        g
+        for g in glyphs
+        if g.text.strip()
+        if g.top < middle < g.bottom + 0.3 * size
+        or min(g.bottom, box[3]) - max(g.top, box[1]) > 0.6 * (g.bottom - g.top)
+    ]
+
+
+def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
+    row = [g for g in _level_with(box, glyphs, size) if not _holds(box, g)]
     before = sorted((g for g in row if g.right <= box[0] + 1), key=lambda g: -g.right)
     after = sorted((g for g in row if g.left >= box[2] - 1), key=lambda g: g.left)
     text = _run(before, box[0], size)
@@ -253,6 +264,8 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
 _DRAWN: Final = 100
 """A page without letters and with more drawings than these has its text as outlines."""
+_FEWEST_LETTERS: Final = 8
+"""Letters of a label of a figure, at most."""
 LARGEST: Final = 200
 """Points: what is set bigger is a watermark."""
 
@@ -386,22 +399,53 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs, 0.9)
+    long = [_around(run) for run in runs if not _is_short(run)]
+    size = layout.body_size(glyphs)
     pieces: list[Piece] = []
     taken: set[int] = set()
     for box in figures:
         inside: list[Glyph] = []
         for run in runs:
-            if id(run[0]) not in taken and _belongs(run, box) and not _set_with(run, box, glyphs):
+            own = _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)
+            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
-        whole = layout.around([box, *((g.left, g.top, g.right, g.bottom) for g in inside)])
+        whole = layout.around([box, *([_around(inside)] if inside else [])])
         pieces.append(Piece("figure", whole, lines_of(inside, [])))
     return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
 
 
+def _around(glyphs: Sequence[Glyph]) -> Bounds:
+    return layout.around([(g.left, g.top, g.right, g.bottom) for g in glyphs])
+
+
+def _is_short(run: Sequence[Glyph]) -> bool:
+    return len(run) <= _FEWEST_LETTERS and run[-1].right - run[0].left < 5 * run[0].size
+
+
+def _stands_alone(
+    run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
+) -> bool:
+    """A short run close to a figure and away from all text, in letter sizes of the page."""
+    left, top, right, bottom = _around(run)
+    room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
+    near = layout.overlaps((left, top, right, bottom), box, 1.2 * size)
+    text = "".join(glyph.text for glyph in run)
+    if not near or not _is_short(run) or _ANCHOR.match(text) or any(layout.overlaps(room, other) for other in long):
+        return False
+    close = (left - 0.6 * size, top - 0.3 * size, right + 0.6 * size, bottom + 0.3 * size)
+    return not any(
+        layout.overlaps(close, _around([g]))
+        and g not in run
+        and g.text.strip()
+        and not layout.contains(box, *centre(g))
+        for g in glyphs
+    )
+
+
 def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
     """Letters reaching out of a figure, right beside text: an index below a line is the line's."""
-    left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+    left, top, right, bottom = _around(run)
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
     own = set(map(id, run))
@@ -418,7 +462,7 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
     """A run of letters in a figure, or a short one that touches it."""
-    left, top, right, bottom = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+    left, top, right, bottom = _around(run)
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
     reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box
@@ -440,14 +484,46 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
     for glyph in glyphs:
         cells.setdefault(table.cell_of(glyph), []).append(glyph)
     read = {cell: lines_of(inside, rules) for cell, inside in cells.items()}
-    texts = {cell: " ".join(line.text for line in inside) for cell, inside in read.items()}
     lines = []
     for row in range(len(table.ys) - 1):
-        columns = range(len(table.xs) - 1)
-        text = "\t".join(texts.get((row, at), "") if table.merged[row, at] == (row, at) else "" for at in columns)
-        inside = [glyph for cell, some in cells.items() if cell[0] == row for glyph in some]
+        own = {cell[1]: read[cell] for cell in read if cell[0] == row}
         box = (table.box[0], table.ys[row], table.box[2], table.ys[row + 1])
-        size = inside[0].size if inside else 0.0
-        other = ", ".join(line.other for cell, some in read.items() if cell[0] == row for line in some if line.other)
-        lines.append(TextLine(text, box, size, box[3], False, all(glyph.sound for glyph in inside), other=other))
+        for some in _rows_without_rules(table, row, own) or [own]:
+            cell_texts = (" ".join(line.text for line in some.get(at, ())) for at in range(len(table.xs) - 1))
+            printed = [line for at in sorted(some) for line in some[at]]
+            whole = all(line.sound for line in printed)
+            other = ", ".join(line.other for line in printed if line.other)
+            size = printed[0].size if printed else 0.0
+            lines.append(TextLine("\t".join(cell_texts), box, size, box[3], False, whole, other=other))
     return lines
+
+
+def _rows_without_rules(
+    table: PageTable, row: int, cells: Mapping[int, list[TextLine]]
+) -> list[dict[int, list[TextLine]]]:
+    """The lines of a row as rows of their own, if they are level in several cells and would go on if they could."""
+    many = max(map(len, cells.values()), default=0)
+    full = [lines for lines in cells.values() if len(lines) == many]
+    if many < 2 or len(full) < 2 or any(cell[0] > row and home[0] == row for cell, home in table.merged.items()):
+        return []
+    bases = [line.base for line in full[0]]
+    if min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0]):
+        return []  # scripts are no rows
+    rows: list[dict[int, list[TextLine]]] = [{} for _ in bases]
+    for column, lines in cells.items():
+        edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == (row, column))
+        several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
+        if several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines)):
+            return []  # it may be wrapped
+        for line in lines:
+            at = min(range(many), key=lambda place: abs(bases[place] - line.base))
+            if abs(bases[at] - line.base) > 0.4 * line.size or column in rows[at]:
+                return []
+            rows[at][column] = [line]
+    return rows
+
+
+def _first_word(line: TextLine) -> float:
+    """Its width with the white space before it; in Chinese a letter's."""
+    letters = 1 if ideographic(line.text[:1]) else len(line.text.split(" ")[0])
+    return (line.box[2] - line.box[0]) * letters / max(1, len(line.text)) + line.size / 2

@@ -76,3 +76,27 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     ]
     _distrust([*plain, *lying])
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
+
+
+def test_a_wide_accent_has_the_scripts_under_it_and_bars_that_meet_are_one_a_letter() -> None:
+    arrow = Glyph("⟶", 0, 88, 17, 91, 94, 10, 17, "CMSY10", math=True)
+    index = glyph("1", 7.2, 9.5, 6, 102)
+    assert row(arrow, glyph("A", 0, 7), index, glyph("B", 10, 17)) == (r"$\overrightarrow{A_1B}$", True)
+    bar = Rule(0, 90, 14, 90.5, joints=(7,))
+    assert row(glyph("A", 0, 7), glyph("B", 7, 14), rules=(bar,)) == (r"$\bar{A}\bar{B}$", True)
+    assert row(glyph("A", 0, 7), glyph("B", 7, 14), rules=(Rule(0, 90, 14, 90.5),)) == (r"$\overline{AB}$", True)
+
+
+def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
+    below = [glyph(text, left, left + 5, base=108) for text, left in (("l", 10), ("n", 16), ("x", 22))]
+    assert row(glyph("1", 15, 20, base=96), *below, rules=(Rule(9, 98, 28, 98.5),)) == (r"$\frac{1}{\ln x}$", True)
+    assert not row(glyph("0", 9, 12, base=96), *below, rules=(Rule(9, 98, 28, 98.5),))[1]
+
+
+def test_columns_of_a_matrix_are_parted_by_white_space_in_all_rows() -> None:
+    tall = {"base": 104.0, "tall": 3.2}
+    brackets = glyph("(", 0, 4, **tall), glyph(")", 50, 54, **tall)
+    first = [glyph(text, left, left + 5, base=85) for text, left in (("1", 6), ("0", 30))]
+    second = [glyph(text, left, left + 5, base=98) for text, left in (("0", 6), ("x", 20), ("−", 27), ("y", 34))]
+    text, sound = row(*brackets, *first, *second)
+    assert (text, sound) == (r"$\begin{pmatrix}1 & 0 \\ 0 & x-y\end{pmatrix}$", True)

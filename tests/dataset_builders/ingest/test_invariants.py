@@ -99,7 +99,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: option D goes on",
     ),
-    "figures are whole": (
+    "pictures are those named": (
         (figure(figure(figure(figure(page(*STEMS), "a"), "b"), "c"), "d"),),
         "",
         "4: 4 pictures stand in it",
