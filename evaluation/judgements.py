@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.records import PartVerdict, Question, SchemeCriterion, Verdict, Vote
 from livek12.core.replies import Unreadable
 from livek12.core.run.folder import RunFolder
@@ -144,10 +144,8 @@ def _rows(files: Sequence[Path], warn: Callable[[str], None]) -> Iterator[tuple[
 
 
 def _read(file: Path) -> Iterator[tuple[int, _Json | None]]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", UnicodeDecodeError, csv.Error):
         yield from read_rows(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
 
 
 def _label(place: str, row: _Json) -> Label:

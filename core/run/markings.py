@@ -104,9 +104,7 @@ class Regrade(Record):
     """Line of regrades.jsonl.
 
     Attributes:
-        task, question_id: the question.
         responses: equal answers, by `Response.sha256`.
-        by: the person.
         reason: "" only where it is withdrawn.
         share: of the full marks, 0 to 1.
         correct: fully right.
@@ -255,10 +253,8 @@ class RegradeCounts:
     """Counts of people's marks and their effect.
 
     Attributes:
-        answers: marked by people.
         changed: of these, marked otherwise by the judges.
         settled: of these, left open by the judges.
-        by: answers of each person.
     """
 
     answers: int = 0

@@ -71,8 +71,6 @@ class BatchEngine:
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
         omit: body fields not to send, as a JSON list.
         price: of a million tokens asked directly, {"prompt": 1.25, "completion": 10}, for `--dry-run`.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
     """
 
     name = "batch"

@@ -101,7 +101,6 @@ class OpenAIEngine:
         thinking_budget_field: default vLLM's; a dot leads into an object: "thinking.budget_tokens".
         omit: body fields not to send, as a JSON list.
         think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
-        think_end: tag that closes it.
         think_opened: the template opens thinking in the prompt without a tag in the answer.
     """
 
@@ -464,8 +463,6 @@ class Pace:
 
     It measures tokens a second (or answers) in rounds, raises the level while that helps and retries now and then. A
     refusal for lack of capacity or a time-out halves the level, which then grows a little each round.
-
-    A `round` of the measurement excludes requests sent earlier, or before the first answer after a change.
     """
 
     def __init__(self, fixed: int | None) -> None:

@@ -17,7 +17,6 @@ import hashlib
 import json
 import math
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.error_types import error_types
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import refuse_pointer
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim, question_points
@@ -269,9 +269,7 @@ def of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> l
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
     """Pairs of labels and answers, and labels without an answer with the reason."""
-    answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in rows:
-        answers[row.question.id, row.trial].append(row)
+    answers = grouped(((row.question.id, row.trial), row) for row in rows)
     tasks = {row.task for answers_of in answers.values() for row in answers_of}
     pairs, strangers = list[tuple[Label, Row]](), list[Stranger]()
     for label in labels:
@@ -413,10 +411,8 @@ def planned_strata(file: Path) -> dict[Key, str]:
 
 
 def _read(file: Path) -> dict[Key, Any]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", UnicodeDecodeError):
         lines = file.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
     strata = dict(_planned(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     if not strata:
         raise UserError(f"{file}: plans nothing; rows are {{task, question_id, trial}}")
@@ -466,11 +462,12 @@ Place = tuple[str, str]
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
     """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling."""
-    strata: dict[Place, list[Judged]] = defaultdict(list)
-    for task, answers in judged(rows, metric).items():
-        for answer in answers:
-            if answer.stratum in (RULES, *MODELS):
-                strata[task, answer.stratum].append(answer)
+    strata = grouped(
+        ((task, answer.stratum), answer)
+        for task, answers in judged(rows, metric).items()
+        for answer in answers
+        if answer.stratum in (RULES, *MODELS)
+    )
     if not strata:
         raise UserError("nothing of this run is decided: judge it first, then plan the labels")
     counts = allocate(strata, budget)
