@@ -1,10 +1,10 @@
 """Choices: option labels a response commits to, for one question or several sub-questions.
 
-Claims are commitments in words, boxes and tags; weaker ones (a concluding sentence, a judgement of every option, a line
-of labels or of one quoted option) and stated values are a fallback. The last claim counts that is no weaker than those
-before and no remark; one that offers several options, lists all or is denied is returned as text. Forms are
-unambiguous: many labels stay cheap. Groups are `run` (labels) and `or` (an alternative), or `open` and `content` for a
-region. Bare letters in prose are none, nor letters behind a weak joint that begin a clause or option ("A, B is wrong").
+Claims are in words, boxes and tags; weaker ones (a concluding sentence, a judgement of every option, a line of labels
+or of one quoted option) and stated values are a fallback. The last claim counts that is no weaker than those before and
+no remark; one that offers several options, lists all or is denied is returned as text. Groups of forms are `run`
+(labels) and `or` (an alternative), or `open` and `content` for a region. Bare letters in prose are none, nor those
+behind a weak joint that begin a clause or option ("A, B is wrong").
 
 `cleaned` text has answer tags as 〖…〗 and boxes as 〘…〙.
 """
@@ -377,7 +377,7 @@ def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> b
 
 @dataclass(frozen=True)
 class ClaimForm:
-    """A way to commit to labels: its strength, its possible beginnings or a fast necessary condition."""
+    """A commitment to labels: strength, possible beginnings or a fast necessary condition."""
 
     strength: int
     pattern: re.Pattern[str]
@@ -397,7 +397,7 @@ class ClaimForm:
 
 
 def _form(strength: int, form: str, words: str = "", needs: str = "") -> ClaimForm:
-    """A form that begins with one of the words in any case; literal first letters are fast."""
+    """A form that begins with a word in any case; literal first letters are fast."""
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words.split()]
     begins = "|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs))
     return ClaimForm(strength, late(form), late(begins) if begins else None, late(needs) if needs else None)

@@ -225,7 +225,7 @@ def _read_boxes(text: str) -> tuple[list[TextRegion], int | None]:
 
 
 def closing_box(text: str) -> str | None:
-    """The content of the only box if it closes the text, with no more before it in its line than "so the answer is"."""
+    """Content of the only box if it closes the text, alone in its line or behind "so the answer is"."""
     start = text.rfind("\\boxed")
     if start < 0 or _BOX_NAMES.search(text).start() != start:  # type: ignore[union-attr]
         return None

@@ -471,7 +471,7 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
 
 
 def boxed_values(box: str, count: int) -> list[str]:
-    """The value of each part in a box that holds all; empty if it does not."""
+    """Values of all parts in one box, or none."""
     if count == 1:
         return [] if _WRONG_INSIDE.search(box) else [box]
     values = blank_values(_plain_list(box), count)
