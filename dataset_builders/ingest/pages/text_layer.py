@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 ARROW: Final = "\u20d7"
-CHOICE: Final = "○"
-"""A drawn circle or box before an option."""
 _FEW: Final = 2
 _TALLEST: Final = 7.0
 """Letters of the page's ordinary size: what is higher is no sign of a formula."""

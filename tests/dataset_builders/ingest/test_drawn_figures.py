@@ -314,3 +314,12 @@ def test_slanted_text_is_ground_and_a_graph_on_squared_paper_a_figure(tmp_path: 
     assert "all the planets that go around" in text and "S" not in text.replace("Say", "")
     kinds = [block.kind for block in blocks(SQUARED, tmp_path / "squared.pdf")]
     assert "figure" in kinds and "table" not in kinds
+
+
+def test_circles_are_labels_of_options(tmp_path: Path) -> None:
+    (first, *_) = paper_of(typeset(RADIO, tmp_path / "radio.pdf")).drafts
+    assert [(option.label, option.text) for option in first.options] == [
+        ("A", "Mercury"),
+        ("B", "Venus"),
+        ("C", "Jupiter"),
+    ]
