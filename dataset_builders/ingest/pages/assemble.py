@@ -441,7 +441,9 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
         if above and below:
             size = max(run.size for run in (*above, *below))
             left, top, right, bottom = layout.around([_around(run) for run in (*above, *below)])
-            if rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
+            widest = max(run.right - run.left for run in (*above, *below))
+            short = rule.right - rule.left < widest + 2.5 * size  # no rule of the page's head
+            if short and rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
                 yield rule.left - size, top, rule.right + size, bottom
 
 
