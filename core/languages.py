@@ -32,7 +32,6 @@ class LanguageRow:
         in_paper: a paper has a letter of it in so many characters.
         numbered: papers label options ①, ②, …, not statements.
         short: open questions ask for values unless they say "write".
-        word: characters of a word.
         ask: characters at the end that state a question.
         prompts: folder with BENCHMARK/CODE[.STYLE].txt, if not the tasks'.
         words: of the site, as in `words.json`.

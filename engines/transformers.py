@@ -88,7 +88,6 @@ class Room:
     """The size of batches.
 
     Attributes:
-        ahead: batches held to choose from.
         cells: limit of rows times the longest row, after memory ran out. One request always goes.
     """
 

@@ -107,10 +107,8 @@ class Regrade(Record):
         responses: equal answers, by `Response.sha256`.
         reason: "" only where it is withdrawn.
         share: of the full marks, 0 to 1.
-        correct: fully right.
         parts: the share of each part, where the person told them apart.
         withdrawn: restores the judges' mark.
-        at: time (ISO 8601).
     """
 
     task: str

@@ -50,8 +50,6 @@ class BankItem(Record):
     Attributes:
         level: log odds of full points at ability 0.
         spread: variance of the slope, covariance, variance of the level.
-        answers: models that answered it.
-        exposure: adaptive exams that asked it.
     """
 
     id: str
@@ -139,7 +137,6 @@ class BankEstimate(NamedTuple):
     Attributes:
         mark: share of the points of the whole bank.
         misfit: chance of answers as unlike the curves as these.
-        area: the most unlike area.
         outside: the mark is extrapolated: no model of the bank is near this ability.
     """
 

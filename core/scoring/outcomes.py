@@ -126,10 +126,7 @@ class AnswerFinding(NamedTuple):
     """Marks of an answer, which many answers share.
 
     Attributes:
-        variables: see `variable_bounds`.
         presence: errors by the process audit; None: not audited.
-        steps: see `steps_of`.
-        judged_by: None without a verdict.
         stages: of each part the deciding stage, or "undecided".
     """
 

@@ -582,12 +582,25 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
-    """A last line that speaks of the questions below it is the next one's lead."""
-    for place, segment, _ in [*reading.pairs][:-1]:
-        last = segment.items[-1].text
-        if len(segment.items) > 1 and _ANNOUNCES.search(last):
-            text = f"its last line announces questions, and may be the next one's: {one_line(last, 40)!r}"
+    """A last line that speaks of the questions below it, or a text at the top of their page, is the next one's lead."""
+    for (place, segment, _), (_, following, _) in pairwise(reading.pairs):
+        page, last = following.items[0].box.page, segment.items[-1]
+        lead = [item for item in segment.items if item.box.page == page]
+        before = segment.items[: len(segment.items) - len(lead)]
+        complete = any("?" in item.text for item in before)
+        own = any(_is_of_question(item) or ("?" in item.text and not complete) for item in lead)
+        ended = bool(before) and before[-1].box.page < page and bool(_SAYS.search(before[-1].text))
+        if len(segment.items) > 1 and _ANNOUNCES.search(last.text):
+            text = f"its last line announces questions, and may be the next one's: {one_line(last.text, 40)!r}"
             yield Breach(text, (place, place + 1), "text", 0.2)
+        elif ended and not own and sum(_width(item.text) for item in lead) > _LONG_ANSWER:
+            text = f"text at the top of a page may be the next one's: {one_line(lead[0].text, 40)!r}"
+            yield Breach(text, (place, place + 1), "text", 0.3)
+
+
+def _is_of_question(item: Item) -> bool:
+    code = item.line is not None and item.line.pitch > 0
+    return code or bool(labels_of(item.text) or marks(item.text))
 
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
@@ -812,14 +825,17 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         beside = [other for other in column if _level_with(item.box, other.box) > _LEVEL_SHARE]
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
-        doubted |= {place} if covered or (foreign and not own) else set()
         if covered:
+            foreign = {places.get(id(other), place) for other in covered}
             text = (
                 f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
             )
-            yield Breach(text, tuple({place, *(places.get(id(other), place) for other in covered)}), "figure", 0.3)
         elif foreign and not own:
-            yield Breach("its picture stands beside another question", (place, *sorted(foreign)), "figure", 0.3)
+            text = "its picture stands beside another question"
+        else:
+            continue
+        yield Breach(text, tuple({place, *foreign} - doubted), "figure", 0.3)
+        doubted |= {place, *foreign}
 
 
 def _covers(box: Box, other: Item) -> bool:

@@ -42,7 +42,6 @@ class Batch(Record):
     Attributes:
         before: the provider's newest batch before the submission; None: it was not submitted.
         file: the input's name at the provider.
-        id: the batch's name there.
         answered: requests so far, as the provider counts; `failed` likewise.
         how: it ended (completed, expired, cancelled, failed).
         at: time of this line, in seconds since the epoch.

@@ -85,14 +85,12 @@ class OpenAIEngine:
     """Uses `/chat/completions` under `base_url`.
 
     Args:
-        model: its name at the endpoint.
         base_url: up to and with `/v1`; default OPENAI_BASE_URL. Credentials and query in it are never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
         concurrency: requests in flight; default as many as the endpoint sustains (`Pace`).
         timeout: seconds of the first attempt; default ten minutes and a second for every five requested tokens.
         max_retries: after the first attempt.
         backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
-        images: false for a text-only endpoint.
         extra_body: more fields of the request body.
         chat_template_kwargs: for vLLM, SGLang, llama.cpp.
         enable_thinking: switches a hybrid model's thinking, at those servers.

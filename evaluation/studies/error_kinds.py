@@ -66,7 +66,6 @@ class Wrong:
 
     Attributes:
         kinds: None without statements, or without a majority.
-        problem: reason why judges gave none.
     """
 
     row: Row

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.error_types import error_types
-from livek12.core.errors import UserError, explain_errors, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import refuse_pointer
 from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, ErrorType
@@ -100,20 +100,17 @@ def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[
 
 def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     labels, bad, unread = list[Label](), 0, set[str]()
-    try:
-        for line, row in read_rows(file):
-            place = f"{file.name}:{line}"
-            try:
-                if row is None:
-                    raise ValueError("not a JSON object")
-                labels.append(label_of(row, place))
-                unread |= row.keys() - {*COLUMNS, *_ALIASES}
-            except (ValueError, TypeError) as error:
-                bad += 1
-                if bad <= _TOLD:
-                    warn(f"{place}: {one_line(error, 300)}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
+    for line, row in read_rows(file):
+        place = f"{file.name}:{line}"
+        try:
+            if row is None:
+                raise ValueError("not a JSON object")
+            labels.append(label_of(row, place))
+            unread |= row.keys() - {*COLUMNS, *_ALIASES}
+        except (ValueError, TypeError) as error:
+            bad += 1
+            if bad <= _TOLD:
+                warn(f"{place}: {one_line(error, 300)}")
     if bad:
         raise UserError(f"{file}: {bad} row{'s' * (bad > 1)} cannot be used; mend or remove what is told above")
     if not labels:
@@ -125,16 +122,18 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
 
 def read_rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     """The rows of a file by line; None for a line that is no JSON object."""
-    refuse_pointer(file)
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        if file.suffix.lower() == ".csv":
-            reader = csv.DictReader(lines, restkey=_BEYOND)
-            for row in reader:
-                yield reader.line_num, row
-            return
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, _object(line)
+    damage = UnicodeDecodeError, csv.Error
+    with explain_errors(f"{file}: cannot be read:", "", *damage):
+        refuse_pointer(file)
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            if file.suffix.lower() == ".csv":
+                reader = csv.DictReader(lines, restkey=_BEYOND)
+                for row in reader:
+                    yield reader.line_num, row
+                return
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, _object(line)
 
 
 def _object(line: str) -> Mapping[str, Any] | None:

@@ -176,6 +176,9 @@ def _stands_beside(picture: Item, line: Item) -> bool:
     if line.line is None or (picture.box.page, picture.column) != (line.box.page, line.column):
         return False
     height = line.box.bottom - line.box.top
+    shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
+    if picture.box.left > line.box.right - height / 2 and shared > height / 2:
+        return picture.box.top <= line.box.top  # it goes on with the line
     right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
     return right and line.box.top - height < picture.box.top <= line.box.top
 

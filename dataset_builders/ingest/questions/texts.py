@@ -17,7 +17,7 @@ from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
@@ -28,6 +28,8 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
+_NAMES = "ABCDEFGH"
+"""Of options that have circles and no letters."""
 _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
     r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
@@ -69,6 +71,9 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         choice: the section's questions have options; None: it does not say.
         usual: labels of the others' options.
     """
+    stem, *ringed = text.split(f"\n{CHOICE} ")
+    if 1 < len(ringed) <= len(_NAMES) and not any("\n(" in option or CHOICE in option for option in ringed):
+        return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
     numbered = language_of(language).numbered or bool(choice)
     lists = label_lists(text)
     stem, options = split_options(text)
@@ -188,7 +193,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
