@@ -231,7 +231,9 @@ def _depend_otherwise(left: Expr, right: Expr, name: Expr, own: set[Expr]) -> bo
     draw = random.Random(20260321)
     names = sorted(left.free_symbols | right.free_symbols, key=str)
     for _ in range(POWERS):
-        first, second = ({name: sympy.Rational(draw.randrange(300, 3000), 1000) for name in names} for _ in range(2))
+        first, second = (
+            {name: sympy.Rational(draw.randrange(low, 3 * low), 1000) for name in names} for low in (400, 1500)
+        )
         others = first | {letter: second[letter] for letter in own}
         change = [_change(side, point, {name: second[name]}) for side in (left, right) for point in (first, others)]
         if None not in change:

@@ -19,7 +19,7 @@ from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.statements import KNOWN_QUANTITY, SPELLED
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node, mapped, nodes, symbols, unnamed
+from livek12.judges.rules.trees import Node, mapped, nodes, scaled, symbols, unnamed
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
@@ -186,7 +186,7 @@ def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
         if fit != "convertible":
             return node
         size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
-        return ["unit", ["mul", [size, node[1]]], unit, node[3]]
+        return ["unit", scaled(node[1], size), unit, node[3]]
 
     return mapped(answer, converted)
 
