@@ -389,12 +389,12 @@ class _Reader:
         if texts == ["deg"]:
             self.at = close + braced
             return trees.times(base, ["const", "deg"])
-        if braced and texts[0:1] == ["("] and texts[-1] == ")":
-            if base[0] == "sym" and all(token.kind in {"num", "id", "const"} for token in inner[1:-1]):
-                self.at = close + braced
-                if self.is_op("("):
-                    raise Unparsable("a bracketed superscript")
-                return trees.decorated(base, f"^({''.join(texts[1:-1])})")
+        letters = base[0] == "sym" and all(token.kind in {"num", "id", "const"} for token in inner[1:-1])
+        if braced and texts[0:1] == ["("] and texts[-1] == ")" and letters:
+            self.at = close + braced
+            if self.is_op("("):
+                raise Unparsable("a bracketed superscript")
+            return trees.decorated(base, f"^({''.join(texts[1:-1])})")
         exponent = self.argument(signed=True)
         return trees.chosen(base, exponent) or ["pow", base, exponent]
 
