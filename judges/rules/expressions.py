@@ -212,7 +212,7 @@ def _without_letters(left: Expr, right: Expr) -> str:
 
 def _only_one_has_functions(left: Expr, right: Expr) -> str:
     """Waves and decays on one side alone; the sine of an angle may be a quotient of lengths."""
-    written = all(len(side.free_symbols) > 1 and not _may_be_words(side) for side in (left, right))
+    written = all(side.free_symbols and not side.is_Symbol and not _may_be_words(side) for side in (left, right))
     plain = [not (side.has(sympy.Function) or _in_functions(side)) for side in (left, right)]
     waves = [any(map(_is_wave, sympy.preorder_traversal(side))) for side in (left, right)]
     apart = (waves[0] and plain[1]) or (waves[1] and plain[0])
@@ -291,9 +291,8 @@ def _are_formulas(left: Expr, right: Expr) -> bool:
 def _cannot_vanish(expr: Expr) -> bool:
     """Checks for a product of two letters or more, without differences and functions."""
     parts = sympy.preorder_traversal(expr)
-    return len(expr.free_symbols) > 1 and all(
-        part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts
-    )
+    several = len(expr.free_symbols) > 1 or (expr.free_symbols and {*map(str, expr.free_symbols)} <= NUMBERS)
+    return bool(several) and all(part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts)
 
 
 def _may_be_words(expr: Expr) -> bool:
