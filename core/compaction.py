@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from livek12.core.errors import UserError
 from livek12.core.files import create, remove_files, sync_place
+from livek12.core.lazy import np, pa, pq
 from livek12.core.packed import (
     LIGHT,
     META,
@@ -138,8 +139,6 @@ def _is_older(folder: Path, stem: str) -> bool:
 
 class _Lines:
     def __init__(self, folder: Path, stem: str, order: Mapping[tuple[str, str], int]) -> None:
-        import numpy as np
-
         old = packed_path(folder, stem)
         self._packed = PackedLines(old) if old.exists() else None
         self.files: dict[str, tuple[int, str]] = dict(packed_files(folder, stem))
@@ -217,9 +216,6 @@ def _pack(folder: Path, stem: str, order: Mapping[tuple[str, str], int], fence: 
 
 
 def _write(path: Path, stem: str, lines: _Lines) -> str:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     account = json.dumps({"journals": lines.files})
     schema = schema_of(stem).with_metadata({META: account})
     digest = hashlib.sha256()

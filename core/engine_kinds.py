@@ -27,9 +27,6 @@ class EngineKind:
     Attributes:
         factory: its class as "module:class".
         place: source of its answers: a model here, an endpoint, or a record; unknown if it is not installed.
-        modules: required imports.
-        library: their common name.
-        extra: of livek12 that installs them.
         gathers: takes all requests of a command, which may take hours, and keeps its state in a folder of the run.
         price_share: of the price of the same request asked directly.
     """

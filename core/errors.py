@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class UserError(Exception):
     """External problem: names the cause, the id or file, and the remedy."""
@@ -13,6 +16,16 @@ def why(error: BaseException) -> str:
         first = errors(include_url=False, include_input=False)[0]
         return " ".join([*(f"{step}:" for step in first["loc"]), *first["msg"].split()])
     return getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
+
+
+@contextmanager
+def explain_errors(problem: str, advice: str = "", *kinds: type[Exception]) -> Iterator[None]:
+    """Turns OSError and these kinds into a UserError: problem, reason, advice."""
+    try:
+        yield
+    except (OSError, *kinds) as error:  # type: ignore[misc]
+        reason = f" {why(error)}" if problem.endswith(":") else f" ({why(error)})"
+        raise UserError(problem + reason + advice) from error
 
 
 def install(*extras: str, beside: str = "") -> str:

@@ -66,7 +66,6 @@ class ExamScale(Record):
         of: its maximum; default: the points of the section.
         cutoffs: the lowest score of each grade, the best grade first.
         distribution: people, or their shares, by score.
-        people: the number of all.
     """
 
     of: Positive | None = None
@@ -118,7 +117,6 @@ class ExamSection(Record):
         take: how many of its sections a candidate takes; default: all.
         paper: of its questions and those of its sections.
         questions: numbers, ranges of them, ids, or the beginning of ids and "*".
-        points: on the exam's scale.
         weight: points on that scale for a point of a question.
         wrong: points of a question taken off for a wrong answer; none for a blank.
     """

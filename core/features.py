@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
+from livek12.core.lazy import pa
 from livek12.core.records import Image, Record
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 DTYPES: dict[object, str] = {str: "string", int: "int64", float: "float64", bool: "bool"}
 R = TypeVar("R", bound=Record)
@@ -34,8 +31,6 @@ def columns(record: type[Record]) -> dict[str, Any]:
 
 def schema(record: type[Record]) -> pa.Schema:
     """Columns as an Arrow schema, with the image metadata of `datasets`."""
-    import pyarrow as pa
-
     described = json.dumps({"info": {"features": columns(record)}})
     fields = [pa.field(name, _arrow(feature)) for name, feature in columns(record).items()]
     return pa.schema(fields, metadata={"huggingface": described})
@@ -107,8 +102,6 @@ def _feature(annotation: Any) -> dict[str, Any]:
 
 
 def _arrow(feature: Mapping[str, Any]) -> pa.DataType:
-    import pyarrow as pa
-
     match feature.get("_type"):
         case "Value":
             return pa.type_for_alias(feature["dtype"])

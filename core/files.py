@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
+from livek12.core.lazy import yaml
 
 _BLOCK = 1 << 16
 Content = str | bytes | Iterable[str | bytes]
@@ -58,7 +59,6 @@ def write_atomically(
     """Writes a whole file, so that a kill leaves either the old content or the new.
 
     Args:
-        path: the file.
         content: all of it, or its pieces.
         new: keeps an existing file (FileExistsError).
         sync: waits for the disk, against power cuts.
@@ -137,11 +137,8 @@ def heal(fd: int) -> None:
 def copy_file(source: Path, target: Path) -> None:
     """Copies a regular file whole; refuses links."""
     check_file(source)
-    try:
-        with source.open("rb") as file:
-            write_atomically(target, iter(partial(file.read, 1 << 20), b""))
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{source}: cannot be read"), source.open("rb") as file:
+        write_atomically(target, iter(partial(file.read, 1 << 20), b""))
 
 
 def make_subfolder(root: Path, *names: str) -> Path:
@@ -149,10 +146,8 @@ def make_subfolder(root: Path, *names: str) -> Path:
     folder = root
     for name in names:
         folder = folder / name
-        try:
+        with explain_errors(f"{folder}: cannot be made", "; move what is in its place"):
             folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{folder}: cannot be made ({error.strerror}); move what is in its place") from error
         check_folder(folder)
     return folder
 
@@ -265,13 +260,8 @@ _SCALARS = {
 
 def read_yaml(path: Path, most: int) -> Any:
     """Plain values of a file of at most `most` bytes, scalars by YAML 1.2: 12:00:00 and `no` are texts."""
-    import yaml
-
-    try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{path}: cannot be read"), path.open("rb") as file:
+        content = file.read(most + 1)
     if len(content) > most:
         raise UserError(f"{path}: has more than {most} bytes; such a file is smaller")
 

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from livek12.core.errors import UserError, why
+from livek12.core.errors import explain_errors
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Question, Record
 
@@ -120,13 +118,11 @@ def read_keys(folder: Path) -> KeyBook:
         UserError: a line is no version, or not the next one.
     """
     file, versions = folder / KEYS_FILE, list[KeyVersion]()
-    try:
+    with explain_errors(f"{file}: cannot be read:", "; put back the file that `livek12 keys` wrote", ValueError):
         lines: Iterable[bytes] = file.read_bytes().splitlines() if file.is_file() else ()
         for number, line in enumerate(lines, 1):
             version = KeyVersion.model_validate_json(line)
             if version.number != number:
                 raise ValueError(f"line {number} is version {version.number}")
             versions.append(version)
-    except (OSError, ValidationError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}; put back the file that `livek12 keys` wrote") from None
     return KeyBook(tuple(versions))

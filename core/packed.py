@@ -16,24 +16,23 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import to_json
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import pointer_note_of
+from livek12.core.lazy import pa, pq
 from livek12.core.progress import watched
 from livek12.core.records import Failure, Key, Record, Response, Verdict
 from livek12.core.store import Store
 from livek12.core.text import wide_in
 from livek12.core.version import __version__
-
-if TYPE_CHECKING:
-    from pyarrow import Schema, Table
 
 STEMS = ("responses", "earlier", "failures", "verdicts", "repeats", "sessions")
 """The journals of a run folder."""
@@ -63,16 +62,12 @@ def packed_files(folder: Path, stem: str) -> dict[str, tuple[int, str]]:
 
 @lru_cache(maxsize=64)
 def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_metadata
-
-    try:
-        journals = json.loads((read_metadata(path).metadata or {})[META])["journals"]
+    damage = pa.ArrowException, KeyError, ValueError, TypeError, AttributeError
+    with explain_errors(f"{path}: cannot be read", "; take it from a copy of the run folder", *damage):
+        journals = json.loads((pq.read_metadata(path).metadata or {})[META])["journals"]
         if strange := [name for name in journals if not re.fullmatch(rf"{re.escape(path.stem)}-[\w.-]+\.jsonl", name)]:
             raise ValueError(f"{strange[0]!r:.80} is no journal of it")
         return {str(name): (int(length), str(digest)) for name, (length, digest) in journals.items()}
-    except (OSError, ArrowException, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: cannot be read ({why(error)}); take it from a copy of the run folder") from error
 
 
 def covers(places: list[tuple[int, int]], size: int) -> bool:
@@ -93,16 +88,13 @@ class PackedLines:
     """
 
     def __init__(self, path: Path, light: bool = False, source: Any = None) -> None:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-
         self._path, self._local, self._trusted = path, source is None, False
         try:
-            self._file = ParquetFile(source or path, page_checksum_verification=True)
+            self._file = pq.ParquetFile(source or path, page_checksum_verification=True)
             metadata = self._file.metadata
             counts = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
             self._types = {field.name: field.type for field in self._file.schema_arrow}
-        except (OSError, ArrowException, UnicodeError) as error:
+        except (OSError, pa.ArrowException, UnicodeError) as error:
             reason = "" if source else pointer_note_of(path)
             raise UserError(f"{path}: is {reason}" if reason else f"{path}: cannot be read ({why(error)})") from error
         self._begins: list[int] = [sum(counts[:n]) for n in range(len(counts) + 1)]
@@ -184,14 +176,12 @@ class PackedLines:
 
     def write_light(self, target: Path) -> bool:
         """Writes the file without its lines; false if some line has no light one."""
-        from pyarrow.parquet import ParquetWriter
-
         if not {LIGHT, *KEYS} <= self.columns:
             return False
         names = [name for name in self._types if name != "line"]
         schema = self._file.schema_arrow
         schema = schema.remove(schema.get_field_index("line")) if "line" in self._types else schema
-        with ParquetWriter(target, schema, **writing_options(schema)) as writer:
+        with pq.ParquetWriter(target, schema, **writing_options(schema)) as writer:
             for number in range(self.parts):
                 table = self._read(number, names, nulls=True)
                 if table[LIGHT].null_count:
@@ -201,8 +191,6 @@ class PackedLines:
 
     def at(self, row: int) -> bytes:
         """Line of a row."""
-        from bisect import bisect_right
-
         number = bisect_right(self._begins, row) - 1
         return self._group(number)[row - self._begins[number]]
 
@@ -214,28 +202,24 @@ class PackedLines:
         return self._group_read[1]
 
     def _lines(self, number: int) -> list[bytes]:
-        from pyarrow.compute import coalesce
-
         if not self._light:
             return values_of(self._read(number, ["line"])["line"])
         self._trust()
         light = self._read(number, [LIGHT], nulls=True)[LIGHT]
         if light.null_count:  # not a record
-            light = coalesce(light, self._read(number, ["line"])["line"])
+            light = pa.compute.coalesce(light, self._read(number, ["line"])["line"])
         return values_of(light)
 
-    def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> Table:
-        from pyarrow import ArrowException, int64, large_binary, string
-        from pyarrow.types import is_nested
-
-        try:
+    def _read(self, number: int, columns: Sequence[str], nulls: bool = False) -> pa.Table:
+        damage = pa.ArrowException, KeyError, ValueError, MemoryError
+        with explain_errors(f"{self._path}: group {number} cannot be read", "", *damage):
             rows = self._file.metadata.row_group(number).num_rows
             if rows > MOST_ROWS:
                 raise ValueError(f"{rows:,} rows, and {MOST_ROWS:,} are the most")
-            kinds = {"line": large_binary(), LIGHT: large_binary(), "start": int64(), "trial": int64()}
+            kinds = {"line": pa.large_binary(), LIGHT: pa.large_binary(), "start": pa.int64(), "trial": pa.int64()}
             types = {name: self._types[name] for name in columns}
-            kinds = {**types, **kinds, "question_id": string()}
-            if any(is_nested(kind) or kind != kinds[name] for name, kind in types.items()):
+            kinds = {**types, **kinds, "question_id": pa.string()}
+            if any(pa.types.is_nested(kind) or kind != kinds[name] for name, kind in types.items()):
                 raise ValueError("a column is of another type")
             if not self._is_known():
                 self._weigh(number, types)
@@ -247,8 +231,6 @@ class PackedLines:
             if not nulls and any(column.null_count for column in table.columns):
                 raise ValueError("a line of it is empty")
             return table
-        except (OSError, ArrowException, KeyError, ValueError, MemoryError) as error:
-            raise UserError(f"{self._path}: group {number} cannot be read ({why(error)})") from error
 
     def _is_known(self) -> bool:
         self._trusted = self._trusted or (self._local and is_checked(self._path))
@@ -259,9 +241,7 @@ class PackedLines:
 
         `RowGroupMetaData.column` is never called: a wrong footer ends the process there.
         """
-        from pyarrow.types import is_primitive
-
-        for name in (name for name, kind in types.items() if not is_primitive(kind)):
+        for name in (name for name, kind in types.items() if not pa.types.is_primitive(kind)):
             size = 0
             for batch in self._file.iter_batches(1, row_groups=[number], columns=[name]):
                 column = batch.column(0)
@@ -309,9 +289,7 @@ def values_of(column: Any) -> list[Any]:
 
 def is_words(kind: Any) -> bool:
     """Tells whether a column is dictionary-encoded."""
-    from pyarrow.types import is_dictionary
-
-    return bool(is_dictionary(kind))
+    return bool(pa.types.is_dictionary(kind))
 
 
 R = TypeVar("R", bound=Record)
@@ -372,10 +350,8 @@ def size_of(response: Response) -> tuple[int, int]:
     return wide, len(text) - wide
 
 
-def schema_of(stem: str) -> Schema:
+def schema_of(stem: str) -> pa.Schema:
     """The Parquet schema of a stem."""
-    import pyarrow as pa
-
     kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     words = pa.dictionary(pa.int32(), pa.string())
     fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]

@@ -98,8 +98,6 @@ class ChildProcess:
         work: called there as `work(link, *given)`; a function of a module. It leaves the link open.
         given: pickled.
         quiet: hides its prints; the last line goes into the message about its end.
-        memory_bytes: limit of its address space.
-        environment: additional variables.
     """
 
     def __init__(
@@ -242,11 +240,8 @@ class ProcessPool:
 
     Args:
         work: run by each child: takes requests from `requests(link)` and sends one reply to each.
-        given: to `work`.
         size: the most children at a time.
-        quiet: see `ChildProcess`.
         wall_seconds: limit for one request or the start of a child.
-        memory_bytes: address space of each child.
     """
 
     def __init__(

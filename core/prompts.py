@@ -72,7 +72,6 @@ class PromptFile:
 
     Attributes:
         version: incremented with every change of a released file.
-        source: of its rules.
         sha256: of the whole file (see `hashed` above).
     """
 

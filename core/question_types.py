@@ -22,7 +22,6 @@ class TypeRow:
     """One question type.
 
     Attributes:
-        name: in records.
         names: in sources, in lower case, letters only. A Korean name is matched within a longer one (객관식(단일정답),
             주관식(단답형 수치)), particular ones first.
         answer: an answer is option labels, a truth value, values, or a text that must be read.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from itertools import chain, compress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,12 +21,9 @@ from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, Exam, read_built
 from livek12.core.features import from_row, is_flat
 from livek12.core.files import pointer_note_of
+from livek12.core.lazy import pa, pq, yaml
 from livek12.core.records import BenchmarkName, Image, Language, Page, Question, Record, canonical_json
 from livek12.core.text import one_line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 
 class Facts(NamedTuple):
@@ -163,9 +160,6 @@ def load_questions(
     Args:
         data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
         configs: best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
-        benchmark: of the questions.
-        language: only questions in it.
-        releases: only questions of these.
         wanted: filter by `Facts`; other questions are not read any further.
     """
 
@@ -248,8 +242,6 @@ def read_card(folder: Path) -> Configs:
 
 def configs_of(text: str, where: str) -> Configs:
     """Configs of questions and pages in the text of a card."""
-    import yaml
-
     front = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
         listed = yaml.load(front[1] if front else "", getattr(yaml, "CSafeLoader", yaml.SafeLoader))["configs"]
@@ -394,7 +386,7 @@ def read_records(record: type[R], file: Path, wanted: Wanted | None = None) -> I
 def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows with their numbers (from 1), only the columns of the record."""
     with _parquet(file) as parquet:
-        columns, end = _known_columns(record, parquet.schema_arrow), 0
+        columns, end = [name for name in record.model_fields if name in parquet.schema_arrow.names], 0
         for group in range(parquet.num_row_groups):
             begin, end = end, end + parquet.metadata.row_group(group).num_rows
             keep = [True] * (end - begin) if wanted is None else [wanted(row) for row in facts_of(parquet, group)]
@@ -407,17 +399,12 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
 
 def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
     """Packs the mask itself, since `pyarrow.array` imports pandas where it is installed."""
-    import pyarrow as pa
-
     bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
     return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(bits)]))
 
 
 @contextmanager
 def _parquet(file: Path) -> Iterator[pq.ParquetFile]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(file) as parquet:
             yield parquet
@@ -436,10 +423,6 @@ def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.Rec
     """Batches by row group: asked for all, pyarrow keeps each until the last is read."""
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
-
-
-def _known_columns(record: type[Record], columns: pa.Schema) -> list[str]:
-    return [name for name in record.model_fields if name in columns.names]
 
 
 def _splits(listed: Any) -> dict[str, list[str]]:

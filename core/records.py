@@ -33,6 +33,11 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
+    @classmethod
+    def empty(cls, *names: str) -> dict[str, Any]:
+        """Default values of some fields."""
+        return {name: cls.model_fields[name].get_default(call_default_factory=True) for name in names}
+
 
 class SparseRecord(Record):
     """Record that omits the fields of `sparse` where they have that value."""
@@ -487,7 +492,6 @@ class Variant(Record):
     """Relation of a question to the one it was made from.
 
     Attributes:
-        of: id of the original.
         kind: name of the diagnostic or evaluation (`unit_execution`, `dynamic`).
         unit: its unit of the reasoning flow, from 1.
         units: number of units of that flow.

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
 from livek12.core.key_versions import KEYS_FILE
+from livek12.core.lazy import np
 from livek12.core.packed import packed_path
 from livek12.core.progress import watched
 from livek12.core.records import UNMARKED, Failure, Key, Question, Response, Row, Verdict, row_of
@@ -86,8 +87,6 @@ class ScoredAnswers:
 
     @cached_property
     def _counts(self) -> list[tuple[AnswerMaking, int]]:
-        import numpy as np
-
         codes, first, counts = np.unique(self.making, return_index=True, return_counts=True)
         return [(self.makings[codes[n]], int(counts[n])) for n in np.argsort(first).tolist()]
 
@@ -131,8 +130,6 @@ class RowPicker(Protocol):
 
 def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
     """Collects rows, none of which is kept."""
-    import numpy as np
-
     outcomes, makings, codes = OutcomeColumns(), Numbers[AnswerMaking](), array("l")
     for row in rows:
         outcomes.add(slim(row))
@@ -244,8 +241,6 @@ class AlikeAnswers:
 
 def read_alike(run: RunFolder) -> AlikeAnswers | None:
     """The answers of a run by kind, or None."""
-    import numpy as np
-
     exam = read_exam(run)
     if exam is None or run.spec().trials != 1 or (run.path / REGRADES).exists():
         return None
@@ -323,8 +318,6 @@ def _slim_questions(exam: AlikeExam) -> list[SlimQuestion]:
 
 def of_alike(alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] | None = None) -> ScoredAnswers:
     """Answers of a run that are read by kind."""
-    import numpy as np
-
     kinds = answers_of(alike.rows, slim)
     count = len(alike.exam.questions)
     used = kinds.outcomes.used[alike.kinds]
@@ -349,8 +342,6 @@ def of_alike(alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] 
 
 def _kept(run: RunFolder, stamp: str, slim: Slim, takes: Callable[[Question], bool] | None) -> ScoredAnswers | None:
     """None if the table is of other files."""
-    import numpy as np
-
     table = _table(run)
     if table is None or table["about"]["stamp"] != stamp:
         return None
@@ -413,8 +404,6 @@ def _keep(run: RunFolder, answers: ScoredAnswers, about: dict[str, Any]) -> None
 
 
 def _save(run: RunFolder, table: Mapping[str, Any]) -> None:
-    import numpy as np
-
     file, content = _file(run), BytesIO()
     about = np.frombuffer(json.dumps(table["about"]).encode(), dtype=np.uint8)
     columns = {name: column for name, column in table.items() if column is not None and name != "about"}
@@ -428,8 +417,6 @@ def _save(run: RunFolder, table: Mapping[str, Any]) -> None:
 
 
 def _table(run: RunFolder) -> dict[str, Any] | None:
-    import numpy as np
-
     try:
         with np.load(_file(run)) as arrays:
             table: dict[str, Any] = dict(arrays)

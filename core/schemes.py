@@ -276,7 +276,7 @@ def marks_in_solution(solution: str, points: float | None) -> Scheme:
     if len(steps) < _FEWEST_MARKS or not all(text for _, text in steps):
         return []
     values = [float(re.sub(r"[^\d.]", "", mark)) for mark, _ in steps]
-    if _adds_up_to(values, points):
+    if abs(sum(values) - points) < 1e-6:
         each = values
     elif values[-1] == points and all(before < after for before, after in pairwise(values)):
         each = [after - before for before, after in pairwise([0.0, *values])]
@@ -301,7 +301,3 @@ def _without_leaders(text: str) -> str:
         before, text = text, text.strip(" \t\n.…⋯·")
         text = next((text.removesuffix(leader) for leader in _LEADERS if text.endswith(leader)), text)
     return text + "$" * (text.count("$") % 2)
-
-
-def _adds_up_to(values: Sequence[float], points: float) -> bool:
-    return abs(sum(values) - points) < 1e-6

@@ -23,10 +23,12 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+from livek12.core.lazy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
@@ -46,8 +48,6 @@ def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float,
 
     centre = (p + z²/2n) / (1 + z²/n), half-width = z/(1 + z²/n) · √(p(1-p)/n + z²/4n²).
     """
-    from statistics import NormalDist
-
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} are no proportion")
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -79,8 +79,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 def grouped_sums(codes: Indices, values: Floats, groups: int) -> Floats:
     """Sum of the values of each group 0..groups-1; `codes` names the group of each value."""
-    import numpy as np
-
     return np.asarray(np.bincount(codes, values, groups), dtype=np.float64)
 
 
@@ -98,11 +96,8 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
     The statistic is |Σ d|; under the null every d may as well be -d (Fisher 1935, section 21). Up to 13 differences
     other than 0 all 2^m sign patterns are tried; beyond, a random sample, the observed pattern included: p = (1 + hits)
     / (1 + permutations) (Phipson & Smyth 2010). p is at most 3.178 times the normal tail at Σd / √Σd², which bounds
-    every such test (Bentkus & Dzindzalieta 2015, theorem 1.1): many pairs of runs need a p far below one in ten
-    thousand. The sample depends on n and the seed alone.
+    every such test (Bentkus & Dzindzalieta 2015, theorem 1.1). The sample depends on n and the seed alone.
     """
-    import numpy as np
-
     many = np.count_nonzero(differences, axis=0) > FEW_FLIPS
     p = np.empty(len(many))
     p[~many] = [_all_flips(d[d != 0]) for d in differences.T[~many]]
@@ -113,15 +108,11 @@ def sign_flip_tests(differences: Floats, *, permutations: int = 9999, seed: int 
 
 
 def _all_flips(d: Floats) -> float:
-    import numpy as np
-
     patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
     return float(np.mean(np.abs((2 * patterns - 1) @ d) >= seen_sum(d)))
 
 
 def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
-    import numpy as np
-
     total, seen, hits = d.sum(axis=0), seen_sum(d), np.zeros(d.shape[1])
     for signs in flip_signs(len(d), permutations, seed):
         hits += np.count_nonzero(np.abs(2 * (signs @ d) - total) >= seen, axis=0)
@@ -130,8 +121,6 @@ def _sampled_flips(d: Floats, permutations: int, seed: int) -> Floats:
 
 def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
     """Sample of `sign_flip_tests` in blocks of shape (patterns, n): 1 keeps a sign, 0 flips it."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     block = max(1, FLIPS_AT_ONCE // n)
     for start in range(0, permutations, block):
@@ -141,8 +130,6 @@ def flip_signs(n: int, permutations: int, seed: int) -> Iterator[Floats]:
 
 def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> Floats:
     """P of sampled flips from the hits, Σd and Σd² of each test."""
-    import numpy as np
-
     sampled = (1 + hits) / (1 + permutations)
     high = np.abs(total) / np.sqrt(2 * squares)
     return np.minimum(sampled, [3.178 * math.erfc(value) for value in high])
@@ -150,8 +137,6 @@ def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> F
 
 def seen_sum(d: Floats) -> Floats:
     """|Σ d| of each column, with slack: patterns that tie with it stay tied when summed in another order."""
-    import numpy as np
-
     return np.asarray(np.abs(d.sum(axis=0)) - 1e-9 * np.abs(d).sum(axis=0))
 
 
@@ -186,10 +171,6 @@ def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0
     come in steps; and enough for six that differ, below which no sign test has p < 0.05. None where the difference is
     0, or of one question alone.
     """
-    from statistics import NormalDist
-
-    import numpy as np
-
     n, mean = len(differences), float(differences.mean()) if len(differences) else 0.0
     differing = np.abs(differences[differences != 0])
     if n < 2 or not len(differing) or abs(mean) <= 1e-12 * float(differing.max()):
@@ -202,8 +183,6 @@ def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0
 
 def _mean_variance(differences: Floats, clusters: Indices) -> float:
     """The larger of the variance over single differences and that over clusters."""
-    import numpy as np
-
     n, residuals = len(differences), differences - differences.mean()
     groups = int(clusters.max()) + 1
     single = float(n / (n - 1) * (residuals @ residuals))
@@ -266,10 +245,7 @@ def ratio_spread(
         weights: shape (questions, m); none below 0, and not all 0.
         clusters: of each question, from 0 without gaps; None: each question is its own.
         most: the largest ratio of a question, one for all or for each column.
-        level: nominal coverage.
     """
-    import numpy as np
-
     total = weights.sum(axis=0)
     value = numerators.sum(axis=0) / total
     share = value / most
@@ -301,8 +277,6 @@ def mean_interval(
     level: float = 0.95,
 ) -> tuple[float, float, float]:
     """A (weighted) mean of values between `least` and `most`, and its interval (NaN for a single value)."""
-    import numpy as np
-
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     scaled = (np.asarray(values, dtype=np.float64) - least) / (most - least)
     spread = ratio_spread((scaled * weight)[:, None], weight[:, None], clusters, 1.0, level)
@@ -319,26 +293,18 @@ def difference_reach(below: Floats, above: Floats, correlation: Floats, size: Fl
         correlation: of the two estimates; 0 where they share no question.
         size: effective number of shared questions: a correlation seen in n is lessened by 3/n.
     """
-    import numpy as np
-
     sure = correlation * np.maximum(0.0, 1 - UNSEEN_PAIRS / size)
     return np.asarray(np.sqrt(np.maximum(0.0, below**2 + above**2 - 2 * sure * below * above)))
 
 
 def correlation(a: Floats, b: Floats) -> Floats:
     """Correlation of two estimates by influence on the same clusters, shape (clusters, …); 0 where one has none."""
-    import numpy as np
-
     norm = np.sqrt((a**2).sum(axis=0) * (b**2).sum(axis=0))
     return np.asarray(np.where(norm > 0, (a * b).sum(axis=0) / np.where(norm > 0, norm, 1.0), 0.0))
 
 
 def t_quantile(freedom: Floats, level: float) -> Floats:
     """The `level` quantile of |t| of Student (Hill 1970, algorithm 396); `freedom` need not be whole."""
-    from statistics import NormalDist
-
-    import numpy as np
-
     p, n = 1 - level, np.asarray(freedom, dtype=np.float64)
     normal = NormalDist().inv_cdf(p / 2)
     with np.errstate(all="ignore"):
@@ -369,8 +335,6 @@ def _doubt(
 
 def _worth(share: Floats, variance: Floats, size: Floats, design: Floats | float) -> Floats:
     """One over the number of right-or-wrong questions whose share would vary as much."""
-    import numpy as np
-
     binary = np.maximum(0.0, share * (1 - share))
     with np.errstate(divide="ignore", invalid="ignore"):
         seen = np.where(binary > 1e-12, variance / binary, 0.0)
@@ -379,8 +343,6 @@ def _worth(share: Floats, variance: Floats, size: Floats, design: Floats | float
 
 def _freedom(influence: Floats) -> Floats:
     """From the fourth moments of cluster sums (matching a χ²)."""
-    import numpy as np
-
     groups = len(influence)
     second, fourth = (influence**2).sum(axis=0), (influence**4).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -391,8 +353,6 @@ def _freedom(influence: Floats) -> Floats:
 
 def _score_ends(share: Floats, doubt: Floats) -> tuple[Floats, Floats]:
     """Wilson's interval at z²/n = `doubt`."""
-    import numpy as np
-
     half = np.sqrt(doubt * np.maximum(0.0, share * (1 - share)) + doubt**2 / 4)
     middle = share + doubt / 2
     low, high = np.maximum(0.0, middle - half) / (1 + doubt), np.minimum(1.0, (middle + half) / (1 + doubt))
@@ -419,8 +379,6 @@ class LeastSquares:
 
 def least_squares(y: Sequence[float], columns: Sequence[Sequence[float]]) -> LeastSquares | None:
     """Ordinary least squares."""
-    import numpy as np
-
     seen = np.asarray(y, dtype=np.float64)
     x = np.column_stack([np.ones(len(seen)), *(np.asarray(column, dtype=np.float64) for column in columns)])
     freedom = len(seen) - x.shape[1]

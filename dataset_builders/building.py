@@ -141,7 +141,11 @@ def build(
     looks = bool(older or subsets or keep)  # each of which looks at questions
     records = _read_all(places, log, given, None if looks else packer)
     if looks:
-        wanted = _in_subsets(cast(Records, records), subsets, log, members)
+        wanted = cast(Records, records)
+        if subsets:
+            from livek12.dataset_builders.proposals.subsets import sheet
+
+            wanted = sheet.apply(wanted, subsets, log, members)
         wanted = filter(keep, wanted) if keep else wanted
         records = older.new(wanted, log) if older else wanted
     carried = Carried(older, base, members)
@@ -172,14 +176,6 @@ def _base(place: str, name: str, withdraw: Path | None, answers: str) -> Base | 
             raise UserError("--base-answers needs --base: the data set whose answers are held back")
         return None
     return Base(place, name, read_withdrawals(withdraw) if withdraw else [], answers)
-
-
-def _in_subsets(records: Records, files: Sequence[Path], log: Log, members: list[MemberRow]) -> Records:
-    if files:
-        from livek12.dataset_builders.proposals.subsets import sheet
-
-        return sheet.apply(records, files, log, members)
-    return records
 
 
 SHOWN = 3

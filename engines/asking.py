@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from livek12.core.arguments import arguments_of, parse_engine_args, split_at_commas
 from livek12.core.engine_kinds import engine_names, is_engine, kind_of
@@ -29,9 +29,6 @@ from livek12.core.store import Store
 from livek12.core.text import one_line
 from livek12.engines import choose_engine, in_folder, make_engine
 from livek12.engines.base import Engine, Outcome
-
-if TYPE_CHECKING:
-    from livek12.engines.base import Outcome
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -150,7 +147,9 @@ class Sender:
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
             request = sent.pop(outcome.key, None)
-            if request is None or not _refuses_schema(outcome):
+            if request is None or not (
+                isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
+            ):
                 yield outcome
                 continue
             if self._schemas:
@@ -226,10 +225,6 @@ def _noted(requests: Iterable[Request], attempt: int, sent: dict[Key, Request]) 
 
 def _plain(request: Request) -> Request:
     return request.model_copy(update={"answer_schema": None})
-
-
-def _refuses_schema(outcome: Outcome) -> bool:
-    return isinstance(outcome, Failure) and any(word in outcome.reason.lower() for word in _NO_SCHEMA)
 
 
 class Generates(Protocol):

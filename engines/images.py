@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from livek12.core.lazy import PIL
 from livek12.core.records import Image, Key, Request
 from livek12.engines.base import Outcome
 
@@ -37,23 +38,20 @@ def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
     Raises:
         BadImage: not one of `FORMATS`, broken, or too large.
     """
-    from PIL import Image as PIL
-    from PIL import ImageOps, UnidentifiedImageError
-
     if not image.bytes:
         raise BadImage(f"has no bytes (path {image.path!r})")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            picture = PIL.open(io.BytesIO(image.bytes), formats=FORMATS)
+            picture = PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS)
             width, height = picture.size
             if width * height > max_pixels:
                 raise BadImage(f"is too large: {width} x {height} pixels, at most {max_pixels} are read")
-            return _on_white(ImageOps.exif_transpose(picture))
-    except UnidentifiedImageError:
+            return _on_white(PIL.ImageOps.exif_transpose(picture))
+    except PIL.UnidentifiedImageError:
         head = f"its bytes are no readable one (they begin with {image.bytes[:16]!r})"
         raise BadImage(f"is not a {'/'.join(FORMATS)} picture: {head}") from None
-    except PIL.DecompressionBombError as error:
+    except PIL.Image.DecompressionBombError as error:
         raise BadImage(f"is too large: {error}") from None
     except BadImage:
         raise
@@ -64,11 +62,9 @@ def check_image(image: Image, max_pixels: int = MAX_PIXELS) -> Picture:
 
 
 def _on_white(picture: Picture) -> Picture:
-    from PIL import Image as PIL
-
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         picture = picture.convert("RGBA")
-        return PIL.alpha_composite(PIL.new("RGBA", picture.size, "white"), picture).convert("RGB")
+        return PIL.Image.alpha_composite(PIL.Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
     if picture.mode.startswith("I"):  # 16-bit grey, which convert() would clip to white
         picture = picture.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
     return picture.convert("RGB")
@@ -76,9 +72,7 @@ def _on_white(picture: Picture) -> Picture:
 
 def mime_of(image: Image) -> str:
     """The media type of a checked picture."""
-    from PIL import Image as PIL
-
-    picture = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
+    picture = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
     return picture.get_format_mimetype() or "image/png"
 
 
@@ -202,12 +196,10 @@ def _shown(request: Request) -> list[str | None]:
 
 def pixels_of(image: Image) -> int:
     """Pixels by the header, or 0."""
-    from PIL import Image as PIL
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            width, height = PIL.open(io.BytesIO(image.bytes or b""), formats=FORMATS).size
+            width, height = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS).size
     except Exception:  # check_image reports the problem
         return 0
     return int(width * height) if width * height <= MAX_PIXELS else 0

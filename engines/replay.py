@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, packed_path
 from livek12.core.records import Request, Response
@@ -67,13 +67,8 @@ class ReplayEngine:
     Args:
         model: a JSONL file, or a folder with `responses-*.jsonl`.
         pick: the model whose rows to use, of several.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
         max_tokens: token limit of answers; default from the row.
         tokenizer: folder or Hub name, for answers without a token count.
-
-    Raises:
-        UserError: the files or the tokenizer are not usable.
     """
 
     name = "replay"
@@ -200,15 +195,12 @@ def _lines(file: Path) -> Iterator[tuple[int, int, bytes]]:
                 yield row + 1, row, line[:MAX_LINE_BYTES]
         return
     refuse_pointer(file)
-    try:
-        with file.open("rb") as stream:
-            offset = 0
-            for number, raw in read_lines(stream, MAX_LINE_BYTES - 1):
-                if raw.strip():
-                    yield number, offset, raw
-                offset = stream.tell()
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{file}: cannot be read"), file.open("rb") as stream:
+        offset = 0
+        for number, raw in read_lines(stream, MAX_LINE_BYTES - 1):
+            if raw.strip():
+                yield number, offset, raw
+            offset = stream.tell()
 
 
 def _read_row(raw: bytes) -> _Row:

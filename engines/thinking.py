@@ -186,7 +186,7 @@ def _split_untagged(text: str, opened: bool) -> Split:
         return _split_channels(text)
     if roles := _split_roles(text, opened):
         return roles
-    if phrased := _PHRASED.match(text):
+    if ("Here" in text[:12] or "[BEGIN FINAL RESPONSE]" in text) and (phrased := _PHRASED.match(text)):
         thought = next(group for group in phrased.groups() if group is not None)
         return Split(thought.strip() or None, text[phrased.end() :].replace(_FINAL_END, "").strip())
     return _split_bare(text)

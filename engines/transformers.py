@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import PIL, torch
 from livek12.core.ranks import this_rank
 from livek12.core.records import Request, Response, Sampling
 from livek12.core.run.sessions import Figures
@@ -87,8 +88,6 @@ class Room:
     """The size of batches.
 
     Attributes:
-        rows: the most requests.
-        ahead: batches held to choose from.
         cells: limit of rows times the longest row, after memory ran out. One request always goes.
     """
 
@@ -168,13 +167,7 @@ class TransformersEngine:
         model: Hub name, folder, or a .gguf file.
         batch_size: the most requests in a batch; "auto" for as many as memory holds, up to a bound.
         enable_thinking: switches a hybrid model's thinking through its chat template.
-        chat_template_kwargs: further variables of the chat template.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
-        revision: of the model at the Hub.
-        gguf_file: in a repository or folder of GGUF files.
         dtype: "auto" for that of the weights, or float32, bfloat16, float16.
-        trust_remote_code: runs the model's own code.
         library_args: for the model's `from_pretrained` (device_map, max_memory, attn_implementation, …).
     """
 
@@ -304,8 +297,6 @@ class TransformersEngine:
         return [_said(trouble) for _ in batch], trouble
 
     def _run(self, batch: list[Request]) -> list[Response | str]:
-        import torch
-
         began = time.monotonic()
         inputs = self._inputs(batch)
         width = inputs["input_ids"].shape[1]
@@ -438,8 +429,6 @@ def _memory_ran_out(error: Exception) -> bool:
 
 
 def _device_is_lost(error: Exception) -> bool:
-    import torch
-
     if _memory_ran_out(error):  # some libraries call it a "CUDA error" too
         return False
     kinds = getattr(torch, "AcceleratorError", ())
@@ -461,8 +450,6 @@ class NanWatch:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Returns the scores (rows, vocabulary) unchanged."""
-        import torch
-
         # The maximum is NaN if any score is; a row without a finite maximum has no next token.
         broken = ~torch.isfinite(scores.amax(dim=-1))
         if self._since is None:
@@ -511,8 +498,6 @@ class _Noise:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Logits of shape (rows, vocabulary)."""
-        import torch
-
         if not self._generators:
             self._generators = [torch.Generator(scores.device).manual_seed(seed) for seed in self._seeds]
         drawn = [torch.empty_like(scores[0]).exponential_(generator=g) for g in self._generators]
@@ -537,9 +522,7 @@ def named(picture: Any, name: str) -> Any:
 
 def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
     """The image processor, cached if that changes nothing."""
-    from PIL import Image as PIL
-
-    small, two, wide = (named(PIL.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
+    small, two, wide = (named(PIL.Image.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
     memo = _Remembering(image_processor, kept_bytes)
     try:
         for shown in ([small, two, wide], [[small], [two, small]]):
@@ -612,8 +595,6 @@ def _flat(images: Any) -> Iterator[Any]:
 
 
 def _joined(made: list[Any]) -> Any:
-    import torch
-
     joined: dict[str, Any] = {}
     for key in made[0]:
         values = [part.get(key) for part in made]
@@ -627,8 +608,6 @@ def _joined(made: list[Any]) -> Any:
 
 
 def _equal(value: Any, other: Any) -> bool:
-    import torch
-
     if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
         return value.dtype == other.dtype and bool(torch.equal(value, other))
     if isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -681,8 +660,6 @@ def own_place() -> str:
 
     More processes than devices share them, also if the launcher shows each its own device alone.
     """
-    import torch
-
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
         return "cpu"
     rank = this_rank()
@@ -696,8 +673,6 @@ def own_place() -> str:
 
 def cells_in_memory(model: Any) -> int | None:
     """Tokens of key-value cache that fit on the devices, at 2 · layers · heads · head size · bytes a number."""
-    import torch
-
     devices = {device for device in devices_of(model) if device.type == "cuda"}
     size = bytes_a_cell(model.config.get_text_config(), model.dtype.itemsize)
     if not devices or not size:
@@ -708,8 +683,6 @@ def cells_in_memory(model: Any) -> int | None:
 
 def devices_of(model: Any) -> set[Any]:
     """The model's devices without the CPU."""
-    import torch
-
     places = getattr(model, "hf_device_map", None) or {"": model.device}
     devices = {torch.device(place) for place in places.values() if place != "disk"}
     return {device for device in devices if device.type not in ("cpu", "meta")}

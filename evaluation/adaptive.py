@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.progress import say, warn
 from livek12.core.records import Question
 from livek12.core.run.folder import QuestionChoice, RunFolder, RunQuestion, without_bytes
@@ -82,8 +83,6 @@ def _item(question: Question, area: str | None) -> BankItem:
 def _made(
     task: str, items: dict[str, BankItem], marks: dict[str, dict[str, float]], exposure: dict[str, int]
 ) -> ItemBank:
-    import numpy as np
-
     answered = {id for own in marks.values() for id in own}
     kept = [item.model_copy(update={"exposure": exposure.get(id, 0)}) for id, item in items.items() if id in answered]
     if not kept:

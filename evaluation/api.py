@@ -18,6 +18,7 @@ from livek12.core.questions import lend as lend_questions
 from livek12.core.records import Key, Question, Request, Response, Verdict
 from livek12.engines.calling import NAME as PYTHON
 from livek12.engines.calling import conversation_text, lend
+from livek12.engines.thinking import Thinking
 from livek12.tasks.base import Task
 from livek12.tasks.registry import all_tasks, get_task
 
@@ -450,7 +451,6 @@ def judge(
         model: author of the response, which never judges itself.
         finish_reason: "length" for a response that was cut off at its token limit.
     """
-    from livek12.engines.thinking import Thinking
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
     from livek12.tasks.scorer import Scorer

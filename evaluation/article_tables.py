@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
+from livek12.core.lazy import yaml
 from livek12.core.records import BenchmarkName
 from livek12.core.scoring import Profile
 from livek12.core.scoring.comparison import delta
@@ -26,12 +28,12 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion, answers_of, tabulate
 from livek12.core.scoring.outcomes import Table as Answers
 from livek12.core.scoring.schema import Estimate, Parameters, parameters_of
+from livek12.core.statistics import Indices
 from livek12.evaluation.choosing import once
 from livek12.report.tables import ArticleTable, Column, as_csv, as_text, written
 from livek12.tasks.registry import find_task, way_of
 
 if TYPE_CHECKING:
-    from livek12.core.statistics import Indices
     from livek12.evaluation.studies.corrected import MarkNoise
 
 
@@ -98,8 +100,6 @@ class TableShape:
 
 
 def _read_shapes() -> Iterator[tuple[bool, TableShape]]:
-    import yaml
-
     text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
     content = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # seven times as fast, in each report
     for name, (source, title, *blocks) in content.items():
@@ -208,7 +208,9 @@ def article_tables(
     tables, missing = list[ArticleTable](), dict[str, str]()
     for shape in shapes:
         sitting = [each for each in sitters if each.benchmark == shape.benchmark]
-        sitting = [each for each in sitting if (REASONING in each.ways) == _is_paired(shape)]
+        sitting = [
+            each for each in sitting if (REASONING in each.ways) == any(b.part.way == REASONING for b in shape.blocks)
+        ]
         made = _by_value(shape, sitting) if shape.rows_by else _by_run(shape, sitting)
         if why := _lacks(shape, sitting, made):
             missing[shape.name] = f"{why} ({shape.source}: {shape.title})"
@@ -263,10 +265,9 @@ class _Pool:
 
     def having(self, axis: str) -> Mapping[str, Sequence[int]]:
         if axis not in self._having:
-            places = defaultdict[str, list[int]](list)
-            for index, question in enumerate(self.table.questions):
-                for value in question.on(axis):
-                    places[value].append(index)
+            places = grouped(
+                (value, index) for index, question in enumerate(self.table.questions) for value in question.on(axis)
+            )
             self._having[axis] = dict(places)
         return self._having[axis]
 
@@ -408,10 +409,6 @@ def _paired_sitters(name: str, named: Sequence[str], sitters: Sequence[_Sitter],
     for benchmark in first.keys() & other.keys():
         ways = {**first[benchmark].ways, REASONING: other[benchmark].ways[STANDARD]}
         yield _Sitter(name, benchmark, ways, profile)
-
-
-def _is_paired(shape: TableShape) -> bool:
-    return any(block.part.way == REASONING for block in shape.blocks)
 
 
 def _by_run(shape: TableShape, sitters: Sequence[_Sitter]) -> ArticleTable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.arguments import arguments_of, typed_value
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.key_versions import read_keys
 from livek12.core.prices import read_prices
 from livek12.core.progress import Progress, say, warn
@@ -281,10 +282,7 @@ def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
 
 
 def _by_source(questions: Iterable[Question]) -> dict[str, list[Question]]:
-    by_source: dict[str, list[Question]] = {}
-    for question in questions:
-        by_source.setdefault(source_of(question), []).append(question)
-    return by_source
+    return grouped((source_of(question), question) for question in questions)
 
 
 Make = Callable[[Iterable[Request]], Iterator[Response | Failure]]
@@ -338,9 +336,7 @@ class _Sheets:
             if sheet is None:
                 yield from group
                 continue
-            by_trial: dict[int, list[Request]] = {}
-            for request in group:
-                by_trial.setdefault(request.key.trial, []).append(request)
+            by_trial = grouped((request.key.trial, request) for request in group)
             for trial in sorted(by_trial):
                 yield from self._sheet(sheet, trial, by_trial[trial])
 
@@ -413,10 +409,7 @@ def _recorded_ids(task: Task, exam: TaskData) -> list[str]:
 
 def _recordings(recorded: ReplayEngine, exam: TaskData) -> Trials:
     """A recording without a task serves every task."""
-    tasks: defaultdict[str, list[str]] = defaultdict(list)
-    for each in exam.tasks:
-        for id in _recorded_ids(each, exam):
-            tasks[id].append(each.name)
+    tasks = grouped((id, each.name) for each in exam.tasks for id in _recorded_ids(each, exam))
     recordings: Trials = {(task, id): set() for id, of in tasks.items() for task in of}
     for of_task, id, trial in recorded.names():
         for task in tasks.get(id, ()):
@@ -482,7 +475,13 @@ class _Both:
             return
         reply = self._replies.pop(outcome.key, None)
         if reply is not None and isinstance(outcome, Response):
-            outcome = outcome.model_copy(update={"earlier": _as_earlier(reply)})
+            outcome = outcome.model_copy(
+                update={
+                    "earlier": EarlierReply.model_validate(
+                        {name: getattr(reply, name) for name in EarlierReply.model_fields}
+                    )
+                }
+            )
         yield outcome
 
     def unmade(self) -> Iterator[Failure]:
@@ -510,10 +509,6 @@ class _Both:
             else:
                 self._replies[first.key] = reply
                 yield made
-
-
-def _as_earlier(reply: Response) -> EarlierReply:
-    return EarlierReply.model_validate({name: getattr(reply, name) for name in EarlierReply.model_fields})
 
 
 _PICTURE = re.compile(r"\0[0-9a-f]{64}")

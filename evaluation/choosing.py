@@ -16,9 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.progress import say, warn
 from livek12.core.records import Key, Question
 from livek12.core.run.folder import RunFolder
@@ -28,11 +29,9 @@ from livek12.core.run_answers import read_answers
 from livek12.core.scoring import AXES, Row
 from livek12.core.scoring.bank import read_bank
 from livek12.core.scoring.outcomes import Outcome, Outcomes, Slim, Table, question_sums, ranked
+from livek12.core.statistics import Floats
 from livek12.tasks.base import Task
 from livek12.tasks.registry import find_task, is_derived, is_logged, way_of
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats
 
 HOW = ("failed-in",)
 _SHOWN = 5
@@ -337,8 +336,6 @@ def one_way(
 
 def once(rows: Outcomes) -> Outcomes:
     """Of several answers to one question with one trial number the first."""
-    import numpy as np
-
     question = ranked([question.id for question in rows.questions], rows.question)
     first = np.unique(np.stack([question, rows.trial]), axis=1, return_index=True)[1]
     return rows if len(first) == len(rows) else rows.take(np.sort(first))

@@ -115,16 +115,15 @@ def _kinds(rows: Iterable[Row]) -> dict[str, KindMarks]:
             # The alternative that earns most is the one that counts.
             best = max(row.question.scheme, key=lambda own: sum(c.points * (scores[c.id] or 0.0) for c in own))
             for criterion in best:
-                score, marks = scores[criterion.id], kinds.setdefault(criterion.kind or "other", _no_marks())
+                score, marks = (
+                    scores[criterion.id],
+                    kinds.setdefault(criterion.kind or "other", {"criteria": 0, "low": 0.0, "high": 0.0, "of": 0.0}),
+                )
                 marks["criteria"] += 1
                 marks["of"] += criterion.points
                 marks["low"] += criterion.points * (score or 0.0)
                 marks["high"] += criterion.points * (1.0 if score is None else score)
     return dict(sorted(kinds.items()))
-
-
-def _no_marks() -> KindMarks:
-    return {"criteria": 0, "low": 0.0, "high": 0.0, "of": 0.0}
 
 
 def _prompt_tokens(runs: Mapping[str, Outcomes]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from livek12.core.errors import UserError
 from livek12.core.features import FlatFacts, FlatRow, FlatTask, Form
+from livek12.core.lazy import PIL
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import IMAGE_MARK, Failure, Image, Question, Request
 from livek12.core.rights import held_release
@@ -184,13 +185,10 @@ def one_picture(pictures: Sequence[Image]) -> str:
 @lru_cache(maxsize=4)
 def _stitched(pictures: tuple[Image, ...]) -> str:
     """Cached: the pages of a paper are those of several questions, one after the other."""
-    from PIL import Image as PIL
-    from PIL import ImageDraw, ImageFont
-
     shown = [check_image(picture) for picture in pictures]
     heights = [picture.height + _LABEL + _GAP for picture in shown]
-    sheet = PIL.new("RGB", (max(picture.width for picture in shown), sum(heights)), "white")
-    draw, font, top = ImageDraw.Draw(sheet), ImageFont.load_default(_LABEL - 8), 0
+    sheet = PIL.Image.new("RGB", (max(picture.width for picture in shown), sum(heights)), "white")
+    draw, font, top = PIL.ImageDraw.Draw(sheet), PIL.ImageFont.load_default(_LABEL - 8), 0
     for number, (picture, height) in enumerate(zip(shown, heights, strict=True), start=1):
         draw.text((4, top + 2), f"[image {number}]", fill="black", font=font)
         sheet.paste(picture, (0, top + _LABEL))

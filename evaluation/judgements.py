@@ -6,7 +6,6 @@ open. Marks of one answer by several prompts count as their median; a criterion'
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError
 from livek12.core.records import PartVerdict, Question, SchemeCriterion, Verdict, Vote
 from livek12.core.replies import Unreadable
 from livek12.core.run.folder import RunFolder
@@ -130,7 +129,7 @@ def _rows(files: Sequence[Path], warn: Callable[[str], None]) -> Iterator[tuple[
     """Rows by place, under our names; of several files each is a prompt."""
     unread = set[str]()
     names = {*COLUMNS, *SAYING, "max_score", "rationale"}
-    for file, line, row in ((path, *entry) for path in files for entry in _read(path)):
+    for file, line, row in ((path, *entry) for path in files for entry in read_rows(path)):
         place = f"{file}:{line}"
         if row is None:
             raise UserError(f"{place}: not a JSON object")
@@ -141,13 +140,6 @@ def _rows(files: Sequence[Path], warn: Callable[[str], None]) -> Iterator[tuple[
         yield place, own
     if unread:
         warn(f"columns that are not read: {', '.join(map(one_line, sorted(unread)))}")
-
-
-def _read(file: Path) -> Iterator[tuple[int, _Json | None]]:
-    try:
-        yield from read_rows(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
 
 
 def _label(place: str, row: _Json) -> Label:

@@ -32,6 +32,7 @@ from livek12.core.errors import UserError, why
 from livek12.core.key_versions import KEYS_FILE, KeyBook
 from livek12.core.process import ChildProcess, Ended, Link
 from livek12.core.progress import Progress, say, show_log, warn
+from livek12.core.questions import fingerprint, load_questions, with_answers
 from livek12.core.ranks import wait_until
 from livek12.core.records import Call, Image, Key, Question, Response, Verdict
 from livek12.core.run.claims import Claims, at_work, with_its_trials
@@ -40,13 +41,15 @@ from livek12.core.run.journal import KeySet, Tail, has_lines, line_at
 from livek12.core.run.markings import KEYS, in_words, other_rules
 from livek12.core.run.sessions import RULES, tell_memory
 from livek12.core.run.spec import MARKS, RunSpec
+from livek12.engines import check_engine
+from livek12.engines.devices import measure
 from livek12.engines.sessions import SessionWriter
 from livek12.evaluation.workers import CHUNK, LINE_SECONDS, Flow, MarkPool, default_size, judge_lines, ray_batches
 from livek12.judges.grade import judge_version
 from livek12.judges.jury import JudgeOptions, Jury
 from livek12.judges.rules.pool import shared_pool
 from livek12.tasks.base import Task
-from livek12.tasks.registry import get_task, is_logged
+from livek12.tasks.registry import get_task, get_tasks, is_logged
 from livek12.tasks.scorer import Scorer, stamped, undecided
 
 if TYPE_CHECKING:
@@ -60,10 +63,8 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
     """Refuses a panel that could decide nothing about this model; `here`: this machine must run the judges."""
     if options.panel is None:
         return
-    from livek12.engines import check_engine
     from livek12.judges.llm.client import JudgeModel
     from livek12.judges.llm.panel import Panel
-    from livek12.tasks.registry import get_tasks
 
     with ThreadPoolExecutor(1) as threads:
         panel = Panel(options.panel, [JudgeModel(judge) for judge in options.panel.judges], threads)
@@ -303,8 +304,6 @@ def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapp
 
 def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
     """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions."""
-    from livek12.core.questions import fingerprint, load_questions, with_answers
-
     used: list[Question] = []
     for name, own in questions.items():
         rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
@@ -717,13 +716,12 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
     at_once = kind_of(engine).is_recorded or kind_of(engine).gathers
     if waiting < FEWEST or at_once or any(not kind_of(judge.runs_on).is_direct for judge in judges):
         return False
-    return kind_of(engine).place == "endpoint" or "base_url" in engine_args or "ray" in engine_args or _has_device()
-
-
-def _has_device() -> bool:
-    from livek12.engines.devices import measure
-
-    return bool(measure().devices)
+    return (
+        kind_of(engine).place == "endpoint"
+        or "base_url" in engine_args
+        or "ray" in engine_args
+        or bool(measure().devices)
+    )
 
 
 class Overlap:

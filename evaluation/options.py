@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from livek12.core.engine_kinds import BUILT_IN, spelled_engine
+from livek12.core.errors import UserError
 
 if TYPE_CHECKING:
     from livek12.judges.jury import JudgeOptions
@@ -163,7 +164,6 @@ class JudgingOptions:
         was moved.
         """
         from livek12.core.arguments import one_of
-        from livek12.core.errors import UserError
         from livek12.judges.jury import JudgeOptions
 
         one_of("--stages", self.stages, STAGES)

@@ -19,7 +19,7 @@ from itertools import tee
 from pathlib import Path
 from typing import Final
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import refuse_pointer
 from livek12.core.process import tell_of_forks
 from livek12.core.progress import Progress, say, warn
@@ -148,30 +148,25 @@ def _decided(line: _Line, reply: Reply, models: PairModels) -> _Judged:
 def numbered_lines(source: Path) -> Iterator[_Line]:
     """The lines of IN that are not blank."""
     refuse_pointer(source)
-    try:
-        with source.open("rb") as stream:
-            number = 0
-            while text := stream.readline(MAX_LINE):
-                number += 1
-                whole = len(text) < MAX_LINE or text.endswith(b"\n")
-                while not whole and (rest := stream.readline(MAX_LINE)):
-                    whole = rest.endswith(b"\n")
-                if len(text) == MAX_LINE and not text.endswith(b"\n"):
-                    yield _Line(number, b"", f"is longer than {MAX_LINE} bytes")
-                elif text.strip():
-                    yield _Line(number, text)
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{source}: cannot be read"), source.open("rb") as stream:
+        number = 0
+        while text := stream.readline(MAX_LINE):
+            number += 1
+            whole = len(text) < MAX_LINE or text.endswith(b"\n")
+            while not whole and (rest := stream.readline(MAX_LINE)):
+                whole = rest.endswith(b"\n")
+            if len(text) == MAX_LINE and not text.endswith(b"\n"):
+                yield _Line(number, b"", f"is longer than {MAX_LINE} bytes")
+            elif text.strip():
+                yield _Line(number, text)
 
 
 def _count(source: Path) -> int | None:
-    try:
+    with explain_errors(f"{source}: cannot be read"):
         if not source.is_file() and not source.is_dir() and source.exists():
             return None
         with source.open("rb") as stream:
             return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read ({error.strerror})") from error
 
 
 def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target: Path, ids: _Seen) -> None:

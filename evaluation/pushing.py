@@ -70,7 +70,6 @@ class PushWishes:
     Attributes:
         refuses: the reason why the rights of a question forbid that others see it; "" where they do not.
         hold: releases that are held back; None: those that the run's data sets hold back.
-        reveal: push held-back answers too.
         unfinished: push a run with missing or unmarked answers.
         public: make a missing data set public.
     """

@@ -10,7 +10,7 @@ at hand: grades and people's results may be known later than the answers.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, Exam, read_built, written
+from livek12.core.groups import grouped
+from livek12.core.lazy import np
 from livek12.core.progress import warn, watched
-from livek12.core.questions import load_exams
+from livek12.core.questions import load_exams, load_pages
 from livek12.core.records import UNMARKED, Question
 from livek12.core.run.folder import HARNESS_MARKS, LABEL_PLAN, RunFolder
 from livek12.core.run.sessions import read_sessions, usage_of
@@ -65,7 +67,9 @@ class Scored:
 
     def write(self) -> str:
         """Writes the files; returns a line on files that cannot be written, "" otherwise."""
-        writers: dict[str, Callable[[Path], object]] = {"report.json": self._write_scores}
+        writers: dict[str, Callable[[Path], object]] = {
+            "report.json": lambda file: write_summed(file, self.text + "\n")
+        }
         if self.write_page is not None:
             writers["report.html"] = self.write_page
         missing, why = [], ""
@@ -77,9 +81,6 @@ class Scored:
                 why = str(error)
         verb = "is" if len(missing) == 1 else "are"
         return f"{' and '.join(missing)} {verb} not written: {why}" if missing else ""
-
-    def _write_scores(self, file: Path) -> None:
-        write_summed(file, self.text + "\n")
 
 
 def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None) -> Scored:
@@ -111,7 +112,6 @@ def score_run(folder: RunFolder, profile: Profile, exam: TaskData | None = None)
 
 
 def _with_placed_pages(exam: TaskData, questions: Iterable[Question]) -> Pages:
-    from livek12.core.questions import load_pages
     from livek12.report.scan import page_keys
 
     keys = page_keys(questions) - exam.pages.keys()
@@ -212,19 +212,17 @@ def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[s
     """Counterparts of each of these tasks; `among` are the tasks of another run."""
     tasks = list(tasks)
     others = tasks if among is None else list(among)
-    counterparts: dict[str, list[Counterpart]] = {}
-    for task in tasks:
-        for base, differs in variants(task):
-            if names := _asked_as(base, task, others):
-                counterparts.setdefault(task.name, []).append(Counterpart(base, tuple(names), differs))
-    return counterparts
+    return grouped(
+        (task.name, Counterpart(base, tuple(names), differs))
+        for task in tasks
+        for base, differs in variants(task)
+        if (names := _asked_as(base, task, others))
+    )
 
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
     """Tasks in groups that differ in nothing but their questions."""
-    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for task in tasks:
-        groups[_manner(task)].append(task.name)
+    groups = grouped((_manner(task), task.name) for task in tasks)
     return list(groups.values())
 
 
@@ -300,17 +298,13 @@ def run_exams(
     exams = read_built(run.path / EXAMS)
     if not exams:
         return []
-    import numpy as np
-
     by_task, parameters = outcomes.by_task(), parameters_of(profile)
-    grouped = [[task for task in group if task in by_task] for group in groups]
-    alone = by_task.keys() - {task for group in grouped for task in group}
+    sittings = [[task for task in group if task in by_task] for group in groups]
+    alone = by_task.keys() - {task for group in sittings for task in group}
     figures = []
-    for tasks in [*filter(None, grouped), *([task] for task in sorted(alone))]:
+    for tasks in [*filter(None, sittings), *([task] for task in sorted(alone))]:
         answers = outcomes.joined([by_task[task] for task in tasks])
-        codes: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for code, question in enumerate(answers.questions):
-            codes[question.benchmark, question.id].append(code)
+        codes = grouped(((question.benchmark, question.id), code) for code, question in enumerate(answers.questions))
         for exam in exams:
             taken = np.isin(answers.question, [code for id in exam.ids for code in codes.get((exam.benchmark, id), ())])
             if taken.any():

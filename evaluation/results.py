@@ -24,7 +24,8 @@ from typing import Any, Final, Literal, get_args
 
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
+from livek12.core.lazy import pa, pq
 from livek12.core.progress import say, warn, watched
 from livek12.core.question_types import kind_of, settle
 from livek12.core.records import Key, Option, PartVerdict, Question, Response, Review, Source, Verdict
@@ -357,10 +358,8 @@ class Matrix:
 
     Attributes:
         cells: by model and question; a missing one is no answer of that model.
-        items: facts of each question.
         tokens: by model and question, where stated; `costs` likewise.
         dates: the last date of each model.
-        ignored: columns that were not understood.
     """
 
     file: Path
@@ -592,9 +591,6 @@ def _json_rows(file: Path) -> Iterator[tuple[int, Item | BadLine]]:
 
 
 def _parquet_rows(file: Path) -> Iterator[tuple[int, Item | BadLine]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
     try:
         with pq.ParquetFile(file) as parquet:
@@ -620,7 +616,7 @@ _READERS: Final[Mapping[str, Callable[[Path], Iterator[tuple[int, Item | BadLine
 
 @contextmanager
 def _unpacked(file: Path) -> Iterator[Path]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", EOFError):
         if file.suffix.lower() != ".gz":
             file.open("rb").close()
             yield file
@@ -633,5 +629,3 @@ def _unpacked(file: Path) -> Iterator[Path]:
                     raise UserError(f"{file}: unpacks to more than {MOST_BYTES >> 30} GiB")
             copy.flush()
             yield Path(copy.name)
-    except (OSError, EOFError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None

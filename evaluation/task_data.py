@@ -12,14 +12,14 @@ from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.key_versions import read_keys
 from livek12.core.progress import warn
-from livek12.core.questions import is_on_hub
+from livek12.core.questions import fingerprint, is_on_hub
 from livek12.core.records import Image, Question, Sampling
 from livek12.core.run.folder import RunFolder, with_pictures
 from livek12.core.run.spec import ChosenQuestions, RunSpec, TaskSpec, check_size
 from livek12.core.scoring import Row
 from livek12.tasks.base import Task
 from livek12.tasks.prompting import Pages
-from livek12.tasks.registry import NO_PROMPT, is_logged, siblings
+from livek12.tasks.registry import NO_PROMPT, get_task, is_logged, siblings
 
 _LEAST = {"max_tokens": 1, "thinking_budget": 0, "top_k": 0}
 """The smallest that each of these can be."""
@@ -64,8 +64,6 @@ def make_spec(
     chosen: ChosenQuestions | None = None,
 ) -> RunSpec:
     """Spec of a command; `sampling` holds only what the user set, over each task's defaults."""
-    from livek12.core.questions import fingerprint
-
     check_size(sum(map(len, exam.questions.values())), trials)
     # Budgets of one task share their questions.
     digests = {
@@ -139,7 +137,6 @@ def reload_task_data(run: RunFolder, data: str = "", trusts: bool = True) -> Tas
     Hub.
     """
     from livek12.evaluation.choosing import asked_again
-    from livek12.tasks.registry import get_task
 
     spec = run.spec()
     tasks = [get_task(task.name) for task in spec.tasks]

@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import from_json
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import ray
 from livek12.core.process import MOST_KILLS, Closed, Ended, Link, NotStarted, ProcessPool, cores, limit_time, requests
 
 T = TypeVar("T")
@@ -239,7 +240,6 @@ def ray_batches(
     from livek12.judges.cascade import rules_digest
 
     started = connect(address, workers or 0)
-    import ray
     from ray.exceptions import RayError, RayTaskError
 
     room = int(ray.available_resources().get("CPU", 1))
@@ -277,8 +277,6 @@ _node_pools: dict[str, MarkPool[Any]] = {}
 
 
 def _on_node(digest: str, work: Callable[..., None], place: list[Any], given: Sequence[Any], lines: list[bytes]) -> Any:
-    import ray
-
     from livek12.judges.cascade import rules_digest
 
     name = place[0].hex()

@@ -128,22 +128,8 @@ def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
 
 def study_page(title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]) -> str:
     """The page of a study; its title is the question that it answers."""
-    from markupsafe import Markup
+    from livek12.report.html import styled_page
 
-    from livek12.report.html import csp_hash, environment, read_template
-
-    style = read_template("ingest.css") + read_template("study.css")
-    return (
-        environment()
-        .get_template("study.html.j2")
-        .render(
-            title=title,
-            sentences=list(sentences),
-            charts=[drawn(chart) for chart in charts],
-            tables=list(tables),
-            style=Markup(style),
-            style_hash=csp_hash(style),
-        )
-        .encode("utf-8", "replace")
-        .decode()
-    )
+    drawings = [drawn(chart) for chart in charts]
+    content = {"title": title, "sentences": list(sentences), "charts": drawings, "tables": list(tables)}
+    return styled_page("study.html.j2", "ingest.css", "study.css", **content)

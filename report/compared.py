@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from livek12.core.lazy import rich
 from livek12.core.scoring import Comparison
 from livek12.core.scoring.formulas import ADAPTIVE
 from livek12.core.scoring.metrics import ranking_metrics
@@ -40,11 +41,6 @@ from livek12.report.ranking import (
     ranking,
     verdict,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 
 COUNTS = {
     "questions": "questions",
@@ -156,11 +152,9 @@ def _pairs_heading(ranked: Ranking) -> str:
     return f"Differences in {in_words(ranked.metric)}{', per cent' if is_share(ranked.metric) else ''}, pair by pair"
 
 
-def print_comparison(result: Comparison, console: Console | None = None) -> None:
+def print_comparison(result: Comparison, console: rich.console.Console | None = None) -> None:
     """Prints the tables of a comparison, to standard output by default."""
-    from rich.console import Console
-
-    out = console or Console()
+    out = console or rich.console.Console()
     for task, comparison in result["tasks"].items():
         ranked = ranking(comparison)
         out.print()
@@ -232,7 +226,7 @@ def _remarks(result: Comparison) -> list[str]:
     ]
 
 
-def _print_runs(out: Console, comparison: TaskComparison, ranked: Ranking) -> None:
+def _print_runs(out: rich.console.Console, comparison: TaskComparison, ranked: Ranking) -> None:
     numbers, names = _numbered(ranked), [clean(name) for name in ranked.names]
     room = out.width - _width([numbers]) - 4  # for a name, two blanks and what is known
     least = min(max(map(_cells, names)), max(_LEAST_NAME, room // 3))
@@ -247,7 +241,7 @@ def _print_runs(out: Console, comparison: TaskComparison, ranked: Ranking) -> No
             out.print(f"{number}  {name}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_pairs(out: Console, ranked: Ranking) -> None:
+def _print_pairs(out: rich.console.Console, ranked: Ranking) -> None:
     pairs = list(ranked.tests)
     some = pairs if len(pairs) <= MANY_PAIRS else [pair for pair in pairs if pair[0] == 1]
     rest = "" if some == pairs else f": run 1 beside the others (--md, --csv and --json have all {len(pairs)} pairs)"
@@ -272,15 +266,12 @@ def _side_by_side(groups: Sequence[Sequence[Column]], room: int) -> Iterator[lis
         left = waiting
 
 
-def _table(columns: Sequence[Column]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+def _table(columns: Sequence[Column]) -> rich.table.Table:
+    table = rich.table.Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column.heading, justify="right" if column.right else "left", overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(rich.text.Text(cell) for cell in row))
     return table
 
 
@@ -289,9 +280,7 @@ def _width(columns: Sequence[Column]) -> int:
 
 
 def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    return rich.cells.cell_len(text)
 
 
 def _cut_to(name: str, width: int) -> str:

@@ -18,6 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from livek12.core.files import make_subfolder, remove_files, write_atomically
 from livek12.core.progress import Progress
 from livek12.core.run.sessions import Session
@@ -46,13 +48,8 @@ def write_html(
     """Writes the report of a run: one page, or an index (returned first) with pages in the folder `report`.
 
     Args:
-        path: of the file.
-        score: content of report.json.
         shown: has seen all rows of the run.
-        run: content of run.json.
         pages: images by paper and page number (from 1), for image-only tasks.
-        tables: article tables.
-        sessions: of its engines.
     """
     chosen = entries(shown.rows, {task["name"]: task.get("modality", "") for task in run.get("tasks", [])})
     parts = report_pages(chosen) if shown.split else []
@@ -190,7 +187,6 @@ def read_template(name: str) -> str:
 def environment() -> Environment:
     """Jinja for our pages: escapes everything, refuses missing names, drops signs that no page may have."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     def finalize(value: Any) -> Any:
         return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -205,13 +201,13 @@ def environment() -> Environment:
     )
 
 
+def styled_page(template: str, *styles: str, **content: Any) -> str:
+    """A page of `templates/` with its styles; a lone surrogate would keep the file from being written."""
+    style = "".join(map(read_template, styles))
+    page = environment().get_template(template).render(**content, style=Markup(style), style_hash=csp_hash(style))
+    return page.encode("utf-8", "replace").decode()
+
+
 def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
     """The page of article tables, and of missing ones with the reason."""
-    from markupsafe import Markup
-
-    style = read_template("ingest.css")
-    return (
-        environment()
-        .get_template("tables.html.j2")
-        .render(tables=with_heads(tables), missing=missing, style=Markup(style), style_hash=csp_hash(style))
-    )
+    return styled_page("tables.html.j2", "ingest.css", tables=with_heads(tables), missing=missing)

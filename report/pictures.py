@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from livek12.core.lazy import PIL
 from livek12.core.records import Image
 
 if TYPE_CHECKING:
@@ -115,32 +116,27 @@ def scaled(data: bytes, width: int) -> Scaled | str:
 
 
 def _scale(data: bytes, width: int) -> Scaled | str:
-    from PIL import Image as Pillow
-
     try:
-        with Pillow.open(io.BytesIO(data), formats=FORMATS) as bitmap:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as bitmap:
             if bitmap.width * bitmap.height > MAX_PIXELS:
                 return f"the picture is too large to show ({bitmap.width} × {bitmap.height} pixels)"
             small = _flat(bitmap)
     except Exception as error:  # Pillow's decoders raise what they happen to run into
         return f"not a picture that can be read ({type(error).__name__})"
-    small.thumbnail((width, 3 * width), Pillow.Resampling.LANCZOS)
+    small.thumbnail((width, 3 * width), PIL.Image.Resampling.LANCZOS)
     mime, stored = min((_stored(small, kind) for kind in ("PNG", "JPEG")), key=lambda candidate: len(candidate[1]))
     return Scaled(mime, stored, small.width, small.height)
 
 
 def _flat(bitmap: Bitmap) -> Bitmap:
     """On white, and grey if nothing has a colour."""
-    from PIL import Image as Pillow
-    from PIL import ImageChops
-
     if bitmap.mode in ("1", "L"):
         return bitmap.convert("L")
     layered = bitmap.convert("RGBA")
-    flat = Pillow.new("RGB", layered.size, "white")
+    flat = PIL.Image.new("RGB", layered.size, "white")
     flat.paste(layered, mask=layered.getchannel("A"))
     red, green, blue = flat.split()
-    grey = all(ImageChops.difference(red, other).getbbox() is None for other in (green, blue))
+    grey = all(PIL.ImageChops.difference(red, other).getbbox() is None for other in (green, blue))
     return red if grey else flat
 
 

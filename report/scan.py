@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
+from livek12.core.groups import grouped
 from livek12.core.records import PageBox, Question
 from livek12.core.schemes import is_by_scheme
 from livek12.core.scoring import Row
@@ -107,9 +108,7 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
 
 def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]:
     """The entries of each paper; tasks that share it form one graded paper."""
-    by_task: dict[tuple[str, str], list[PaperEntry]] = {}
-    for entry in entries:
-        by_task.setdefault((entry.question.paper_id or "", entry.task), []).append(entry)
+    by_task = grouped(((entry.question.paper_id or "", entry.task), entry) for entry in entries)
     papers: list[tuple[str, list[PaperEntry]]] = []
     for (paper, _), of_task in by_task.items():
         ids = {entry.question.id for entry in of_task}

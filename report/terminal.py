@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from livek12.core.lazy import rich
 from livek12.core.run.spec import shown_model
 from livek12.core.scoring.metrics import metrics as registered
 from livek12.report import views
@@ -23,18 +24,14 @@ from livek12.report.marks import (
 )
 from livek12.report.markup import clean
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
 MAX_GROUPS = 20
 
 
-def print_summary(score: Mapping[str, Any], console: Console | None = None, *, run_name: str = "RUN") -> None:
+def print_summary(
+    score: Mapping[str, Any], console: rich.console.Console | None = None, *, run_name: str = "RUN"
+) -> None:
     """Prints the marks of a run."""
-    from rich.console import Console
-
-    out = console or Console()
+    out = console or rich.console.Console()
     made = score.get("run", {})
     names = _in_asking_order(score, made)
     for name in names:
@@ -72,36 +69,33 @@ def print_summary(score: Mapping[str, Any], console: Console | None = None, *, r
     out.print(f"\n{method_sentence(score)}", style="dim", markup=False, highlight=False)
 
 
-def _table(first: str, *headings: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+def _table(first: str, *headings: str) -> rich.table.Table:
+    table = rich.table.Table(box=rich.box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column(first, overflow="fold")
     for heading in headings:
         table.add_column(heading, justify="right", overflow="fold")
     return table
 
 
-def print_exams(out: Console, exams: Sequence[views.ExamView]) -> None:
-    """Prints exams on their own scales."""
-    from rich.text import Text
+def _text(cell: str) -> rich.text.Text:
+    return rich.text.Text(clean(cell))
 
+
+def print_exams(out: rich.console.Console, exams: Sequence[views.ExamView]) -> None:
+    """Prints exams on their own scales."""
     for exam in exams:
         out.print(clean(f"\n{exam.title}"), style="bold", markup=False, highlight=False)
         for view in exam.tables:
             table = _table(view.heading, *view.headings)
             for name, depth, cells in view.rows:
-                table.add_row(Text(clean("– " * depth + name)), *(Text(clean(cell)) for cell in cells))
+                table.add_row(*map(_text, ("– " * depth + name, *cells)))
             out.print(table)
         for sentence in exam.sentences:
             out.print(clean(sentence), markup=False, highlight=False)
 
 
-def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
+def print_deltas(out: rich.console.Console, deltas: Sequence[Mapping[str, Any]]) -> None:
     """Prints each Δ between two ways of asking, on all shared questions and by axis."""
-    from rich.text import Text
-
     for delta in views.shown_deltas(deltas):
         out.print()
         out.print(clean(delta.title), style="bold", markup=False, highlight=False)
@@ -110,7 +104,7 @@ def print_deltas(out: Console, deltas: Sequence[Mapping[str, Any]]) -> None:
         for axis, values in delta.tables.items():
             table = _table(axis, *views.DELTA_HEADINGS)
             for value, cells in values.items():
-                table.add_row(Text(clean(value)), *map(Text, cells))
+                table.add_row(*map(_text, (value, *cells)))
             out.print()
             out.print(table)
 
@@ -121,20 +115,17 @@ def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[s
     return sorted(score["tasks"], key=lambda name: order.index(name) if name in order else len(order))
 
 
-def print_marks(runs: Mapping[str, Mapping[str, Any]], console: Console | None = None) -> None:
+def print_marks(runs: Mapping[str, Mapping[str, Any]], console: rich.console.Console | None = None) -> None:
     """Prints the marks of several runs of the same tasks, by name: a line a task."""
-    from rich.console import Console
-    from rich.text import Text
-
     first, *_ = runs.values()
     table = _table("marks of 100", "questions", *map(clean, runs))
     for task in _in_asking_order(first, first["run"]):
         marks = group_marks(score["tasks"][task] for score in runs.values())
-        table.add_row(Text(clean(task)), str(first["tasks"][task]["counts"]["questions"]), *(m.text for m in marks))
-    (console or Console()).print(table)
+        table.add_row(_text(task), str(first["tasks"][task]["counts"]["questions"]), *(m.text for m in marks))
+    (console or rich.console.Console()).print(table)
 
 
-def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
+def _print_budgets(out: rich.console.Console, name: str, curve: Mapping[str, Any]) -> None:
     points = views.budget_lines(curve)
     table = _table("r", "tokens", "true Acc≤r", INTERVAL, "n", "counterfactual", INTERVAL, "n")
     for line in points:
@@ -152,35 +143,27 @@ def _print_budgets(out: Console, name: str, curve: Mapping[str, Any]) -> None:
         out.print(clean(remark), style="dim", markup=False, highlight=False)
 
 
-def _print_mark(out: Console, task: Mapping[str, Any], engine: str) -> None:
-    from rich.text import Text
-
+def _print_mark(out: rich.console.Console, task: Mapping[str, Any], engine: str) -> None:
     mark = shown("mark", task["metrics"]["mark"])
-    out.print(
-        Text.assemble(("mark ", ""), (f"{mark.text}", "bold red"), (" out of 100" if mark.low is not None else ""))
-    )
+    of = " out of 100" if mark.low is not None else ""
+    out.print(rich.text.Text.assemble("mark ", (mark.text, "bold red"), of))
     out.print(f"{basis(task['counts'], engine)}.", markup=False, highlight=False)
     if sentence := mark_sentence(task):
         out.print(sentence, style="dim", markup=False, highlight=False)
 
 
-def _print_counts(out: Console, task: Mapping[str, Any], run: str, engine: str) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
+def _print_counts(out: rich.console.Console, task: Mapping[str, Any], run: str, engine: str) -> None:
     for note, command in counts_notes(task, run, engine):
-        out.print(Padding(Text(note, style="dim"), (0, 0, 0, 2), expand=False))
+        out.print(rich.padding.Padding(rich.text.Text(note, style="dim"), (0, 0, 0, 2), expand=False))
         if command:  # in one piece, to be copied
             out.print(f"    {command}", markup=False, highlight=False, soft_wrap=True)
     if endings := endings_sentence(task["counts"], task.get("context_cut")):
         out.print(endings, markup=False, highlight=False)
 
 
-def _metric_table(metrics: Mapping[str, Any]) -> Table:
+def _metric_table(metrics: Mapping[str, Any]) -> rich.table.Table:
     """The metrics that exist, without the mark, with their meanings."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_header=False)
+    table = rich.table.Table(box=None, pad_edge=False, show_header=False)
     table.add_column("metric", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")
     table.add_column("meaning", overflow="fold", style="dim")
@@ -195,12 +178,10 @@ def _metric_table(metrics: Mapping[str, Any]) -> Table:
     return table
 
 
-def _group_table(axis: str, groups: Mapping[str, Any]) -> Table:
-    from rich.text import Text
-
+def _group_table(axis: str, groups: Mapping[str, Any]) -> rich.table.Table:
     marks = group_marks(groups.values())
     table = _table(axis.replace("_", " "), "questions", "mark", *([INTERVAL] if any(m.ci for m in marks) else []))
     for (value, group), mark in zip(groups.items(), marks, strict=True):
         cells = [str(group["questions"]), mark.text, mark.ci]
-        table.add_row(Text(clean(group_name(axis, str(value)))), *cells[: len(table.columns) - 1])
+        table.add_row(_text(group_name(axis, str(value))), *cells[: len(table.columns) - 1])
     return table

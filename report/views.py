@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from livek12.core.groups import grouped
 from livek12.core.run.sessions import GIB, Session, Stage, Usage, covered
 from livek12.core.scoring.metrics import meaning_of, metric_of, metrics, ranking_metrics, tested_metrics
 from livek12.core.scoring.schema import RunUsage
@@ -206,11 +207,12 @@ def budget_lines(curve: Mapping[str, Any]) -> list[BudgetLine]:
 
 def budget_notes(table: Sequence[BudgetLine]) -> list[str]:
     """Remarks on numbers, each once with its r."""
-    remarks: dict[str, list[str]] = {}
-    for line in table:
-        for reading, estimate in (("true", line.true), ("counterfactual", line.cut)):
-            if estimate is not None and estimate.note:
-                remarks.setdefault(f"{reading}: {estimate.note}", []).append(line.share)
+    remarks = grouped(
+        (f"{reading}: {estimate.note}", line.share)
+        for line in table
+        for reading, estimate in (("true", line.true), ("counterfactual", line.cut))
+        if estimate is not None and estimate.note
+    )
     return [f"r = {', '.join(shares)}, {note}" for note, shares in remarks.items()]
 
 
@@ -370,10 +372,9 @@ def exam_views(figures: Sequence[Mapping[str, Any]]) -> list[ExamView]:
 
 def compared_exams(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[ExamView]:
     """Each exam with a row a run, of whole exams."""
-    whole: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for run, exams in runs.items():
-        for exam in exams:
-            whole.setdefault(f"{exam['name']}, {' + '.join(exam['tasks'])}", []).append((run, exam))
+    whole = grouped(
+        (f"{exam['name']}, {' + '.join(exam['tasks'])}", (run, exam)) for run, exams in runs.items() for exam in exams
+    )
     views = []
     for title, entries in whole.items():
         marked = [(run, exam["rows"][0]) for run, exam in entries if exam["rows"]]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from livek12.core.lazy import rich
 from livek12.core.progress import Progress, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from livek12.core.run.folder import RunFolder
     from livek12.core.scoring import Profile
     from livek12.engines.asking import ModelSpec
@@ -64,11 +64,8 @@ def show(scored: Scored, as_json: bool) -> bool:
 
 
 def _tell_page(page: Path) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    linked = Text.assemble("report: ", (str(page), f"link {page.resolve().as_uri()}"))
-    Console(highlight=False).print(linked, soft_wrap=True)
+    linked = rich.text.Text.assemble("report: ", (str(page), f"link {page.resolve().as_uri()}"))
+    rich.console.Console(highlight=False).print(linked, soft_wrap=True)
 
 
 def end(folder: RunFolder, failed: int, written: bool = True) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from livek12.core.errors import UserError
 from livek12.evaluation.options import GROUPS, OUTPUT, JudgingOptions, RunOptions, SamplingOptions
 
 _NUMBERS = ("int", "float")
@@ -180,7 +181,6 @@ class GroupedHelp(TyperCommand):
 
 def _take_config(context: typer.Context, config: Path | None) -> Path | None:
     """Makes the values of a YAML file the defaults of a command's options."""
-    from livek12.core.errors import UserError
     from livek12.core.files import read_yaml
 
     values = {} if config is None else read_yaml(config, 1 << 16)

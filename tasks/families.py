@@ -11,8 +11,7 @@ Derived tasks, `BASE:DIAGNOSTIC`, ask questions made from those of BASE. To add 
 
     TASKS = TaskSet(families, diagnostics=(Diagnostic("shouted", "in capitals", _in_capitals),))
 
-- `derive` is a pure function of one question. Order its list so that common prompt beginnings grow from one to the
-  next (for the engine's prefix cache).
+- `derive` is pure. Order its list so that common prompt beginnings grow (for the engine's prefix cache).
 - `variant_of` sets `Question.variant`; intervals treat all questions from one source as one cluster.
 - An empty list: the question lacks `needs`; such questions are reported.
 """

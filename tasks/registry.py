@@ -5,7 +5,7 @@
 `TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form; the model does not see
 the limit.
 
-`log.NAME` is a task of another harness's log in the run folder of `livek12 rejudge`: it can be marked but not run.
+`log.NAME` is a task of another harness's log (`livek12 rejudge`): it can be marked but not run.
 """
 
 from __future__ import annotations

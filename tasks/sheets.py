@@ -43,18 +43,14 @@ def sheets_of(task: Task, questions: Iterable[Question]) -> list[QuestionSheet]:
         papers.setdefault(question.paper_id, []).append(question)
     sheets = []
     for paper, members in papers.items():
-        members.sort(key=_place)
+        # The paper's order, where the data set has another.
+        members.sort(key=lambda question: [int(number) for number in re.findall(r"\d+", question.number or "")])
         if task.sitting == "paper":
             sheets.append(QuestionSheet(f"{paper}@paper", _labelled(task, members)))
             continue
         for number, (_, section) in enumerate(groupby(members, key=lambda question: question.question_type), 1):
             sheets.append(QuestionSheet(f"{paper}@section{number}", _labelled(task, list(section))))
     return sheets
-
-
-def _place(question: Question) -> tuple[int, ...]:
-    """By printed number: the paper's order, where the data set has another."""
-    return tuple(map(int, re.findall(r"\d+", question.number or "")))
 
 
 def _labelled(task: Task, questions: Sequence[Question]) -> dict[str, Question]:

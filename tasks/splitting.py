@@ -219,7 +219,7 @@ def _table_entries(rows: list[list[str]], labels: Sequence[str]) -> Iterator[tup
 
 
 def _across(upper: list[str], lower: list[str], labels: Sequence[str], head: str) -> Iterator[tuple[str, str]]:
-    """A row of labels above one of answers; a single label behind the table's first head."""
+    """Labels above answers; a single label behind the table's first head."""
     cells = [(_label(cell, labels), value) for cell, value in zip(upper[1:], lower[1:], strict=False) if cell]
     if _label(upper[0], labels) or not all(label for label, _ in cells) or (len(cells) < 2 and upper[0] != head):
         return
@@ -256,7 +256,7 @@ def _without_lists(text: str, labels: Sequence[str], values: dict[str, list[str]
 
 
 def _line_entries(line: str) -> Iterator[tuple[str, str]]:
-    """Labels and answers of a line that holds nothing else."""
+    """Those of a line that holds nothing else."""
     entries: list[tuple[str, str]] = []
 
     def of_range(match: re.Match[str]) -> str:

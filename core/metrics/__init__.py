@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from livek12.core.arguments import one_of
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import write_atomically
 
 _HERE = Path(__file__).resolve().parent
@@ -79,14 +79,12 @@ def space(name: str, out: Path) -> Path:
         "requirements.txt": f"livek12=={__version__}\nevaluate>=0.4.3\n",
     }
     folder = out / name
-    try:
+    with explain_errors(f"{folder}: cannot be written", "; name another folder"):
         folder.mkdir(parents=True, exist_ok=True)
         if strange := sorted(path.name for path in folder.iterdir() if path.name not in {*files, ".git"}):
             raise UserError(f"{folder}: holds {strange[0]}, which is no part of a metric: name another folder")
         for file, text in files.items():
             write_atomically(folder / file, text)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be written ({error.strerror}); name another folder") from None
     return folder
 
 

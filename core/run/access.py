@@ -15,7 +15,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import LEASES, check_names
 from livek12.core.run.journal import has_lines
 from livek12.core.run.locks import (
@@ -85,10 +85,8 @@ def check_out(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Makes the folder after `check_out`."""
     check_out(path)
-    try:
+    with explain_errors(f"{path}: cannot be made", "; choose another --out"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be made ({error.strerror}); choose another --out") from error
 
 
 def has_responses(path: Path) -> bool:

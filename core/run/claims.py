@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.run.journal import journal_files
 from livek12.core.run.locks import SECONDS, close_own, in_doubt, is_held, lease_of, named, open_own, owner_of
 
@@ -33,7 +33,6 @@ class Claims:
 
     Args:
         owner: the journal file that this process holds (`JournalWriter.path`).
-        stem: of that journal.
         stored: reads the finished keys of all processes.
         unit: names what is claimed together with a key; default the key alone.
 
@@ -104,12 +103,8 @@ class Claims:
         self._seen_alive[holder] = now
         return True
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise UserError(f"{self._path}: cannot be used ({error.strerror}); make room or another --out") from error
+    def _told(self) -> AbstractContextManager[None]:
+        return explain_errors(f"{self._path}: cannot be used", "; make room or another --out")
 
 
 class _Book(Protocol):

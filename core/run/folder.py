@@ -34,7 +34,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import remove_files, write_atomically
 from livek12.core.key_versions import KEYS_FILE, KeyBook, read_keys
 from livek12.core.records import (
@@ -64,7 +64,7 @@ from livek12.core.run.journal import (
     read_journal,
 )
 from livek12.core.run.locks import close_own
-from livek12.core.run.markings import REGRADES, counts_over, in_words
+from livek12.core.run.markings import REGRADES, counts_over, in_words, read_regrades, regraded
 from livek12.core.run.spec import RunSpec, check_size, current_version, differences, read_spec
 from livek12.core.run.sums import sums_path, write_summed
 from livek12.core.store import Store
@@ -290,18 +290,15 @@ class RunFolder:
     def _question_lines(self, model: type[Q]) -> Iterator[tuple[Q, int]]:
         spec, file, digest, place = self.spec(), self._file(QUESTIONS), hashlib.sha256(), 0
         tasks = {task.name for task in spec.tasks}
-        try:
-            with file.open("rb") as lines:
-                for number, line in enumerate(lines, 1):
-                    digest.update(line)
-                    check_size(number, spec.trials)
-                    item = model.model_validate_json(line)
-                    if item.task not in tasks:
-                        raise ValueError(f"{item.task!r:.80} is no task of the run")
-                    yield item, place
-                    place += len(line)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{file}: cannot be read: {why(error)}; start a new run") from error
+        with explain_errors(f"{file}: cannot be read:", "; start a new run", ValueError), file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                digest.update(line)
+                check_size(number, spec.trials)
+                item = model.model_validate_json(line)
+                if item.task not in tasks:
+                    raise ValueError(f"{item.task!r:.80} is no task of the run")
+                yield item, place
+                place += len(line)
         if spec.questions_sha256 not in (None, digest.hexdigest()):
             raise UserError(f"{file}: is not what the run began with; put the file back or start a new run")
 
@@ -415,8 +412,6 @@ class RunFolder:
 
         `texts` false: no text, thinking or verdict reason is needed, and packed ones are not read.
         """
-        from livek12.core.run.markings import read_regrades, regraded  # whose records take a while to be made
-
         regrades = read_regrades(self.path, self.on_problem)
         rows = self.judged_rows(texts, questions)
         return regraded(rows, regrades, self.on_problem if questions is None else None) if regrades else rows

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import heal, refuse_pointer
 from livek12.core.packed import PACKED, PackedLines, StoredKey, light_model, packed_files, packed_path
 from livek12.core.records import Failure, Key, Record, Response, Verdict
@@ -222,11 +222,8 @@ def journal_lines(folder: Path, stem: str) -> Iterator[bytes]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     refuse_pointer(path)
-    try:
-        with path.open("rb", buffering=_BUFFER) as lines:
-            yield from lines
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{path}: cannot be read"), path.open("rb", buffering=_BUFFER) as lines:
+        yield from lines
 
 
 def _packed(folder: Path, stem: str) -> list[Path]:
@@ -296,29 +293,23 @@ class Tail(Generic[R]):
                 with suppress(ValueError):  # as below
                     yield self._model.model_validate_json(line)
         for path in journal_files(self._folder, self._stem):
-            try:
-                with path.open("rb") as lines:
-                    lines.seek(self._places.get(path, 0))
-                    for line in lines:
-                        if not line.endswith(b"\n"):
-                            break  # it is being written, or a kill cut it short
-                        self._places[path] = self._places.get(path, 0) + len(line)
-                        try:
-                            record = self._model.model_validate_json(line)
-                        except ValueError:
-                            continue  # whoever reads the whole journal says so
-                        yield record
-            except OSError as error:
-                raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+            with explain_errors(f"{path}: cannot be read"), path.open("rb") as lines:
+                lines.seek(self._places.get(path, 0))
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        break  # it is being written, or a kill cut it short
+                    self._places[path] = self._places.get(path, 0) + len(line)
+                    try:
+                        record = self._model.model_validate_json(line)
+                    except ValueError:
+                        continue  # whoever reads the whole journal says so
+                    yield record
 
 
 class Index(Generic[K]):
     """Records of a stem by their key: 8 bytes an answer, as one pass notes places and `find` reads a record again.
 
     Args:
-        folder: of the journal.
-        stem: of its files.
-        model: of its records.
         trials: trials below this number are kept.
         named: filter by key and model.
         wanted: filter by record.
@@ -380,10 +371,8 @@ class Index(Generic[K]):
         if path.suffix == PACKED:
             self._files.append(PackedLines(path, light=not self._texts))
             return begin
-        try:
+        with explain_errors(f"{path}: cannot be read"):
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from error
         weakref.finalize(self, os.close, fd)
         self._files.append(fd)
         return begin

@@ -28,7 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import LEASES, NO_LINKS, open_file
 
 _SAID: Final = os.environ.get("LIVEK12_LEASE_SECONDS", "")
@@ -119,11 +119,9 @@ class Lease:
         self._tag: Path | None = None
         self._ended = False
         check_home(folder)
-        try:
+        with explain_errors(f"{self.home}: cannot be written", "; use another folder"):
             self.home.mkdir(exist_ok=True)
             self._write()
-        except OSError as error:
-            raise UserError(f"{self.home}: cannot be written ({error.strerror}); use another folder") from error
         _keep(self)
 
     def put(self, name: str) -> bool:
@@ -385,10 +383,8 @@ def is_held(file: Path) -> bool:
 
 def lease_own(path: Path, lease: Lease) -> int:
     """Opens a file that a lease holds until it is closed."""
-    try:
+    with explain_errors(f"{path}: cannot be opened for writing", "; use another folder"):
         fd = open_own(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be opened for writing ({error.strerror}); use another folder") from error
     _HELD[fd] = lease
     return fd
 
@@ -430,10 +426,8 @@ def _forget_own() -> None:
 
 def lock_own(path: Path, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> int | None:
     """Opens and locks a file until it is closed."""
-    try:
+    with explain_errors(f"{path}: cannot be opened for writing", "; use another folder"):
         fd = open_own(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be opened for writing ({error.strerror}); use another folder") from error
     try:
         fcntl.flock(fd, how)
     except BlockingIOError:

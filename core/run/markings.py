@@ -104,15 +104,11 @@ class Regrade(Record):
     """Line of regrades.jsonl.
 
     Attributes:
-        task, question_id: the question.
         responses: equal answers, by `Response.sha256`.
-        by: the person.
         reason: "" only where it is withdrawn.
         share: of the full marks, 0 to 1.
-        correct: fully right.
         parts: the share of each part, where the person told them apart.
         withdrawn: restores the judges' mark.
-        at: time (ISO 8601).
     """
 
     task: str
@@ -255,10 +251,8 @@ class RegradeCounts:
     """Counts of people's marks and their effect.
 
     Attributes:
-        answers: marked by people.
         changed: of these, marked otherwise by the judges.
         settled: of these, left open by the judges.
-        by: answers of each person.
     """
 
     answers: int = 0

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import create, remove_files, write_atomically
 from livek12.core.hub import reason
 from livek12.core.packed import PACKED, STEMS, PackedLines
@@ -159,10 +159,8 @@ def fetch(address: str, texts: bool = True) -> Path:
     texts = texts or any(name.startswith(("harness", "label")) for name in there)
     home = cache_folder() / ("runs" if texts else "light") / hashlib.sha256(address.encode()).hexdigest()[:24]
     folder = home / (re.sub(r"[^\w.-]+", "-", path.rpartition("/")[2], flags=re.ASCII).strip(".-") or "run")
-    try:
+    with explain_errors(f"{folder}: cannot be made", "; name another folder in LIVEK12_CACHE"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); name another folder in LIVEK12_CACHE") from error
     fd = lock_own(home / "lock", LOCK_EX)
     try:
         _renew(address, files, there, folder, home / "fetched.json", texts)

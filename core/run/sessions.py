@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from livek12.core.engine_kinds import kind_of
+from livek12.core.groups import grouped
 from livek12.core.progress import say, warn
 from livek12.core.records import Record
 from livek12.core.run.journal import read_journal
@@ -199,10 +200,11 @@ def joules_of(sessions: Sequence[Session]) -> float | None:
     """
     if not sessions or any(each.energy is None for each in sessions):
         return None
-    by_device: dict[str, list[tuple[float, float, DeviceEnergy]]] = {}
-    for each in sessions:
-        for energy in each.energy or ():
-            by_device.setdefault(energy.device, []).append((each.loaded or each.started, each.at, energy))
+    by_device = grouped(
+        (energy.device, (each.loaded or each.started, each.at, energy))
+        for each in sessions
+        for energy in each.energy or ()
+    )
     return sum(covered(ranges) for spans in by_device.values() for ranges in _overlapping(spans))
 
 

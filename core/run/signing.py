@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livek12.core.errors import UserError, install, why
+from livek12.core.errors import UserError, explain_errors, install, why
 from livek12.core.files import write_atomically
 from livek12.core.packed import STEMS
 from livek12.core.records import Record, canonical_json
@@ -231,11 +231,8 @@ def _private_key(file: Path) -> Ed25519PrivateKey:
 
 
 def _content(file: Path) -> bytes:
-    try:
-        with file.open("rb") as content:
-            return content.read(_MOST)
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+    with explain_errors(f"{file}: cannot be read"), file.open("rb") as content:
+        return content.read(_MOST)
 
 
 def _public_text(key: Any) -> str:

@@ -71,11 +71,7 @@ class ChosenQuestions(Record):
 
     Attributes:
         how: the way (`failed-in`).
-        run: the source run folder.
-        model: of its answers.
         failed: number of failed questions by task of that run.
-        of: total number.
-        undecided: ids left out as undecided.
     """
 
     how: str

@@ -20,6 +20,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, ValidationError
 
 from livek12.core.errors import UserError, why
+from livek12.core.lazy import np
 from livek12.core.records import Record
 from livek12.core.statistics import Bools, Floats, Indices, kendall_tau
 
@@ -47,12 +48,8 @@ class BankItem(Record):
     """Question of a bank.
 
     Attributes:
-        worth: its points.
-        slope: discrimination.
         level: log odds of full points at ability 0.
         spread: variance of the slope, covariance, variance of the level.
-        answers: models that answered it.
-        exposure: adaptive exams that asked it.
     """
 
     id: str
@@ -80,7 +77,6 @@ class ItemBank(Record):
 
     Attributes:
         version: hash of all else.
-        models: abilities by model.
         anchors: questions that each exam begins with.
         shift: mean mark (a share) by the curves less the true one.
         beyond: standard error of marks beyond that of the curves, from the trial.
@@ -115,8 +111,6 @@ class ItemBank(Record):
     @cached_property
     def curves(self) -> Curves:
         """Its curves."""
-        import numpy as np
-
         parameters = np.array([(item.slope, item.level, *item.spread) for item in self.items])
         areas, worth = [item.area for item in self.items], np.array([item.worth for item in self.items])
         span = min(self.models.values()), max(self.models.values())
@@ -143,7 +137,6 @@ class BankEstimate(NamedTuple):
     Attributes:
         mark: share of the points of the whole bank.
         misfit: chance of answers as unlike the curves as these.
-        area: the most unlike area.
         outside: the mark is extrapolated: no model of the bank is near this ability.
     """
 
@@ -215,8 +208,6 @@ class Curves:
     @classmethod
     def of(cls, parameters: Floats, areas: Sequence[str], worth: Floats, *facts: Any) -> Curves:
         """Curves of slope, level and their variances, one question a row."""
-        import numpy as np
-
         names, codes = np.unique(np.array(areas, dtype=object), return_inverse=True)
         return cls(_chances(parameters), codes, names.tolist(), worth / worth.sum(), *facts)
 
@@ -226,8 +217,6 @@ class Curves:
 
     def posterior(self, shares: Mapping[int, float]) -> Floats:
         """Weights of the grid's abilities after answers: shares of the points by question."""
-        import numpy as np
-
         places, earned = np.array([*shares], dtype=np.intp), np.array([*shares.values()])
         chance = self.chance[places]
         logs = earned @ np.log(chance) + (1 - earned) @ np.log1p(-chance) - grid() ** 2 / (2 * _PRIOR**2)
@@ -236,8 +225,6 @@ class Curves:
 
     def choose(self, shares: Mapping[int, float], posed: Sequence[int], count: int) -> list[tuple[int, float]]:
         """The next questions with their information in bits; `posed` includes those with undecided answers."""
-        import numpy as np
-
         weights = self.posterior(shares)
         gain = (_entropy(self.chance @ weights) - self._own_entropy @ weights) / log(2)
         taken = np.bincount(self.area[np.array(posed, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)
@@ -256,8 +243,6 @@ class Curves:
 
     def estimate(self, shares: Mapping[int, float]) -> BankEstimate:
         """Ability and mark after the answers."""
-        import numpy as np
-
         weights, places = self.posterior(shares), np.array([*shares], dtype=np.intp)
         earned = np.array([*shares.values()])
         rest: Bools = np.ones(len(self.worth), dtype=np.bool_)
@@ -274,8 +259,6 @@ class Curves:
 
     def _misfit(self, places: Indices, residual: Floats, variance: Floats) -> tuple[float, str]:
         """Compares the residuals of areas (Bonferroni)."""
-        import numpy as np
-
         if not len(places):
             return 1.0, ""
         off, spread = (np.bincount(self.area[places], each, len(self.areas)) for each in (residual, variance))
@@ -286,20 +269,14 @@ class Curves:
 
 def grid() -> Floats:
     """Abilities at which curves are kept."""
-    import numpy as np
-
     return np.linspace(-4, 4, 81)
 
 
 def _entropy(chance: Floats) -> Floats:
-    import numpy as np
-
     return np.asarray(-(chance * np.log(chance) + (1 - chance) * np.log1p(-chance)))
 
 
 def _chances(parameters: Floats) -> Floats:
-    import numpy as np
-
     ability, (slope, level, slopes, both, levels) = grid(), (column[:, None] for column in parameters.T)
     doubt = np.maximum(0, slopes * ability**2 + 2 * both * ability + levels)
     odds = (slope * ability + level) / np.sqrt(1 + np.pi * doubt / 8)
@@ -316,8 +293,6 @@ class Fit(NamedTuple):
 
 def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) -> Fit:
     """Fits shares of the points, models × questions; NaN where a model has no answer."""
-    import numpy as np
-
     given = ~np.isnan(shares)
     earned = np.where(given, shares, 0.0)
     mean = (earned.sum(axis=1) + 0.5) / (given.sum(axis=1) + 1)
@@ -345,8 +320,6 @@ def fit_items(shares: Floats, worth: Floats, rounds: int = 4, steps: int = 5) ->
 def _newton(
     earned: Floats, given: Bools, ability: Floats, parameters: Floats, center: Floats, precision: Floats
 ) -> Floats:
-    import numpy as np
-
     chance = 1 / (1 + np.exp(-(ability * parameters[:, 0] + parameters[:, 1])))
     weight, residual = chance * (1 - chance) * given, np.where(given, earned - chance, 0.0)
     off = (parameters[:, :2] - center) @ precision
@@ -374,8 +347,6 @@ def sit(curves: Curves, answers: Floats, questions: int, batch: int = ANCHORS) -
 
 def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], shares: Floats) -> ItemBank:
     """Fits a bank to models' shares of the points."""
-    import numpy as np
-
     if len(models) < FEWEST_MODELS:
         raise UserError(f"{len(models)} models: an item bank needs the answers of {FEWEST_MODELS} or more")
     areas, worth = [item.area for item in items], np.array([item.worth for item in items])
@@ -405,8 +376,6 @@ def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], share
 
 def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTrial, float]:
     """Tries exams on models left out of the fit; returns also the error beyond that of the curves."""
-    import numpy as np
-
     folds: Indices = np.arange(len(shares)) % min(FOLDS, len(shares))
     marks, predicted, excess = np.zeros(len(shares)), np.zeros(len(shares)), []
     for fold in np.unique(folds):

@@ -20,6 +20,8 @@ from math import erfc, sqrt
 from typing import NamedTuple
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
+from livek12.core.lazy import np
 from livek12.core.scoring.estimates import NORMAL, Draw, Units, draw, estimates, question_groups
 from livek12.core.scoring.formulas import Term, arl_term, no_tokens
 from livek12.core.scoring.metrics import contrasted_metrics, task_terms, tested_metrics
@@ -89,8 +91,6 @@ class Flips:
 
     def add(self, test: PairedTest, metric: str, a: str, b: str, difference: Floats, unit: Unit) -> None:
         """Tests b - a of the questions, summed within the unit, now or later; an existing p may only rise."""
-        import numpy as np
-
         size = self._units.size(unit)
         d = grouped_sums(self._units.clusters(unit), difference, size)
         slack = 1e-9 * float(np.abs(d).sum())
@@ -104,8 +104,6 @@ class Flips:
             self._test_alone()
 
     def _size(self, metric: str, run: str) -> float:
-        import numpy as np
-
         if (metric, run) not in self._sizes:
             self._sizes[metric, run] = float(np.abs(self._means[run][metric][0]).sum())
         return self._sizes[metric, run]
@@ -127,8 +125,6 @@ class Flips:
         self._together.clear()
 
     def _test_alone(self) -> None:
-        import numpy as np
-
         for waiting in self._alone.values():
             if waiting:
                 differences = np.column_stack([difference for _, difference in waiting])
@@ -157,17 +153,13 @@ class _Together:
     """Pending pairs of one metric, with R runs."""
 
     def __init__(self, waiting: Sequence[_Waiting], metric: str, means: Means, clusters: Indices, groups: int) -> None:
-        import numpy as np
-
         self._clusters = clusters
         place = {name: i for i, name in enumerate(dict.fromkeys(name for each in waiting for name in (each.a, each.b)))}
         ends = [means[name][metric] for name in place]
         self._decided = np.column_stack([np.where(low == high, low, 0.0) for low, high in ends])  # (questions, R)
         self._open = {i: np.flatnonzero(low != high) for i, (low, high) in enumerate(ends) if (low != high).any()}
         self._sums = np.column_stack([grouped_sums(clusters, column, groups) for column in self._decided.T])
-        by_first: defaultdict[int, list[_Waiting]] = defaultdict(list)
-        for each in waiting:
-            by_first[place[each.a]].append(each)
+        by_first = grouped((place[each.a], each) for each in waiting)
         self._firsts = {
             a: _First(
                 waiting=pending,
@@ -181,8 +173,6 @@ class _Together:
 
     def count(self, signs: Floats) -> None:
         """Counts the patterns, shape (patterns, groups), whose sum is at least the observed one."""
-        import numpy as np
-
         step = max(1, _SUMS_AT_ONCE // self._sums.shape[1] ** 2)
         for start in range(0, len(signs), step):
             some = signs[start : start + step]
@@ -198,8 +188,6 @@ class _Together:
                 first.hits += np.count_nonzero(np.abs(2 * sums - first.total) >= first.seen, axis=0)
 
     def tell(self) -> None:
-        import numpy as np
-
         for first in self._firsts.values():
             squares = np.array([each.squares for each in first.waiting])
             for each, p in zip(first.waiting, flip_p(first.hits, PERMUTATIONS, first.total, squares), strict=True):
@@ -297,13 +285,11 @@ def release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str
     l̄ is, question by question, the mean over the models of their mean completion tokens over trials. Where any answer
     lacks its token count there is no ARL.
     """
-    import numpy as np
-
     shared = _shared(tables.values())
     left_out = len({q.id for table in tables.values() for q in table.questions}) - len(shared)
     if shared:
         tables = {name: _restrict(table, shared) for name, table in tables.items()}
-    missing = sum(_without_tokens(table) for table in tables.values())
+    missing = sum(int(np.isnan(table.answers.tokens).sum()) for table in tables.values())
     arls: dict[str, Term | str]
     if not shared:
         arls = dict.fromkeys(tables, "the models share no question")
@@ -409,9 +395,7 @@ def _predicted_test(difference: Draw) -> PairMetric:
 
 
 def _alike(tables: Mapping[str, Table]) -> list[list[str]]:
-    groups: defaultdict[tuple[SlimQuestion, ...], list[str]] = defaultdict(list)
-    for name, table in tables.items():
-        groups[table.questions].append(name)
+    groups = grouped((table.questions, name) for name, table in tables.items())
     return list(groups.values())
 
 
@@ -479,8 +463,6 @@ class _Sides:
         return {name: self._tested(name, estimate, a, b, flips) for name, estimate in estimates(drawn).items()}
 
     def _tested(self, name: str, difference: Estimate, a: str, b: str, flips: Flips) -> PairMetric:
-        import numpy as np
-
         (low_a, high_a), (low_b, high_b) = self._means[a][name], self._means[b][name]
         decided = (low_a == high_a) & (low_b == high_b)
         questions = int(decided.sum())
@@ -517,8 +499,6 @@ def adjust(pairs: Iterable[Pair]) -> None:
 
 def _numbered(codes: Indices) -> Indices:
     """The inverse of `numpy.unique`, without sorting."""
-    import numpy as np
-
     return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
@@ -531,16 +511,8 @@ def _restrict(table: Table, ids: set[str]) -> Table:
 
 
 def _question_means(table: Table, values: Floats) -> Floats:
-    import numpy as np
-
     sums = grouped_sums(table.question, values, len(table.questions))
     return sums / grouped_sums(table.question, np.ones_like(values), len(table.questions))
-
-
-def _without_tokens(table: Table) -> int:
-    import numpy as np
-
-    return int(np.isnan(table.answers.tokens).sum())
 
 
 MOST_GROUPS = 200
@@ -663,8 +635,6 @@ def _groups(
 
 def once_each(rows: Outcomes) -> Outcomes:
     """Of a question that several tasks asked, only the answers of the first task."""
-    import numpy as np
-
     question = ranked([item.id for item in rows.questions], rows.question)
     task = ranked(rows.tasks, rows.task)
     first = np.unique(question, return_index=True)[1]
@@ -673,8 +643,6 @@ def once_each(rows: Outcomes) -> Outcomes:
 
 def _as_one(rows: Outcomes, key: Callable[[SlimQuestion], str], shared: Mapping[str, SlimQuestion]) -> Outcomes:
     """Keyed by the base's questions, with trials numbered anew."""
-    import numpy as np
-
     place = {id: number for number, id in enumerate(shared)}
     places = np.full(len(rows.questions), -1)
     for code in np.unique(rows.question).tolist():

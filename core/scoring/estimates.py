@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import NormalDist
 
+from livek12.core.groups import grouped
+from livek12.core.lazy import np
 from livek12.core.scoring.formulas import PredictedTerm, Term, Terms
 from livek12.core.scoring.metrics import contrasted_metrics
 from livek12.core.scoring.outcomes import AXES, SlimQuestion, Table, answers_of
@@ -24,8 +26,6 @@ class Units:
     """Clusters of a set of questions: papers, or single questions."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
-        import numpy as np
-
         self.parameters = parameters
         papers = [question.paper_id for question in questions]
         names = [(q.paper_id, "") if q.paper_id is not None else (None, q.source) for q in questions]
@@ -39,8 +39,6 @@ class Units:
 
     def unit(self, questions: Indices) -> Unit:
         """Unit of an estimate over these questions (indices)."""
-        import numpy as np
-
         papers = np.unique(self._paper[questions])
         return "paper" if np.count_nonzero(papers >= 0) >= self.parameters.min_papers else "question"
 
@@ -77,8 +75,6 @@ class Draw:
 
     def minus(self, other: Draw) -> Draw:
         """Difference of two draws over one set of questions by one unit."""
-        import numpy as np
-
         note = self.note or other.note
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return Draw(None, None, self.unit, self.clusters, self.n, note=note)
@@ -102,8 +98,6 @@ class Draw:
 
 def _correlation(draw_a: Draw, other: Draw, side: int) -> Floats:
     """One draw at its worst with another at its best (`side` 0), or the other way round (1)."""
-    import numpy as np
-
     if draw_a.influence is None or other.influence is None or draw_a.members is None or other.members is None:
         return np.zeros(())
     a, b = draw_a.influence[-side], other.influence[side - 1]
@@ -114,8 +108,6 @@ def _correlation(draw_a: Draw, other: Draw, side: int) -> Floats:
 
 
 def _spread_over(every: Indices, members: Indices | None, values: Floats) -> Floats:
-    import numpy as np
-
     sums = np.zeros(len(every))
     sums[np.searchsorted(every, members)] = values
     return sums
@@ -128,8 +120,6 @@ def draw(
 
     Default: all answers, and the unit that fits the questions.
     """
-    import numpy as np
-
     absent = {name: term if isinstance(term, str) else term.absence(picked) for name, term in terms.items()}
     picked = np.arange(len(table.rows)) if picked is None else picked
     picked_questions = table.question[picked]
@@ -213,8 +203,6 @@ def _predicted(term: PredictedTerm) -> Draw:
 
 def group_difference(terms: Terms, table: Table, units: Units, a: Indices, b: Indices) -> dict[str, Draw]:
     """Each metric over answers `a` minus the same over answers `b`, of one table."""
-    import numpy as np
-
     questions = np.unique(table.question[np.concatenate([a, b])])
     unit = units.unit(questions)
     clusters = len(np.unique(units.clusters(unit)[questions]))
@@ -224,8 +212,6 @@ def group_difference(terms: Terms, table: Table, units: Units, a: Indices, b: In
 
 def _trial_std(term: Term, table: Table, picked: Indices, questions: int) -> float | None:
     """None where undecided, or where trials differ in their questions."""
-    import numpy as np
-
     if not term.by_trial or table.trials < 2 or len(picked) != questions * table.trials:
         return None
     low, high = term.low[picked], term.high[picked]
@@ -270,9 +256,7 @@ def question_groups(questions: Sequence[SlimQuestion], modality: str | None = No
     `modality` is the task's, if it is not that of its questions.
     """
     axes: dict[str, dict[str, list[int]]] = {}
-    alike: defaultdict[tuple[tuple[str, ...], ...], list[int]] = defaultdict(list)
-    for index, question in enumerate(questions):
-        alike[question.values].append(index)
+    alike = grouped((question.values, index) for index, question in enumerate(questions))
     for place, axis in enumerate(AXES):
         members: defaultdict[str, list[int]] = defaultdict(list)
         for values, indices in alike.items():

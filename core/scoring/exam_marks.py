@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import Literal, NamedTuple, TypedDict
 
 from livek12.core.exams import Exam, ExamScale, ExamSection, ItemResults
+from livek12.core.lazy import np
 from livek12.core.scoring.comparison import once_each
 from livek12.core.scoring.outcomes import Numbers, Outcomes, Table, tabulate
 from livek12.core.scoring.schema import STATES, Parameters
@@ -34,7 +35,6 @@ class ScaledMark(TypedDict):
         electives: the sections that are taken at worst and at best, where there is a choice.
         ci: 95 %, with what is open; None for fewer than `min_questions`.
         percentile: at worst, at best, and at the ends of `ci`.
-        grades: at worst and at best.
         chances: lowest and highest of each grade.
         sittings: at worst and at best of each trial.
     """
@@ -132,8 +132,6 @@ class _Answers:
     """
 
     def __init__(self, exam: Exam, table: Table) -> None:
-        import numpy as np
-
         self.trials = table.trials
         self.place = {question.id: place for place, question in enumerate(table.questions)}
         self.worth, self.off = np.zeros((2, len(self.place)))
@@ -161,8 +159,6 @@ class _Answers:
 
     def end(self, leaves: Iterable[ExamSection], side: int, parameters: Parameters) -> _End | None:
         """Interval of a sum at worst (0) or at best (1); None for few questions."""
-        import numpy as np
-
         places, level = self.places(leaves), parameters.level
         off, span = self.off[places], (self.worth + self.off)[places]
         if len(places) < parameters.min_questions or not span.any():
@@ -309,8 +305,6 @@ def _below(score: float, mark: float) -> float:
 
 
 def _item_figures(answers: _Answers, items: Mapping[str, ItemResults], level: float) -> ItemFigures | None:
-    import numpy as np
-
     rated = [(answers.place[id], item.rate) for id, item in items.items() if item.rate is not None]
     if not rated:
         return None
@@ -330,8 +324,6 @@ def _shared_errors(
     answers: Iterable[ChosenOption], items: Mapping[str, ItemResults], level: float
 ) -> SharedErrors | None:
     """None without a wrong answer whose question has a commonest wrong option."""
-    import numpy as np
-
     same, chance, questions = list[float](), list[float](), Numbers[str]()
     clusters = list[int]()
     for answer in answers:

@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.records import ERROR_TYPES
 from livek12.core.scoring.schema import Parameters, Profile, parameters_of, profile_named
 from livek12.core.statistics import Bools, Floats, Indices
@@ -74,15 +75,11 @@ class Answers:
     @property
     def tokens_missing(self) -> Bools:
         """Answers that came without a token count."""
-        import numpy as np
-
         return np.asarray(self.came & np.isnan(self.tokens))
 
     @cached_property
     def ones(self) -> Floats:
         """Weights of a mean over answers."""
-        import numpy as np
-
         return np.ones(len(self.tokens))
 
 
@@ -127,7 +124,6 @@ class PredictedTerm:
 
     Attributes:
         posed: questions that were asked.
-        bank: ids of the bank's questions.
     """
 
     value: float
@@ -157,8 +153,6 @@ def no_tokens(missing: int) -> str:
 
 def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
     """(2, n, 3) presence of each error type at worst and at best; unbounded for unaudited answers, None if all are."""
-    import numpy as np
-
     if all(audit is None for audit in audits):
         return None
     worst, best = ([unknown if audit is None else audit for audit in audits] for unknown in ((1.0,) * 3, (0.0,) * 3))
@@ -171,8 +165,6 @@ def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Float
     Critics without known steps list at least one for each error type they saw: as many list one as saw the commonest
     type, at most as many as saw any; at least so many list two as the overlap of the types requires.
     """
-    import numpy as np
-
     if all(audit is None for audit in audits):
         return None
     bounds = [((1.0, 1.0), (0.0, 0.0)) if audit is None else steps_between(*audit) for audit in audits]
@@ -215,8 +207,6 @@ def exam_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Te
 
 def arl_term(answers: Answers, reference: float | Floats, length_weight: float) -> Term:
     """Accuracy weighted by response length; `reference` is 4096 (paper) or a length for each answer (release)."""
-    import numpy as np
-
     # Missing answers are bounded by an answer of one token; a missing count is `missing`.
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = 1 + length_weight * np.log(reference / np.where(answers.tokens > 0, answers.tokens, 1.0))
@@ -229,8 +219,6 @@ def arl_term(answers: Answers, reference: float | Floats, length_weight: float) 
 
 def budget_term(answers: Answers, limit: float) -> Term:
     """Share of answers that are correct within `limit` completion tokens, thinking included."""
-    import numpy as np
-
     # Missing answers are bounded by an answer of no length; a missing count is `missing`.
     within = np.nan_to_num(answers.tokens) <= limit
     return mean_term(answers.correct * within, answers, needs_tokens=True)
@@ -268,8 +256,6 @@ def _process_note(answers: Answers, profile: Profile, parameters: Parameters) ->
 
 def _article_scores(answers: Answers, points: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
     """P·(O/V) and ES of each answer, at worst and at best."""
-    import numpy as np
-
     assert answers.presence is not None
     penalty: Floats | float = parameters.process_penalty if answers.points_stated else points / ERROR_KINDS
     kept = np.maximum(0.0, points - penalty * answers.presence.sum(axis=2))
@@ -304,19 +290,14 @@ def exam_scores(
 
     Args:
         awarded: points of each answer; None: undecided.
-        possible: points of each question.
         correct: fully correct; None, as a whole or for one answer: where all points are awarded.
         tokens: completion tokens with thinking; None: unknown.
         presence: mean presence (0 to 1) of CIE, LAE, DRE; None: not audited.
         steps: the number of erroneous steps by critic, for profile `release`; None: unknown, which gives bounds.
-        profile: `article` or `release`.
-        parameters: constants; None: the profile's own.
 
     Returns:
         By metric `low`, `high` and `note`; both None with a note where it is not available.
     """
-    import numpy as np
-
     unknown = [None] * len(awarded)
     columns = {"possible": possible, "correct": correct, "tokens": tokens, "presence": presence, "steps": steps}
     for name, column in columns.items():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from livek12.core.lazy import np
 from livek12.core.scoring.formulas import BY_DESIGN, Term, Terms, exam_terms, mean_term
 from livek12.core.scoring.outcomes import Table
 from livek12.core.scoring.schema import Parameters, Profile
@@ -150,8 +151,6 @@ def pass_sizes(trials: int) -> list[int]:
 
 
 def _pass_terms(table: Table) -> Terms:
-    import numpy as np
-
     samples = np.bincount(table.question)
     # Each question counts once: with its first answer.
     first = np.concatenate([[True], table.question[1:] != table.question[:-1]])

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeVar, get_args, overload
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.records import UNMARKED, EarlierReply, Process, Question, Response, Row, State, Verdict, lacks_key
 from livek12.core.scoring.formulas import Answers, PredictedTerm, Presence, Steps, presence_bounds, step_bounds
 from livek12.core.scoring.schema import (
@@ -125,12 +126,7 @@ class AnswerFinding(NamedTuple):
     """Marks of an answer, which many answers share.
 
     Attributes:
-        share: of the points.
-        correct: fully.
-        variables: see `variable_bounds`.
         presence: errors by the process audit; None: not audited.
-        steps: see `steps_of`.
-        judged_by: None without a verdict.
         stages: of each part the deciding stage, or "undecided".
     """
 
@@ -149,7 +145,6 @@ class Outcome:
     """One answer as scoring reads it.
 
     Attributes:
-        tokens: None without a response.
         ending: of the response; "whole" without one.
         spent: tokens of all requests for it.
     """
@@ -321,8 +316,6 @@ class Findings:
     @cached_property
     def states(self) -> Indices:
         """Index into STATES."""
-        import numpy as np
-
         return np.array([STATES.index(finding.state) for finding in self.distinct], dtype=np.intp)
 
     @cached_property
@@ -343,8 +336,6 @@ class Findings:
     @cached_property
     def audited(self) -> Bools:
         """Presence of an audit."""
-        import numpy as np
-
         return np.array([finding.presence is not None for finding in self.distinct], dtype=np.bool_)
 
     @cached_property
@@ -361,8 +352,6 @@ class Findings:
 
 
 def _pairs(bounds: list[Bounds]) -> Floats:
-    import numpy as np
-
     return np.array(bounds, dtype=np.float64).reshape(-1, 2)
 
 
@@ -406,8 +395,6 @@ class Outcomes(Sequence[Outcome]):
     @classmethod
     def joined(cls, parts: Sequence[Outcomes]) -> Outcomes:
         """Concatenates outcomes."""
-        import numpy as np
-
         if len(parts) == 1:
             return parts[0]
         sizes = [(len(part.tasks), len(part.questions), len(part.findings)) for part in parts]
@@ -440,8 +427,6 @@ class Outcomes(Sequence[Outcome]):
     def __getitem__(self, index: slice) -> Outcomes: ...
 
     def __getitem__(self, index: int | slice) -> Outcome | Outcomes:
-        import numpy as np
-
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
         came = bool(self.came[index])
@@ -476,8 +461,6 @@ class Outcomes(Sequence[Outcome]):
 
     def where(self, takes: Callable[[SlimQuestion], bool]) -> Outcomes:
         """Picks the answers to some questions."""
-        import numpy as np
-
         taken: Bools = np.zeros(len(self.questions), dtype=np.bool_)
         for code in np.unique(self.question).tolist():
             taken[code] = takes(self.questions[code])
@@ -485,8 +468,6 @@ class Outcomes(Sequence[Outcome]):
 
     def by_task(self) -> dict[str, Outcomes]:
         """Groups answers by task, in order of first answers."""
-        import numpy as np
-
         names, first, code = np.unique(self.task, return_index=True, return_inverse=True)
         numbers: dict[str, list[int]] = {}  # two numbers may stand for one name
         for number in np.argsort(first).tolist():
@@ -497,8 +478,6 @@ class Outcomes(Sequence[Outcome]):
 
     def asked(self) -> list[SlimQuestion]:
         """Questions with answers here, in order of first answers."""
-        import numpy as np
-
         codes, first = np.unique(self.question, return_index=True)
         return [self.questions[code] for code in codes[np.argsort(first)].tolist()]
 
@@ -510,23 +489,17 @@ class Outcomes(Sequence[Outcome]):
     @property
     def lengths(self) -> Floats:
         """Completion tokens with thinking; NaN without a count (0 of an answer is none)."""
-        import numpy as np
-
         tokens = self.used[:, 2]
         counted = self.came & ((tokens > 0) | ((tokens == 0) & (self.states == STATES.index("no_answer"))))
         return np.where(counted, tokens, np.nan)
 
     def numbers(self) -> Iterator[tuple[AnswerFinding, int]]:
         """Findings that occur, with their numbers of answers."""
-        import numpy as np
-
         counts = np.bincount(self.finding, minlength=len(self.findings)).tolist()
         return ((finding, count) for finding, count in zip(self.findings.distinct, counts, strict=True) if count)
 
 
 def _end_to_end(parts: Sequence[Codes]) -> Codes:
-    import numpy as np
-
     return np.concatenate([np.zeros(0, dtype=np.intp), *parts])
 
 
@@ -582,8 +555,6 @@ class OutcomeColumns:
 
     def end(self) -> Outcomes:
         """Returns the columns."""
-        import numpy as np
-
         codes = np.array(self._codes, dtype=np.int64).reshape(-1, 6)
         task, question, trial, finding, ending, came = (codes[:, n].copy() for n in range(6))
         return Outcomes(
@@ -617,8 +588,6 @@ class Table:
     @cached_property
     def answers(self) -> Answers:
         """Arrays of the exam formulas."""
-        import numpy as np
-
         findings, of = self.rows.findings, self.rows.finding
         audited = bool(findings.audited[of].any())
         missing = [STATES.index("failed"), STATES.index("unsupported")]
@@ -637,8 +606,6 @@ class Table:
     @cached_property
     def worth(self) -> Floats | None:
         """Points of each question; None if only some state them."""
-        import numpy as np
-
         worth, _ = question_points(self.questions)
         return None if worth is None else np.array(worth)
 
@@ -652,8 +619,6 @@ class Table:
     @cached_property
     def begins(self) -> Indices:
         """Index of the first answer to each question, and the end of all; length questions + 1."""
-        import numpy as np
-
         return np.searchsorted(self.question, np.arange(len(self.questions) + 1))
 
     @cached_property
@@ -668,8 +633,6 @@ class Table:
 
 def answers_of(table: Table, questions: Sequence[int]) -> Indices:
     """Indices of the answers to questions (indices)."""
-    import numpy as np
-
     # Linear in the answers returned, not in all: a task may have thousands of groups (papers).
     some = np.unique(np.asarray(questions, dtype=np.intp))
     begins, ends = table.begins[some], table.begins[some + 1]
@@ -680,8 +643,6 @@ def answers_of(table: Table, questions: Sequence[int]) -> Indices:
 
 def tabulate(rows: Iterable[Outcome]) -> Table:
     """Sorts outcomes into a table; UserError for none, or two of the same task, question and trial."""
-    import numpy as np
-
     outcomes = Outcomes.of(rows)
     if not len(outcomes):
         raise UserError("there are no answers to score: run or import some first")
@@ -705,8 +666,6 @@ def tabulate(rows: Iterable[Outcome]) -> Table:
 
 def ranked(names: Sequence[str], codes: Codes) -> Indices:
     """Ranks of codes (indices into the names) by the sorted names that occur."""
-    import numpy as np
-
     used = np.unique(codes)
     place = {name: rank for rank, name in enumerate(sorted({names[code] for code in used.tolist()}))}
     ranks: Indices = np.zeros(len(names), dtype=np.intp)
@@ -716,8 +675,6 @@ def ranked(names: Sequence[str], codes: Codes) -> Indices:
 
 def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
     """Sums of values over the answers to each question of each task, in the order of the table."""
-    import numpy as np
-
     task = ranked(table.rows.tasks, table.rows.task)
     pairs = table.question * (int(task.max()) + 1) + task
     _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
@@ -744,8 +701,6 @@ def points_awarded(outcomes: Outcomes) -> tuple[float, float] | None:
 
     None if only some questions of a task state points; if none does, each counts 1.
     """
-    import numpy as np
-
     total = np.zeros(2)
     for own in outcomes.by_task().values():
         codes = np.unique(own.question)
@@ -759,8 +714,6 @@ def points_awarded(outcomes: Outcomes) -> tuple[float, float] | None:
 
 def count(table: Table, picked: Indices | None = None) -> Counts:
     """Counts of the picked answers (indices; default all)."""
-    import numpy as np
-
     picked = np.arange(len(table.rows)) if picked is None else picked
     states = np.bincount(table.states[picked], minlength=len(STATES)).tolist()
     graded, no_answer, ungraded, failed, unsupported = states
@@ -817,8 +770,6 @@ def token_use(rows: Outcomes) -> Tokens:
 
 
 def _use(counts: Indices) -> TokenUse:
-    import numpy as np
-
     stated = np.sort(counts[counts != UNTOLD])
     total, number = int(stated.sum()), len(stated)
     return TokenUse(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from livek12.core.lazy import np
 from livek12.core.scoring.estimates import Units
 from livek12.core.scoring.formulas import Term
 from livek12.core.scoring.outcomes import SlimQuestion, Table
@@ -78,8 +79,6 @@ def rank_stability(
 
     `terms` has one metric of each run of one task; runs without it are left out.
     """
-    import numpy as np
-
     names = [name for name in tables if name in terms]
     if len(names) < 2:
         return {}
@@ -111,8 +110,6 @@ def _places(questions: Sequence[SlimQuestion], place: Mapping[str, int]) -> list
 
 def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """The overall share where a draw has nothing of the run."""
-    import numpy as np
-
     drawn = times @ weight
     ends = []
     for sums in (low, high):
@@ -124,8 +121,6 @@ def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[F
 
 def _ranks(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Best and worst rank of each run (columns) in each draw (rows); ties up to rounding."""
-    import numpy as np
-
     slack = 1e-9
     best, worst = np.empty_like(low), np.empty_like(low)
     for row, (lows, highs) in enumerate(zip(low, high, strict=True)):

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from functools import partial
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.scoring.comparison import Counterpart, language_deltas, modality_difference, task_deltas
 from livek12.core.scoring.estimates import IMAGE_ONLY, Units, draw, estimates, group_deltas, question_groups
 from livek12.core.scoring.formulas import RATIOS, Term, Terms, budget_term
@@ -72,8 +73,6 @@ def against_mark(terms: Terms, table: Table) -> dict[str, AgainstMark]:
 
 
 def _beside(term: Term, mark: Term, table: Table) -> AgainstMark:
-    import numpy as np
-
     low, high, weight = _values(term, table, not term.by_trial)
     mark_low, mark_high, mark_weight = _values(mark, table, not term.by_trial)
     there = (weight > 0) & (mark_weight > 0)
@@ -91,8 +90,6 @@ def _beside(term: Term, mark: Term, table: Table) -> AgainstMark:
 
 
 def _values(term: Term, table: Table, by_question: bool) -> tuple[Floats, Floats, Floats]:
-    import numpy as np
-
     sums = [term.low, term.high, term.weight]
     if by_question:
         sums = [np.add.reduceat(array, table.begins[:-1]) for array in sums]
@@ -184,14 +181,10 @@ def score_outcomes(
     """Scores a run: an outcome for every answer it asked for, in any order.
 
     Args:
-        outcomes: of the run.
-        profile: of formulas.
-        parameters: None: the profile's own.
         modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
         limits: task to its token limit, for the tasks that have token budgets.
         thinking: task to its thinking budget, for the tasks that have one.
         requested: task to its maximum of tokens, where known.
-        beside: task to its bases.
         alike: groups of tasks that differ only in the questions they choose, for multilingual questions.
     """
     parameters = parameters or parameters_of(profile)

@@ -31,7 +31,6 @@ class Parameters:
     Attributes:
         process_penalty: points taken off for each process error present.
         process_weight: share of the process in the overall exam score.
-        length_weight: weight of brevity in ARL.
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
         error_threshold: mean presence above which an answer counts as having an error of a type (0.5: a strict majority

@@ -97,8 +97,6 @@ class Guard:
     that the page needs. Response headers block loading from elsewhere and foreign scripts.
 
     Args:
-        app: the guarded app.
-        host: its address.
         port: names its cookie, since cookies do not tell ports apart.
         token: shown once by a browser.
     """

@@ -1,14 +1,15 @@
 """Pair search within a library of stems, or of one question against it; both give the same pairs.
 
-Contract: candidates share a key (bucket joins, linear in the number of keys), and are compared exactly: similarity, and
-the difference that makes a variant.
+Contract: candidates share a key (bucket joins, linear in the number of keys), and are compared exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from livek12.core.languages import language_of
 from livek12.dataset_builders.duplicates.library import (
@@ -25,10 +26,6 @@ from livek12.dataset_builders.duplicates.library import (
     sketch,
     spread,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 THRESHOLD = 0.75
 SAME_ASK = 0.5
@@ -71,8 +68,6 @@ def compare(
     With `least` below the threshold, pairs down to this similarity are variants in wording, unless something else
     differs. Without `by_key`, choices whose texts differ are variants.
     """
-    import numpy as np
-
     similarity = _by_size(stems, [stem.masked for stem in stems], first, other)
     same_figure = np.array(
         [
@@ -95,8 +90,6 @@ def compare(
 def _by_size(
     stems: Sequence[Stem], texts: Sequence[str], first: NDArray[np.int64], other: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    import numpy as np
-
     sizes = np.array([language_of(stem.language).word for stem in stems])
     similarity = np.zeros(len(first))
     for size in set(sizes.tolist()):
@@ -111,8 +104,6 @@ def _by_size(
 def _differences(
     stems: Sequence[Stem], first: NDArray[np.int64], other: NDArray[np.int64], by_key: bool
 ) -> NDArray[np.int64]:
-    import numpy as np
-
     asks = _ask_something_else(stems, first, other)
     codes = [
         _difference(stems[a], stems[b], asks_other, by_key)
@@ -137,8 +128,6 @@ def _difference(first: Stem, other: Stem, asks_other: bool, by_key: bool) -> int
 
 def _ask_something_else(stems: Sequence[Stem], first: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
     """True if endings or options have too little in common; equal texts are not examined."""
-    import numpy as np
-
     differs: NDArray[np.bool_] = np.zeros(len(first), dtype=bool)
     pairs = zip(first.tolist(), other.tolist(), strict=True)
     wanted = [
@@ -165,8 +154,6 @@ class Buckets:
     """
 
     def __init__(self, levels: Sequence[NDArray[np.uint64]], members: NDArray[np.int64] | None = None) -> None:
-        import numpy as np
-
         self._levels = []
         for keys in levels:
             order = np.argsort(keys, kind="stable")
@@ -177,8 +164,6 @@ class Buckets:
 
     def join(self, queries: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pairs of a row of `queries` (keys, widest first) and a member of one of its buckets."""
-        import numpy as np
-
         rows = np.arange(len(queries[0]))
         askers: list[NDArray[np.int64]] = []
         matches: list[NDArray[np.int64]] = []
@@ -233,8 +218,6 @@ def find_pairs(library: Library, first: int = 0, least: float = THRESHOLD) -> Pa
 
     `least`: see `compare`.
     """
-    import numpy as np
-
     candidates = _candidates(library, first)
     batches: list[tuple[NDArray[np.int64], ...]] = []
     for begin in range(0, len(candidates), AT_ONCE):
@@ -254,8 +237,6 @@ def find_pairs(library: Library, first: int = 0, least: float = THRESHOLD) -> Pa
 
 def _candidates(library: Library, first: int) -> NDArray[np.uint64]:
     """Candidate pairs as codes: the earlier index in the upper 32 bits, the later in the lower; each once."""
-    import numpy as np
-
     codes: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
     places = np.flatnonzero(library.filled()) if len(library) else np.zeros(0, dtype=np.int64)
     for band in range(BANDS) if len(places) else ():
@@ -277,8 +258,6 @@ def _candidates(library: Library, first: int) -> NDArray[np.uint64]:
 
 
 def _merged(merged: NDArray[np.uint64], ones: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.uint64]:
-    import numpy as np
-
     earlier = ones < others
     codes = (ones[earlier].astype(np.uint64) << np.uint64(32)) | others[earlier].astype(np.uint64)
     return np.unique(np.concatenate([merged, codes]))
@@ -288,8 +267,6 @@ class DuplicateIndex:
     """Index of questions for one-by-one comparison."""
 
     def __init__(self, stems: Iterable[Stem]) -> None:
-        import numpy as np
-
         self._library = Library()
         self._library.add_stems(list(stems))
         self._texts: list[Buckets] = []
@@ -307,8 +284,6 @@ class DuplicateIndex:
 
     def matches(self, stem: Stem, *, by_key: bool = True) -> list[Match]:
         """Returns the other questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
-        import numpy as np
-
         own = sketch([stem])
         keys = levels(own.texts, own.numbers, own.asks)
         places: set[int] = set()

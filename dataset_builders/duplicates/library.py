@@ -3,12 +3,13 @@
 Contract: equal on every machine; sketches do not depend on batches; about 300 bytes of memory a question. Pieces of a
 text are separated by `BREAK`; shingles are runs of `size` characters within a piece, a shorter piece is one. Hashes of
 figures are robust to scale, compression, margins and slight crops: after cutting margins of one colour, the signs of
-the lowest frequencies (discrete cosine transform of 32 x 32 greys, as in Zauner, "Implementation and Benchmarking of
-Perceptual Image Hash Functions", 2010). Empty, tiny and damaged pictures have none.
+the lowest frequencies (discrete cosine transform of 32 x 32 greys; Zauner 2010). Empty, tiny and damaged pictures have
+none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import marshal
 import os
@@ -20,7 +21,10 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from livek12.core.errors import UserError
 from livek12.core.languages import language_of, languages
@@ -28,10 +32,6 @@ from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Opt
 from livek12.core.text import compatible
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.reading.images import FORMATS, MAX_PIXELS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SHORT = 40
 """Normalised texts of fewer characters may say only "see the figure": the figures decide."""
@@ -181,8 +181,6 @@ def ask_of(stem: Stem) -> tuple[str, str]:
 
 def sketch(stems: Sequence[Stem]) -> Sketch:
     """Sketches a batch of stems."""
-    import numpy as np
-
     texts: NDArray[np.uint64] = np.zeros((BANDS, len(stems)), dtype=np.uint64)
     asks: NDArray[np.uint32] = np.zeros((BANDS, len(stems)), dtype=np.uint32)
     for language in languages():
@@ -209,8 +207,6 @@ def sketch(stems: Sequence[Stem]) -> Sketch:
 
 def hash_of(text: str) -> int:
     """64-bit hash of a text, equal on every machine."""
-    import hashlib
-
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
@@ -251,8 +247,6 @@ class Library:
 
     def add(self, made: Sketch) -> None:
         """Adds the stems of a sketch."""
-        import numpy as np
-
         first, begin = len(self), self._ends[-1]
         with _told():
             self._file.write(made.stems)
@@ -285,8 +279,6 @@ class Library:
         return self._all(lambda sketch: sketch.filled)
 
     def _all(self, of: Any) -> Any:
-        import numpy as np
-
         return np.concatenate([of(sketch) for sketch in self._sketches])
 
 
@@ -333,8 +325,6 @@ class Ragged(NamedTuple):
 
 def shingles(texts: Sequence[str], size: int) -> Ragged:
     """Hashes of each text's shingles in order, repeats included."""
-    import numpy as np
-
     padded = [BREAK.join([piece.ljust(size, BREAK) for piece in text.split(BREAK)]) for text in texts]
     ends = np.cumsum([len(text) + 1 for text in padded], dtype=np.int64)
     joined = BREAK.join([*padded, BREAK * size])
@@ -354,8 +344,6 @@ def shingles(texts: Sequence[str], size: int) -> Ragged:
 
 def _signatures(runs: Ragged, size: int) -> NDArray[np.uint32]:
     """MinHash signatures: shape (size, texts); zeros for a text without shingles."""
-    import numpy as np
-
     factors, offsets = _permutations(size)
     signature: NDArray[np.uint32] = np.zeros((size, len(runs.lengths)), dtype=np.uint32)
     some = runs.lengths > 0
@@ -378,8 +366,6 @@ def jaccards(
     texts: Sequence[str], size: int, first: NDArray[np.int64], other: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Jaccard similarity of pairs, given as indices of at most 2^20 texts; at most 2^20 pairs."""
-    import numpy as np
-
     values, lengths = _sets(shingles(texts, size))
     starts = np.cumsum(lengths) - lengths
     pairs = np.arange(len(first), dtype=np.uint64) << np.uint64(_SHINGLE_BITS)
@@ -391,8 +377,6 @@ def jaccards(
 
 
 def _sets(runs: Ragged) -> Ragged:
-    import numpy as np
-
     bits = np.uint64(_SHINGLE_BITS)
     texts: NDArray[np.uint64] = np.repeat(np.arange(len(runs.lengths), dtype=np.uint64), runs.lengths)
     tagged = np.sort((texts << bits) | (runs.values >> np.uint64(64 - _SHINGLE_BITS)))
@@ -404,16 +388,12 @@ def _sets(runs: Ragged) -> Ragged:
 
 def spread(starts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int64]:
     """Concatenated ranges start, start + 1, …."""
-    import numpy as np
-
     total = int(lengths.sum())
     return np.arange(total, dtype=np.int64) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bijection of 64-bit numbers with full avalanche (the finaliser of splitmix64)."""
-    import numpy as np
-
+    """Bijection of 64-bit numbers with full avalanche (of splitmix64)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -422,8 +402,6 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=4)
 def _permutations(size: int) -> tuple[Any, Any]:
-    import numpy as np
-
     numbers = (_mixed(np.arange(1, 2 * size + 1, dtype=np.uint64)) >> np.uint64(32)).astype(np.uint32)
     return numbers[:size] | np.uint32(1), numbers[size:]
 
@@ -459,7 +437,6 @@ def _figure(data: bytes) -> Figure | None:
 
 
 def _hash(picture: Any) -> Figure | None:
-    import numpy as np
     from PIL import Image as Pillow
 
     picture.thumbnail((LARGEST, LARGEST))
@@ -474,8 +451,6 @@ def _hash(picture: Any) -> Figure | None:
 
 
 def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
-    import numpy as np
-
     for _ in range(_MARGINS):
         edge = np.concatenate([greys[0], greys[-1], greys[:, 0], greys[:, -1]])
         drawn = np.abs(greys - np.median(edge)) > CONTRAST
@@ -493,9 +468,7 @@ def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=1)
 def _cosines() -> Any:
-    """Lowest waves of the discrete cosine transform: shape (FREQUENCIES, GREYS)."""
-    import numpy as np
-
+    """Lowest waves: shape (FREQUENCIES, GREYS)."""
     waves, places = np.arange(FREQUENCIES)[:, None], np.arange(GREYS)[None]
     return np.cos(np.pi * waves * (2 * places + 1) / (2 * GREYS))
 
@@ -518,8 +491,6 @@ def is_same(share: float | None, bound: float = SAME_FIGURE) -> bool:
 
 def figure_keys(figures: Sequence[Figure]) -> NDArray[np.uint64]:
     """Join keys of figures: shape (TABLES, LEVELS, figures), the bits of a draw at each level."""
-    import numpy as np
-
     raw = b"".join(bits.to_bytes((BITS + 7) // 8, "big") for bits, _ in figures)
     bits = np.unpackbits(np.frombuffer(raw, dtype=np.uint8)).reshape(len(figures), -1)[:, :BITS].astype(np.uint64)
     keys: NDArray[np.uint64] = np.empty((TABLES, len(LEVELS), len(figures)), dtype=np.uint64)

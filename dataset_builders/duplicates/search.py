@@ -190,11 +190,12 @@ def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dic
     for place, other_place, similarity, difference in pairs:
         later, earlier = library.stem(other_place), library.stem(place)
         apart = distance(later.figures, earlier.figures)
+        same = "same text" if later.text == earlier.text else f"{similarity:.0%} of the text is the same"
         row = {
             "id": later.id,
             "other": earlier.id,
             "kind": "variant" if difference else "duplicate",
-            "why": difference or _same(later.text == earlier.text, similarity),
+            "why": difference or same,
             "similarity": round(similarity, 4),
             "figures": None if apart is None else round(apart, 4),
             "text": later.shown,
@@ -209,10 +210,7 @@ def _pair_rows(library: Library, pairs: Pairs, decided: Decided) -> Iterator[dic
 
 
 def _write_pairs(file: Path, library: Library, pairs: Pairs, decided: Decided) -> dict[str, int]:
-    """Writes the pairs, then decided pairs that no longer match.
-
-    Returns the numbers of duplicates, variants, open duplicates and decided pairs.
-    """
+    """Writes the pairs, then decided pairs that no longer match; returns their numbers."""
     counts = {"duplicates": 0, "variants": 0, "open": 0, "decided": 0}
     unmatched = dict(decided.rows)
 
@@ -244,10 +242,6 @@ def _write(file: Path, lines: Iterator[str]) -> None:
     except OSError as error:
         raise UserError(f"{file}: cannot be written ({error.strerror}); choose another place") from None
     write_atomically(file, lines)
-
-
-def _same(identical: bool, similarity: float) -> str:
-    return "same text" if identical else f"{similarity:.0%} of the text is the same"
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ _WHOLE = 100
 """Points of most papers."""
 _ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
+_SHARES = 3
+"""Questions that make options usual."""
 _SHOWN = re.compile(
     r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
@@ -60,19 +63,35 @@ def draft_all(
     ids, columns = UniqueIds(), by_column(stream)
     take_set_apart(body.segments)
     many = _in_section(body.segments)
-    for segment, others in zip(body.segments, many, strict=True):
+    names = []
+    for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
-        id = ids.claim(f"{paper_id}-{part}q{segment.number}")
-        places = boxes(segment, stream, columns)
-        draft = _draft(segment, stream, id, language, subject, template, places, made.pictures)
-        if draft.points is None:
-            worth = points.section_points(segment.section.text, segment.number, len(others))
-            draft = draft.model_copy(update={"points": worth})
-        made.drafts.append(draft)
+        names.append(ids.claim(f"{paper_id}-{part}q{segment.number}"))
+
+    def draft_of(place: int, usual: Sequence[str] = ()) -> Draft:
+        segment = body.segments[place]
+        at = boxes(segment, stream, columns)
+        draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
+        worth = points.section_points(segment.section.text, segment.number, len(many[place]))
+        return draft.model_copy(update={"points": worth}) if draft.points is None else draft
+
+    made.drafts = [*map(draft_of, range(len(names)))]
+    for own in {tuple(others) for others in many}:
+        usual = usual_labels([made.drafts[place] for place in own])
+        for place in own if usual else ():
+            if "".join(option.label for option in made.drafts[place].options) != usual:
+                made.drafts[place] = draft_of(place, usual)
     made.drafts = _with_listed_points(take_filled(made.drafts), body)
     for own in {tuple(others) for others in many}:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def usual_labels(drafts: Sequence[Draft]) -> str:
+    """Labels of the options of most questions of a section that have any; "" if they differ."""
+    labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
+    usual, many = labels.most_common(1)[0] if labels else ("", 0)
+    return usual if many >= _SHARES and 3 * many >= 2 * labels.total() else ""
 
 
 def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
@@ -115,6 +134,7 @@ def _draft(
     template: Template,
     places: list[Box],
     pictures: dict[str, Image],
+    usual: Sequence[str] = (),
 ) -> Draft:
     own = compose(segment.items, stream.columns, segment.end)
     shared = compose(segment.passage, stream.columns)
@@ -127,8 +147,8 @@ def _draft(
     if worth is None:
         text, worth = points.split_percent(text, segment.section.title)
     section = points.said_of(segment.section.text, segment.number)
-    of_choice = "选择" in section.replace("非选择", "") or "선다" in section
-    stem, choices = split(text, language, of_choice)
+    of_choice = kinds.says_choice(section)
+    stem, choices = split(text, language, of_choice, usual)
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
     named = section if segment.section.title else ""

@@ -18,9 +18,10 @@ from typing import Final
 
 from livek12.core.languages import languages, listed
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import IMAGE_MARK
+from livek12.core.records import IMAGE_MARK, Option
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
@@ -34,6 +35,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     passage_range,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
+from livek12.dataset_builders.ingest.questions.labels import label_lists, labels_of, stray_labels
 from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -350,8 +352,6 @@ _SHARED, _SHARES = 80, 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SHORT = 40
-"""Letters of an option; a longer one may be a part."""
 _SOLVED: Final = re.compile(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
@@ -390,10 +390,8 @@ _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-_LABELLED: Final = re.compile(r"[(（]?[A-Ha-h][)）.．、]\s")
-_FIRST_OPTION: Final = re.compile(r"^\s*[(（]?[aAＡ][)）.．、]\s", re.MULTILINE)
-_LISTED: Final = re.compile(r"(?:^|\s)1[.．]\s.{1,60}(?:\n[2-9][.．]\s.{1,60}){3,8}$")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
@@ -420,10 +418,6 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
-_SMALL_LABEL: Final = re.compile(r"(?<![\w(（.])[(（]?([a-hA-H])[)）](?=\s|[^\x00-\x7f])")
-_FURTHER_LABEL: Final = re.compile(r"(?:^|\s)[②-⑤]\s?(?=[^\s①-⑩])|\s[(（]?[B-E][)）]\s")
-_LONGEST_INLINE: Final = 80
-"""Characters of an option within a line."""
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
@@ -665,7 +659,16 @@ def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
         numbers = {reading.body.segments[place].number for place in places}
         heads = [span for item in passage[:2] if (span := passage_range(item.text))]
         covered = any(low <= min(numbers) and max(numbers) <= high for low, high in heads)
-        if len(places) >= _SHARES and not covered and len("".join(item.text for item in passage)) >= _SHARED:
+        pages = {reading.body.segments[place].items[0].box.page for place in places} | {passage[-1].box.page}
+        title, below = ([item.line for item in passage[:2]] + [None, None])[:2]
+        titled = False
+        if title and below:
+            titled = title.size > (1 + _RESIZED) * below.size or (title.bold > below.bold and len(pages) == 1)
+        if (
+            len(places) >= _SHARES
+            and not (covered or titled)
+            and len("".join(item.text for item in passage)) >= _SHARED
+        ):
             text = f"the same text stands in {len(places)} questions, and nothing on the page says that they share it"
             yield Breach(text, tuple(places), "text", 0.3)
 
@@ -809,14 +812,17 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         beside = [other for other in column if _level_with(item.box, other.box) > _LEVEL_SHARE]
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
-        doubted |= {place} if covered or (foreign and not own) else set()
         if covered:
+            foreign = {places.get(id(other), place) for other in covered}
             text = (
                 f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
             )
-            yield Breach(text, tuple({place, *(places.get(id(other), place) for other in covered)}), "figure", 0.3)
         elif foreign and not own:
-            yield Breach("its picture stands beside another question", (place, *sorted(foreign)), "figure", 0.3)
+            text = "its picture stands beside another question"
+        else:
+            continue
+        yield Breach(text, tuple({place, *foreign} - doubted), "figure", 0.3)
+        doubted |= {place, *foreign}
 
 
 def _covers(box: Box, other: Item) -> bool:
@@ -935,55 +941,65 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     """A question that asks to choose has options, and where few have any, it says that they are."""
     chosen = sum(bool(draft.options) for draft in reading.drafts)
-    few, most = 4 * chosen <= len(reading.drafts), 2 * chosen >= len(reading.drafts)
+    few = 4 * chosen <= len(reading.drafts)
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        labels = {line[:2] for line in draft.question.split("\n") if _LABELLED.match(line) and not asks(line)}
-        if not draft.options and most and len(labels) >= _SHARES:
-            text = "lines of its text have labels, as the options of others: they may be some"
-            yield Breach(text, (place,), "options", 0.3)
-        elif not draft.options and (listed := _LISTED.search(draft.question)) and not asks(listed[0]):
-            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        alone = few and not named and not asks_to_choose(draft.question)
-        if draft.options and alone and any(_width(option.text) > _SHORT for option in draft.options):
+        alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
+        if draft.options and alone:
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
         elif draft.options and not named and _EXPLAINS.search(draft.question):
             yield Breach("it has options, and asks for more than to choose one", (place,), "type", 0.3)
-        if draft.options and draft.options[0].label == "A" and _FIRST_OPTION.search(draft.question):
-            yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
-        if any(_labels_in_a_row(line) for line in draft.question.split("\n")) and not draft.options:
+
+
+def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
+    """A label follows the one before it, in no option; a list that asks nothing is one of options."""
+    most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
+    for place, draft in enumerate(reading.drafts):
+        lists = (
+            []
+            if draft.options
+            else [each for each in label_lists(draft.question) if sum(not asks(text) for text in each.texts) >= _SHARES]
+        )
+        strays = stray_labels(draft.question)
+        if strays:
+            text = f"label {strays[0]} has none before it: the list that it is of was not read whole"
+            yield Breach(text, (place,), "options", 0.3)
+        elif any(each.is_step for each in lists):
+            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
+        elif any(each.is_within_line for each in lists):
             yield Breach("labels of options stand in a line of its text", (place,), "options", 0.3)
-        if any(_FURTHER_LABEL.search(option.text) for option in draft.options):
+        elif most and any(each.begins_line and not each.is_number for each in lists):
+            text = "lines of its text have labels, as the options of others: they may be some"
+            yield Breach(text, (place,), "options", 0.3)
+        names = [option.label for option in draft.options]
+        if names and any(each.begins_line and each.names[:2] == names[:2] for each in label_lists(draft.question)):
+            yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
+        if any(_holds_label(option) for option in draft.options):
             yield Breach("an option holds the label of another", (place,), "options", 0.3)
 
 
-def _labels_in_a_row(line: str) -> bool:
-    """Checks for a) … b) … c) in a line, with short texts."""
-    labels = list(_SMALL_LABEL.finditer(line))
-    names = "".join(label[1].lower() for label in labels)
-    if len(labels) < _SHARES or not "abcdefgh".startswith(names):
-        return False
-    ends = (*(label.start() for label in labels[1:]), len(line))
-    return all(end - label.end() <= _LONGEST_INLINE for label, end in zip(labels, ends, strict=True))
+def _holds_label(option: Option) -> bool:
+    """Checks for a later label of the options' kind behind the beginning of one."""
+    labels = (
+        label for label in labels_of(option.text) if label.start and label.rank and not label.style.startswith("in")
+    )
+    return any(label.keyed_by_number == option.label.isdigit() for label in labels)
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     """The questions of a section have options of one alphabet, and equally many."""
     groups: dict[int, list[int]] = {}
-    for place, segment, draft in reading.pairs:
-        if draft.options:
-            groups.setdefault(id(segment.section), []).append(place)
+    for place, segment, _ in reading.pairs:
+        groups.setdefault(id(segment.section), []).append(place)
     for places in groups.values():
-        labels = {place: "".join(option.label for option in reading.drafts[place].options) for place in places}
-        usual, many = Counter(labels.values()).most_common(1)[0]
-        if many < _SHARES or 3 * many < 2 * len(places):
-            continue
-        for place, own in labels.items():
-            if not own.startswith(usual):
-                text = f"its options are {own}, those of {many} others of its section {usual}"
+        usual = usual_labels([reading.drafts[place] for place in places])
+        for place in places if usual else ():
+            own = "".join(option.label for option in reading.drafts[place].options)
+            if own and not own.startswith(usual):
+                text = f"its options are {own}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
 
 
@@ -1113,6 +1129,7 @@ INVARIANTS: Final = (
     _pictures_are_those_named,
     _begins_at_its_beginning,
     _choices_have_options,
+    _labels_are_of_whole_lists,
     _options_are_alike,
     _options_end_at_their_end,
     _scans_are_compared,

@@ -1,9 +1,8 @@
 """`eval.yaml`, by which the Hub knows a dataset as a benchmark and Inspect how to run it, and `environment.yaml`.
 
 Contract: names come from the closed lists of the Hub (huggingface.js, packages/tasks/src/eval.ts) and of Inspect
-(`HFTask` in inspect_ai/_eval/task/hf.py). Nothing in the file is executed. `environment.yaml` registers a reinforcement
-learning environment (draft `hf-env-0.1` of the Hub's documentation), one per flat config, for `verifiers`; the split is
-`test`, since these questions are not for training.
+(`HFTask` in inspect_ai/_eval/task/hf.py). `environment.yaml` registers a reinforcement learning environment (draft
+`hf-env-0.1` of the Hub) for each flat config, for `verifiers`; the split is `test`: not for training.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from livek12.core.errors import UserError
 from livek12.core.features import SPLIT, Form
@@ -46,8 +47,6 @@ _VERIFIERS = {"min_version": ">=0.4", "adapter": "livek12_exam.ExamTaskset"}
 
 def render_eval_yaml(name: str, description: str, flat: Sequence[FlatConfig]) -> str:
     """Renders the file for the flat configs of a dataset."""
-    import yaml
-
     described = {
         "name": name,
         "description": description,
@@ -129,8 +128,6 @@ def _task_problems(task: Any, configs: Mapping[str, Sequence[str]], inspect: boo
 
 def render_environment_yaml(flat: Sequence[FlatConfig]) -> str:
     """Renders the file for the flat configs of a dataset."""
-    import yaml
-
     environments = [
         {
             "id": config.task.replace("_", "-"),

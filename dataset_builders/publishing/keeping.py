@@ -2,10 +2,9 @@
 
 Contract: two builds that differ only in keys give the same public rows: in those of the newest release every field that
 tells the answer is empty, and fields derived from the key have the value they have without it. Translations are
-withheld with their question; variants remain private. The private dataset has the complete rows and pages of this
-release and of those it kept before. Both heads together are compared with all that is published. A question is kept if
-each of its columns has as many entries as before; if text and key both differ it is another question; the same text
-with another key has lost its key.
+withheld with their question; variants remain private. The private dataset has complete rows and pages of this release
+and of those before. Both heads are compared with all that is published. A question is kept if each column has as many
+entries as before; if text and key both differ it is another question; the same text with another key has lost its key.
 """
 
 from __future__ import annotations
@@ -17,6 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from livek12.core.errors import UserError
 from livek12.core.questions import CARD, configs_of, read_card
@@ -81,8 +83,6 @@ def answered(file: Any) -> set[QuestionId]:
 
 
 def _answered_there(repository: Repository, path: str, commit: str) -> set[QuestionId]:
-    import pyarrow as pa
-
     with repository.open(path, commit) as file:
         try:
             return answered(file)
@@ -197,8 +197,6 @@ def losses(
 
 def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
     """The questions in private repositories."""
-    import pyarrow as pa
-
     questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:
@@ -224,8 +222,6 @@ def _compared(had: Content, has: Content) -> Losses:
 
 
 def _rows(file: Any) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(file) as parquet:
         paths = (parquet.schema.column(number).path for number in range(len(parquet.schema)))
         for batch in parquet.iter_batches(columns=[path for path in paths if not path.endswith(_PICTURE)]):
@@ -233,7 +229,7 @@ def _rows(file: Any) -> Iterator[dict[str, Any]]:
 
 
 def _entries(value: Any) -> int:
-    """Counts the texts, numbers and booleans of a value; an object in a list counts at least once."""
+    """Texts, numbers and booleans of a value; an object in a list counts at least once."""
     if isinstance(value, Mapping):
         return sum(map(_entries, value.values()))
     if isinstance(value, list):
@@ -242,8 +238,6 @@ def _entries(value: Any) -> int:
 
 
 def _add(content: Content, repository: Repository, state: State, path: str) -> None:
-    import pyarrow as pa
-
     with repository.open(path, state.head) as file, suppress(pa.ArrowException):  # what is no table holds nothing
         content.add(file, table_of(path))
 

@@ -101,7 +101,7 @@ class PolicyRuling:
 
     Attributes:
         withheld: the reason, by question; in the order of the data.
-        permitted: the permission of each question whose licence is missing or insufficient.
+        permitted: the permission, where a licence is missing or insufficient.
         unused: permissions that cover no row that needs one.
         made: translations and variants.
     """

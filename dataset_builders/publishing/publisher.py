@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
+
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, read_built, shared, written
 from livek12.core.features import SPLIT, Flatten
@@ -253,8 +255,6 @@ def _add_eval_yaml(
 
 
 def _pretty_name(folder: Path) -> str:
-    import yaml
-
     front = (folder / CARD).read_text(encoding="utf-8").split("---\n")[1]
     return str(yaml.safe_load(front)["pretty_name"])
 
@@ -426,7 +426,7 @@ class Publisher:
     def _outgoing(
         self, ruling: PolicyRuling, withheld: Withheld | None, kept: set[QuestionId]
     ) -> Iterator[tuple[Path, Path | None]]:
-        """Copies of the folder to publish and of the withheld answers; `kept` questions remain in the private one."""
+        """Copies to publish; `kept` questions remain in the private one."""
         with tempfile.TemporaryDirectory(prefix="livek12-publish-") as scratch:
             public, secret = Path(scratch) / "public", Path(scratch) / "answers"
             questions = ruling.held(withheld.release) if withheld else set()

@@ -3,9 +3,8 @@
 Contract: every failure of the Hub or the network becomes a UserError of one line, without the token. Reads are retried
 while the Hub is busy; `commit` may be repeated after a lost answer, since it names its parent. Files listed in the
 repository's `published.json` are ours; without it, tables and metadata are, by their names. Contents are compared by
-the hashes the Hub lists: SHA-256 for LFS objects, git's SHA-1 for regular files. One commit changes all files together.
-Then the Hub must list every local hash, and `datasets` streams each config: the same ids in the same order, and an
-equal first record.
+the hashes the Hub lists. One commit changes all files together. Then the Hub must list every local hash, and `datasets`
+streams each config: the same ids in the same order, and an equal first record.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class Changed(UserError):
 
 
 class Unanswered(UserError):
-    """The Hub did not answer, or remained busy: the request may have been executed or not."""
+    """No answer: the request may have been executed or not."""
 
 
 class NotThere(UserError):
@@ -101,7 +100,7 @@ class State:
 
 
 class Repository:
-    """A dataset repository, existing or not. Every method raises UserError as the module says."""
+    """A dataset repository, existing or not."""
 
     def __init__(self, name: str) -> None:
         from huggingface_hub import HfApi, get_token
@@ -170,7 +169,7 @@ class Repository:
         return self._ask(listed)
 
     def history(self, revision: str) -> list[str]:
-        """The commits that led to a revision, newest first."""
+        """Commits of a revision, newest first."""
         commits = self._ask(lambda: self._api.list_repo_commits(self.name, repo_type="dataset", revision=revision))
         return [commit.commit_id for commit in commits]
 
@@ -179,11 +178,11 @@ class Repository:
         return self._ask(lambda: bytes(self._filesystem().cat_file(self._address(path, revision))))
 
     def open(self, path: str, revision: str) -> Any:
-        """Opens a file of a revision; only the parts read are fetched."""
+        """Opens a file; only parts read are fetched."""
         return self._ask(lambda: self._filesystem().open(self._address(path, revision), "rb"))
 
     def create(self, private: bool) -> None:
-        """Creates the repository if it is missing."""
+        """Creates it if missing."""
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def gate(self, gate: Gate) -> None:
@@ -330,7 +329,7 @@ _TAG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file of the dataset with the hashes the Hub may list for it."""
+    """A file with the hashes the Hub may list."""
 
     file: Path
     size: int
@@ -372,7 +371,7 @@ def data_set_files(folder: Path, only: str = "*") -> dict[str, Path]:
 
 
 def changes(local: dict[str, LocalFile], remote: dict[str, RemoteFile]) -> list[Change]:
-    """The change of each file in the order of the paths, the card last; `remote` holds our files only."""
+    """In the order of the paths, the card last; `remote` holds our files only."""
     planned = []
     for path in sorted({*local, *remote} - HUBS_OWN, key=lambda path: (path == CARD, path)):
         mine, theirs = local.get(path), remote.get(path)
@@ -409,7 +408,7 @@ def table_of(path: str) -> str:
 
 
 def _free_tag(name: str, taken: Iterable[str]) -> str:
-    """The first of NAME.1, NAME.2, … that is not taken."""
+    """The first free of NAME.1, NAME.2 and so on."""
     taken, number = set(taken), 1
     while f"{name}.{number}" in taken:
         number += 1
@@ -480,7 +479,7 @@ def _compare(repository: Repository, where: str, files: list[Path], rows: Any, t
 
 
 def _first(rows: Any) -> Any:
-    """The first row. Ends the reader: Arrow threads that still read abort a process that exits."""
+    """Ends the reader: Arrow threads that still read abort a process that exits."""
     reading = iter(rows)
     try:
         return next(reading, None)
@@ -527,7 +526,7 @@ Files = dict[str, LocalFile]
 
 @dataclass
 class Shipment:
-    """The planned or completed changes of one repository.
+    """Changes of one repository.
 
     Attributes:
         created: it did not exist (or this token cannot see it).
@@ -545,14 +544,14 @@ class Shipment:
     loaded: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def of_kind(self, kind: str) -> list[Change]:
-        """The files that are added, changed, removed or unchanged."""
+        """Those of a `Kind`."""
         return [change for change in self.files if change.kind == kind]
 
 
 class Shipping:
     """The shipment of one folder to one repository.
 
-    `private` holds only for a repository that is created; `gate` None leaves the access unchanged.
+    `private` holds for a new repository; `gate` None leaves access unchanged.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
 def roots(root: Path) -> tuple[Path, ...]:
     """The resolved folders that may hold files of a source.
 
-    A snapshot in the Hub's cache consists of links into `blobs`, so that folder is included.
+    The Hub's cache links into `blobs`, so that folder is included.
     """
     root = root.resolve()
     return (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
@@ -89,7 +89,7 @@ def _look_at(data: bytes, pixels: tuple[int, int] | None = None) -> Look:
 
 
 def _pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels; None if unknown."""
+    """Width and height."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     from PIL import Image as Pillow

@@ -103,7 +103,7 @@ def _texts_in(value: object) -> Iterable[str]:
 
 
 class _Signs(NamedTuple):
-    """Signs of the language of a text; `words` are those in a Latin script, if its language is unclear."""
+    """Of a text's language; `words` are those in a Latin script, if its language is unclear."""
 
     language: str | None = None
     why: str = ""

@@ -106,8 +106,8 @@ def place_marks(
 ) -> tuple[str, list[Option], list[Image], str | None]:
     """Makes the image marks of a question and its options agree with its images.
 
-    Images without a mark are put at the end of the question; the last marks become `ABSENT` if images are missing.
-    Returns question, options, images in order, and the disagreement (None if there is none, or no mark at all).
+    Images without a mark go to the end of the question; the last marks become `ABSENT` if images are missing. Returns
+    question, options, images in order, and the disagreement, if there are marks.
     """
     in_question = question.count(IMAGE_MARK)
     marks = in_question + sum(option.text.count(IMAGE_MARK) for option in options)

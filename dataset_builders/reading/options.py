@@ -89,7 +89,7 @@ def _in_order(labels: Sequence[str], options: Sequence[Option]) -> list[str] | N
 
 
 def _bare(text: str) -> str:
-    """A text in the form that two spellings of one option share."""
+    """The form that two spellings share."""
     return squeezed(text).strip(".。")
 
 

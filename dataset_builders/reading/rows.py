@@ -126,7 +126,7 @@ def _known(name: str) -> bool:
 
 
 class _Text:
-    """The text of a file, of which only the part being read is in memory."""
+    """A file's text; only the part being read is in memory."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream

@@ -536,10 +536,10 @@ def restore(text: str) -> str:
 def restore_commands(text: str) -> str:
     r"""Turns control characters back into the beginning of a command.
 
-    Unescaping `\frac`, `\begin` or `\theta` leaves a form feed and "rac", a backspace and "egin", a tab and "heta". A
-    control character is restored if the letters after it are the rest of a command and no word. Remainders that could
-    be words ("an", "to", "u…") count only inside a formula, or, except for tabs, in a text that is certainly damaged;
-    inside a formula a bell or a backspace before letters always counts.
+    Unescaping `\frac` leaves a form feed and "rac". A control character is restored if the letters after it are the
+    rest of a command and no word. Remainders that could be words ("an", "to", "u…") count only inside a formula, or,
+    except for tabs, in a text that is certainly damaged; inside a formula a bell or a backspace before letters always
+    counts.
     """
     if not _may_be_damaged(text):
         return text

@@ -1,4 +1,4 @@
-"""Form of a question and its marking scheme on the page, and splits and merges of questions.
+"""Form of a question and its marking scheme, and splits and merges of questions.
 
 Contract: the form keeps typed text, valid or not; `problems_of` reports problems. A split or merge keeps every text,
 option, figure and box; figures follow their marks. Keys and solutions stay with the first half of a split, with a doubt
@@ -226,7 +226,8 @@ def problems_of(copy: Copy) -> dict[str, str]:
     if len(set(labels)) < len(labels) or "" in labels:
         problems["options"] = "every option has a label of its own"
     elif form.question_type in CHOICE_TYPES and labels:
-        unknown = "".join(dict.fromkeys(_letters("".join(form.answer)))) if all(len(x) == 1 for x in labels) else ""
+        letters = re.sub(r"[\s,，、;；.()（）]", "", "".join(form.answer))
+        unknown = "".join(dict.fromkeys(letters)) if all(len(x) == 1 for x in labels) else ""
         if unknown := "".join(letter for letter in unknown if letter not in labels):
             problems["answer"] = f"there is no option {unknown}"
     for name, text in (("question", form.question), *(("options", option.text) for option in form.options)):
@@ -309,10 +310,6 @@ def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\s*\d{1,4}(?:\.\d{1,3})?\s*", text) else None
 
 
-def _letters(text: str) -> str:
-    return re.sub(r"[\s,，、;；.()（）]", "", text)
-
-
 def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Collection[str]) -> list[Draft]:
     """Splits a question in two, at `offset` characters of an option's text, or of the question's (`option` None).
 
@@ -346,14 +343,8 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
             "question": (tail[number.end() :] if number else tail).strip(),
             "options": moved,
             "figures": copy.figures[marks:],
-            "answer": [],
-            "answer_from": "",
-            "solution": None,
-            "points": None,
-            "part_points": [],
-            "scheme": [],
-            "variables": [],
-            "reasoning_flow": [],
+            **Draft.empty("answer", "answer_from", "solution", "points", "part_points"),
+            **Draft.empty("scheme", "variables", "reasoning_flow"),
             "doubts": [doubt],
         }
     )

@@ -81,7 +81,7 @@ def cut_name(draft_id: str, figure: Figure) -> str:
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """Returns a plain file directly in the folder, or None."""
+    """A plain file directly in the folder."""
     if not name or name != Path(name).name or name.startswith(".") or "\x00" in name:
         return None
     file = folder / name

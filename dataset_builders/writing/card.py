@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import jinja2
 
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, exam_lines, read_built
@@ -37,9 +39,6 @@ from livek12.dataset_builders.writing.statistics import (
 )
 from livek12.dataset_builders.writing.withheld import FILE as HELD
 from livek12.dataset_builders.writing.withheld import read_withheld
-
-if TYPE_CHECKING:
-    import jinja2
 
 MARK = "Built with `livek12 build`"
 """In every card; a build may replace only folders with it."""
@@ -153,8 +152,6 @@ def _describe_flat(folder: Path) -> list[dict[str, Any]]:
 
 def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str, Any]]) -> str:
     """Renders README.md."""
-    import jinja2
-
     everything = summary["all"]
     try:
         template = _templates().get_template(f"{summary['data_set']}.md.jinja")
@@ -199,8 +196,6 @@ def render_card(folder: Path, summary: Mapping[str, Any], configs: list[dict[str
 
 @cache
 def _templates() -> jinja2.Environment:
-    import jinja2
-
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader("livek12.hub_cards", "."), jinja2.FunctionLoader(_own)]),
         autoescape=False,  # Markdown; values from rows go through `cell`

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import yaml
+
 from livek12.core.features import FlatRow, columns, is_flat
 from livek12.core.languages import codes, listed
 from livek12.core.question_types import type_names
@@ -23,8 +25,6 @@ from livek12.dataset_builders.writing.statistics import NOT_STATED
 
 @cache
 def _words() -> dict[str, dict[str, str]]:
-    import yaml
-
     text = resources.files("livek12.hub_cards").joinpath("words.yaml").read_text(encoding="utf-8")
     loaded: dict[str, dict[str, str]] = yaml.safe_load(text)
     return loaded

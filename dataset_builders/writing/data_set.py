@@ -144,11 +144,10 @@ def write(
             write_members(folder, members)
             write_mended(folder, log.mended + (read_mended(older.folder) if older else Counter()))
             configs = _configs(layout, tables)
-            log.notes += [
-                f"config {config}: left out, {_why_empty(config, tables)}"
-                for config in layout.configs
-                if config not in configs
-            ]
+            for config in (config for config in layout.configs if config not in configs):
+                no_pages = config == IMAGE_ONLY and PAGES not in tables
+                why = "the source has no page images" if no_pages else "no question belongs to it"
+                log.notes.append(f"config {config}: left out, {why}")
             summary = statistics.summary(benchmark, configs)
             log.notes += kept_back(summary["all"])
             beside(folder)
@@ -241,11 +240,6 @@ def _configs(layout: Layout, tables: Counts) -> dict[str, tuple[str, ...]]:
     if PAGES in tables:
         present[PAGES] = (PAGES,)
     return {config: parts for config, parts in present.items() if parts}
-
-
-def _why_empty(config: str, tables: Counts) -> str:
-    no_pages = config == IMAGE_ONLY and PAGES not in tables
-    return "the source has no page images" if no_pages else "no question belongs to it"
 
 
 def _sum(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:

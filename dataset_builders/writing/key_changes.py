@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from livek12.core.errors import UserError
 from livek12.core.key_versions import KEYS_FILE, KeyBook, KeyChange, KeyVersion, QuestionKey, read_keys
@@ -20,9 +22,6 @@ from livek12.dataset_builders.reading.built import questions_of, tables_of
 from livek12.dataset_builders.writing.card import rewrite_metadata
 from livek12.dataset_builders.writing.data_set import replace, workspace
 from livek12.dataset_builders.writing.parquet import rewrite, with_column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TYPED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?P<answer>.+?)\s*", re.DOTALL)
 

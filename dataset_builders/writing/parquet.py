@@ -21,7 +21,10 @@ from itertools import accumulate, chain
 from operator import add, itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from livek12.core.errors import UserError, why
 from livek12.core.features import PREFIX, SPLIT, FlatTask, Form, schema, to_row
@@ -30,9 +33,6 @@ from livek12.dataset_builders.base import IMAGE_ONLY, PageKey, not_from_pages, p
 from livek12.dataset_builders.reading.images import Picture, PictureFile, picture_of
 from livek12.dataset_builders.registry import builder_of
 from livek12.dataset_builders.writing.statistics import PartCounts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 GROUP_BYTES = 32 << 20
 GROUP_ROWS = 1_000
@@ -196,9 +196,6 @@ class _ShardWriter:
             self._writer = None
 
     def _open(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = self._folder / f"{self._split}-{len(self._shards):05d}.partial"
         self._shards.append(path)
         self._file = pa.OSFile(str(path), "wb")
@@ -227,16 +224,12 @@ def writer_options(columns: pa.Schema) -> dict[str, Any]:
 
 def with_column(table: pa.Table, name: str, values: Sequence[Any]) -> pa.Table:
     """A table with other values in a column."""
-    import pyarrow as pa
-
     place = table.schema.get_field_index(name)
     return table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
 
 
 def rewrite(file: Path, target: Path, ids: Collection[str], change: Callable[[pa.Table], pa.Table]) -> bool:
     """Writes a table anew, each row group changed; False, and writes nothing, if it has no row with one of the ids."""
-    import pyarrow.parquet as pq
-
     if not ids or set(ids).isdisjoint(pq.read_table(file, columns=["id"], partitioning=None)["id"].to_pylist()):
         return False
     with pq.ParquetFile(file) as parquet:
@@ -250,7 +243,6 @@ def rewrite(file: Path, target: Path, ids: Collection[str], change: Callable[[pa
 
 def leaves(columns: pa.Schema) -> list[str]:
     """Parquet's names of the leaf columns of a schema."""
-    import pyarrow as pa
 
     def below(name: str, kind: pa.DataType) -> list[str]:
         if pa.types.is_list(kind):
@@ -307,9 +299,6 @@ def flat_rows(folder: Path) -> dict[str, int]:
 
 
 def _rows_in(file: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return int(pq.read_metadata(file).num_rows)
     except (pa.ArrowException, OSError, UnicodeError) as error:
@@ -323,16 +312,12 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[
 
 def batch_of(values: Mapping[str, list[Any]], columns: pa.Schema) -> pa.RecordBatch:
     """Columns as a record batch, with nested records as rows."""
-    import pyarrow as pa
-
     arrays = [_column_of(values[field.name], field.type) for field in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
 
 def _column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of one of the types of `core.features` as an Arrow array; None is null."""
-    import pyarrow as pa
-
+    """Values of a type of `core.features`; None is null."""
     if is_struct := pa.types.is_struct(kind):
         values = [value if value is None or type(value) is dict else vars(value) for value in values]
     validity = None
@@ -368,14 +353,10 @@ def _column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Buffer:
-    import pyarrow as pa
-
     return pa.py_buffer(array("i", accumulate(map(len, values), initial=0)))
 
 
 def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
-    import pyarrow as pa
-
     joined = pa.allocate_buffer(sum(map(len, pieces)))
     places, offset = memoryview(joined).cast("B"), 0
     for piece in pieces:
@@ -389,8 +370,6 @@ def _joined(pieces: Sequence[bytes | PictureFile]) -> pa.Buffer:
 
 
 def _bits(values: Sequence[Any]) -> pa.Buffer:
-    import pyarrow as pa
-
     digits = "".join("1" if value else "0" for value in reversed(values))
     return pa.py_buffer(int(digits or "0", 2).to_bytes(-(-len(values) // 8), "little"))
 
@@ -445,8 +424,6 @@ class PackedRows:
         return {**vars(self), "batch": self.batch.serialize().to_pybytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        import pyarrow as pa
-
         self.__dict__ = {**state, "batch": pa.ipc.read_record_batch(pa.py_buffer(state["batch"]), _schema())}
 
 
@@ -537,8 +514,6 @@ def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
 
 def _unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
     """The rows of some runs as the batch that `batch_of` makes of them."""
-    import pyarrow as pa
-
     joined = pa.concat_batches([run.rows.batch.slice(run.start, run.stop - run.start) for run in runs])
 
     def values(field: pa.Field) -> list[Any]:
@@ -574,6 +549,4 @@ def _rows(questions: Sequence[Question]) -> PackedRows:
 
 @cache
 def _schema() -> pa.Schema:
-    import pyarrow as pa
-
     return pa.schema([field for field in schema(Question) if field.name not in (ID, *PICTURES)])

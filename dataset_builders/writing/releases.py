@@ -16,7 +16,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import chain, count, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from livek12.core.errors import UserError, why
 from livek12.core.files import write_atomically
@@ -31,9 +32,6 @@ from livek12.dataset_builders.writing.card import WITHDRAWN, WITHDRAWN_COLUMNS, 
 from livek12.dataset_builders.writing.parquet import Counts, rewrite, with_column
 from livek12.dataset_builders.writing.statistics import NOT_STATED, Statistics, read_statistics
 from livek12.dataset_builders.writing.withheld import WithheldAnswers, read_withheld, without_answers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Release = tuple[str, str, str | None]
 """Benchmark, language and name."""

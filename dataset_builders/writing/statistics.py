@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from livek12.core.errors import UserError
 from livek12.core.records import Image, Page, Question
 from livek12.core.text import folded
@@ -87,6 +89,7 @@ class Block:
 
 def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
     licences = [question.source.licence or NOT_STATED for question in questions]
+    publishers = [question.review.by if question.review.state == "upstream" else None for question in questions]
     return {
         "benchmark": [question.benchmark for question in questions],
         "release": [question.release or NOT_STATED for question in questions],
@@ -100,13 +103,9 @@ def _axes(questions: Sequence[Question]) -> dict[str, list[str]]:
         "licence": licences,
         "review": [question.review.state for question in questions],
         "withdrawn": [question.removed_in or "no" for question in questions],
-        "attribution": [f"{_publisher(entry)}: {licence}" for entry, licence in zip(questions, licences, strict=True)],
+        "attribution": [f"{by or NOT_STATED}: {licence}" for by, licence in zip(publishers, licences, strict=True)],
         "site": [_host(question.source.url) if question.source.url else NOT_STATED for question in questions],
     }
-
-
-def _publisher(question: Question) -> str:
-    return (question.review.by if question.review.state == "upstream" else None) or NOT_STATED
 
 
 def _measures(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> dict[str, list[float]]:
@@ -217,8 +216,6 @@ def _stem(question: Question) -> Stem:
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
     """Repetitions within a split, and questions whose content another split has."""
-    import numpy as np
-
     counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
     if not counted:
         return {"within_splits": 0, "across_splits": 0}

@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError
@@ -24,9 +26,6 @@ from livek12.dataset_builders.reading.images import check_image
 from livek12.dataset_builders.reading.soundness import absences, problems
 from livek12.dataset_builders.registry import split_of
 from livek12.dataset_builders.writing.card import metadata_problems
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 R = TypeVar("R", Question, Page)
 _SPLIT = re.compile(r"\w+(\.\w+)*")
@@ -125,9 +124,6 @@ class _Validator:
                     self._say(where, error)
 
     def _records(self, record: type[R], file: Path, split: str) -> Iterator[tuple[str, R]]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         name, astray = self._name(file), list[str]()
         try:
             with pq.ParquetFile(file) as parquet:

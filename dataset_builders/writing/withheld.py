@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from livek12.core.errors import UserError
 from livek12.core.features import from_row, to_row
@@ -21,17 +23,6 @@ from livek12.dataset_builders.reading.built import questions_of
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import split_options
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_EMPTY: dict[str, Any] = {
-    "answer": [],
-    "answer_images": [],
-    "solution": None,
-    "solution_images": [],
-    "reasoning_flow": [],
-    "scheme": [],
-}
 _FIRST_LABELS = "1ㄱ가"
 """First labels other than letters; they mark options only if a key names one."""
 _CIRCLED_FIRST = "①"
@@ -45,7 +36,7 @@ def without_answers(question: Question) -> Question:
     options = [option.model_copy(update={"label": label}) for option, label in zip(options, plain, strict=True)]
     kind, raw = keyless(question.question_type_raw, has_options=bool(options))
     inferred = {"question": text, "options": options, "question_type": kind, "question_type_raw": raw}
-    return question.model_copy(update={**_EMPTY, **inferred, "variables": variables})
+    return question.model_copy(update={**Question.empty(*FIELDS), **inferred, "variables": variables})
 
 
 def _apart(question: Question) -> tuple[str, list[Option]]:
@@ -123,8 +114,6 @@ class WithheldAnswers:
 
     def fill(self, table: pa.Table) -> pa.Table:
         """The rows of a table of questions with their answers, in order."""
-        import pyarrow as pa
-
         rows = table.to_pylist()
         for row in rows:
             filled: dict[str, Any] = to_row(self.filled(from_row(Question, row)))

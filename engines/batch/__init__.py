@@ -55,7 +55,6 @@ class BatchEngine:
     """Answers by the batch API of a provider, or by files for `vllm run-batch`.
 
     Args:
-        model: its name at the provider.
         provider: whose form the address speaks: openai, anthropic, gemini, or vllm for files.
         base_url: up to and with the version, such as https://api.openai.com/v1; default OPENAI_BASE_URL for openai.
         key_file: a file of mode 0600 with the key; default OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY.
@@ -66,13 +65,10 @@ class BatchEngine:
         most_requests: of a batch; default the provider's limit.
         most_bytes: of a batch; default the provider's limit.
         max_retries: more batches for a request that expired or failed for a while.
-        images: false for a text-only model.
         extra_body: more fields of a request's body, such as {"reasoning_effort": "low"}.
         max_tokens_field: "max_completion_tokens" for models that refuse "max_tokens".
         omit: body fields not to send, as a JSON list.
         price: of a million tokens asked directly, {"prompt": 1.25, "completion": 10}, for `--dry-run`.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
     """
 
     name = "batch"

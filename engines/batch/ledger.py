@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import check_tree, create, make_subfolder, remove_files, write_atomically
 from livek12.core.records import Record, canonical_json
 from livek12.core.run.access import BATCHES, only_writer
@@ -42,7 +42,6 @@ class Batch(Record):
     Attributes:
         before: the provider's newest batch before the submission; None: it was not submitted.
         file: the input's name at the provider.
-        id: the batch's name there.
         answered: requests so far, as the provider counts; `failed` likewise.
         how: it ended (completed, expired, cancelled, failed).
         at: time of this line, in seconds since the epoch.
@@ -101,10 +100,8 @@ class Ledger:
 
     def ids(self, batch: Batch) -> list[bytes]:
         """The hashes of its requests, in order."""
-        try:
+        with explain_errors(f"{self.file(batch, IDS)}: cannot be read", "; put it back"):
             data = self.file(batch, IDS).read_bytes()
-        except OSError as error:
-            raise UserError(f"{self.file(batch, IDS)}: cannot be read ({error.strerror}); put it back") from error
         if len(data) != ID_BYTES * batch.requests:
             raise UserError(f"{self.file(batch, IDS)}: has another length than it was written with; put it back")
         return [data[start : start + ID_BYTES] for start in range(0, len(data), ID_BYTES)]

@@ -375,7 +375,10 @@ class Gemini(Provider):
         body: Json = {
             "systemInstruction": {"parts": [{"text": system}]} if system else None,
             "contents": [
-                {"role": "model" if role == "assistant" else "user", "parts": [_untyped(part) for part in parts]}
+                {
+                    "role": "model" if role == "assistant" else "user",
+                    "parts": [{"text": part["text"]} if "text" in part else part for part in parts],
+                }
                 for role, parts in turns
             ],
             "generationConfig": {name: value for name, value in config.items() if value is not None},
@@ -546,10 +549,6 @@ def _turns(request: Request, picture: Callable[[str, str], Json]) -> tuple[str, 
 
     system = "".join(part.text or "" for message in filter(is_system, request.messages) for part in message.content)
     return system, [(turn.role, content_parts(turn, shown)) for turn in request.messages if not is_system(turn)]
-
-
-def _untyped(part: Json) -> Json:
-    return {"text": part["text"]} if "text" in part else part
 
 
 def _joined(head: bytes, file: Path, tail: bytes, between: bytes = b"") -> Iterator[bytes]:

@@ -85,14 +85,12 @@ class OpenAIEngine:
     """Uses `/chat/completions` under `base_url`.
 
     Args:
-        model: its name at the endpoint.
         base_url: up to and with `/v1`; default OPENAI_BASE_URL. Credentials and query in it are never written down.
         api_key: default OPENAI_API_KEY, else "EMPTY", which local servers take.
         concurrency: requests in flight; default as many as the endpoint sustains (`Pace`).
         timeout: seconds of the first attempt; default ten minutes and a second for every five requested tokens.
         max_retries: after the first attempt.
         backoff: seconds before the first retry; doubles each time, up to 30, times 0.5 to 1.5.
-        images: false for a text-only endpoint.
         extra_body: more fields of the request body.
         chat_template_kwargs: for vLLM, SGLang, llama.cpp.
         enable_thinking: switches a hybrid model's thinking, at those servers.
@@ -101,7 +99,6 @@ class OpenAIEngine:
         thinking_budget_field: default vLLM's; a dot leads into an object: "thinking.budget_tokens".
         omit: body fields not to send, as a JSON list.
         think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
-        think_end: tag that closes it.
         think_opened: the template opens thinking in the prompt without a tag in the answer.
     """
 
@@ -464,8 +461,6 @@ class Pace:
 
     It measures tokens a second (or answers) in rounds, raises the level while that helps and retries now and then. A
     refusal for lack of capacity or a time-out halves the level, which then grows a little each round.
-
-    A `round` of the measurement excludes requests sent earlier, or before the first answer after a change.
     """
 
     def __init__(self, fixed: int | None) -> None:

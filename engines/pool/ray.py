@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from livek12.core.errors import UserError, install
+from livek12.core.lazy import ray
 from livek12.core.silence import silent_ray
 from livek12.core.text import one_line
 from livek12.engines.base import Engine, EngineDied
@@ -96,8 +97,6 @@ class RayMember:
         environment: Mapping[str, str] | None = None,
         cores: frozenset[int] | None = None,
     ) -> None:
-        import ray
-
         actor = ray.remote(num_gpus=gpus, num_cpus=cpus, max_restarts=0, concurrency_groups=_CALLS)(FarEnd)
         self._actor = actor.remote(build, dict(environment or {}), cores, str(Path.cwd()))
         self._run = self._actor.run.remote()
@@ -115,7 +114,6 @@ class RayMember:
 
     def receive(self) -> Report:
         """Waits for a report."""
-        import ray
         from ray.exceptions import RayError
 
         while not self._backlog:
@@ -132,8 +130,6 @@ class RayMember:
 
     def _await_place(self) -> None:
         """Warns if placement takes long, as it may never happen."""
-        import ray
-
         if not self._placed:
             call = self._actor.placed.remote()
             if not ray.wait([call], timeout=PLACING_SECONDS)[0]:
@@ -145,8 +141,6 @@ class RayMember:
 
     def close(self, seconds: float) -> None:
         """Ends the actor after its work."""
-        import ray
-
         self._closed = True
         with suppress(Exception):  # the actor ends anyway
             if seconds:
@@ -169,8 +163,6 @@ class RayEngine(Pool):
     ) -> None:
         self._started = connect(address, replicas * (cpus or 0))
         try:
-            import ray
-
             if gpus is None:
                 gpus = spread if ray.cluster_resources().get("GPU") else 0
             share = address == "local" and not gpus
@@ -188,8 +180,6 @@ class RayEngine(Pool):
 
     def _disconnect(self) -> None:
         if self._started:
-            import ray
-
             ray.shutdown()
             self._started = False
 
@@ -199,7 +189,6 @@ def said_there(function: Callable[[], bool], address: str, gpus: float | None) -
     """A function's result from a replica's node."""
     started = connect(address, 0)
     try:
-        import ray
         from ray.exceptions import RayError
 
         wanted = bool(ray.cluster_resources().get("GPU")) if gpus is None else gpus

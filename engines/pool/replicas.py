@@ -32,7 +32,6 @@ class Plan:
     """Placement of an engine's replicas.
 
     Args:
-        replicas: number of engines.
         ray: None for child processes on this machine; "local", "auto", HOST:PORT or ray://HOST:PORT for Ray actors.
         gpus: of each; default those that one engine spreads over.
         cpus: of each; default a share of this machine's without a GPU, and 1 on a Ray cluster.

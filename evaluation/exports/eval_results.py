@@ -16,6 +16,7 @@ from typing import Any, Final
 from livek12.core.errors import UserError, install
 from livek12.core.files import write_atomically
 from livek12.core.hub import reason
+from livek12.core.lazy import yaml
 from livek12.core.run.spec import TaskSpec
 from livek12.core.scoring.metrics import metric_of
 from livek12.core.text import one_line
@@ -53,8 +54,6 @@ def proposals(export: Export, *, bounds: bool = False) -> list[Proposal]:
 
 
 def _proposal(export: Export, task: TaskSpec, bounds: bool) -> Proposal:
-    import yaml
-
     entry_class, to_yaml = _hub_classes()
     repo, revision = export.data_of(task)
     if not repo:

@@ -164,7 +164,7 @@ class LabelStore:
         return {"trial": answer.trial, **read}
 
     def _open(self, rater: str) -> None:
-        file = LineFile(self.folder / _label_file(rater), summed=True)
+        file = LineFile(self.folder / f"labels-{checked_name(rater)}.jsonl", summed=True)
         try:
             labels = read_labels(file.path, None, lambda line: None) if file.path.stat().st_size else []
             pairs, _ = fit_labels(labels, self.answers)
@@ -202,10 +202,6 @@ def write_rows(file: LineFile, rows: Sequence[str], what: str) -> None:
     except (UserError, OSError) as error:
         reason = getattr(error.__cause__ or error, "strerror", None) or str(error)
         raise LabelNotStored(f"{file.path.name}: does not take the {what} ({reason})") from None
-
-
-def _label_file(rater: str) -> str:
-    return f"labels-{checked_name(rater)}.jsonl"
 
 
 def checked_name(rater: str) -> str:

@@ -69,11 +69,8 @@ class LogEntry:
     """Question in a log, with its answers.
 
     Attributes:
-        place: in the log, for messages.
-        id: of the question within the task.
         raw: the whole entry, where paths lead.
         answers: in the fields of a plain recorded row (`engines.replay`), one a trial.
-        trial: of the first of them.
         scores: the harness's own marks by name, of all of them together.
         model: "" where the log does not say.
         marked: verdict that our plug-in's scorer put into the log.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import pa, pq
 from livek12.core.progress import warn
 from livek12.evaluation.logs import BAD_ENTRY, Fields, LogEntry, numbers
 
@@ -89,9 +90,6 @@ def _logs_of(path: Path) -> list[Path]:
 
 
 def _entries_of(log: Path, columns: Collection[str] | None = None) -> Iterator[Mapping[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(log) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns)):

@@ -21,9 +21,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors, why
 from livek12.core.files import LEASES, check_names, make_subfolder, write_atomically
 from livek12.core.hub import endpoint, reason
+from livek12.core.lazy import pa, pq, yaml
 from livek12.core.prices import Amount, Prices
 from livek12.core.progress import Progress, warn
 from livek12.core.questions import load_pages, paper_order
@@ -49,6 +50,7 @@ from livek12.evaluation.site.reading import (
 )
 from livek12.evaluation.studies.contamination import period
 from livek12.evaluation.studies.items import same_by_rules
+from livek12.evaluation.task_data import reload_task_data
 from livek12.report.paper import anchor_of
 from livek12.report.site.pages import Places, page_places, question_fragments, write_front
 from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_half_made
@@ -114,9 +116,6 @@ def write_tables(store: SiteStore, front: Mapping[str, Any], exams: Exams, stati
 
 
 def _parquet(exams: Exams, statistics: Mapping[str, Any]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     texts = ("task", "anchor", "benchmark", "release", "language", "subject", "question_type", "difficulty", "hidden")
     shown = ("question_id", "paper", "number", "question", "key", "agreed")
     counts, numbers = ("runs", "answers", "right", "open"), ("points", "discrimination", "chance_key_is_wrong")
@@ -187,10 +186,8 @@ class SiteMade:
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
     """Makes or renews a site in a new folder or one of an earlier build."""
     _check(out)
-    try:
+    with explain_errors(f"{out}: cannot be made", "; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out}: cannot be made ({error.strerror}); choose another --out") from None
     with only_writer(out) as fence:
         _check(out)  # of two that begin at once the other may have been first
         return _made(runs, out, wishes, fence)
@@ -458,8 +455,6 @@ class KnownModel(BaseModel):
 
 def read_models(file: Path) -> dict[str, KnownModel]:
     """The models of a `models.yaml` (docs/site.md): by the name of the model in its runs, or of a run folder."""
-    import yaml
-
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
@@ -695,8 +690,6 @@ class _AtHand:
 
 
 def _pictured(path: Path) -> tuple[dict[tuple[str, str], Question], dict[tuple[str, int], Image]] | None:
-    from livek12.evaluation.task_data import reload_task_data
-
     try:
         exam = reload_task_data(RunFolder(path), trusts=False)
     except UserError as error:

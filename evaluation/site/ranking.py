@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from livek12.core.groups import grouped
+from livek12.core.lazy import np
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.core.scoring.comparison import PERMUTATIONS, compare_tables
@@ -22,13 +24,19 @@ from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import AXES, UNTOLD, AnswerFinding, Findings, Outcomes, SlimQuestion, Table, tabulate
 from livek12.core.scoring.ranks import ALPHA, ranges, rank_stability, side, tied
 from livek12.core.scoring.schema import STATES, parameters_of
-from livek12.core.statistics import FEW_FLIPS, FLIPS_AT_ONCE, LEAST_FREEDOM, PRIOR, UNSEEN_PAIRS, WITHIN_PAPERS, holm
+from livek12.core.statistics import (
+    FEW_FLIPS,
+    FLIPS_AT_ONCE,
+    LEAST_FREEDOM,
+    PRIOR,
+    UNSEEN_PAIRS,
+    WITHIN_PAPERS,
+    Codes,
+    holm,
+)
 from livek12.evaluation.choosing import task_way
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
 from livek12.report.site.store import SiteStore, digest_of
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Codes
 
 MOST_RANKED = 100
 """Runs of a task, the best ones, that are tested against each other."""
@@ -75,8 +83,6 @@ def place(
 
 
 def _are_equal(terms: Mapping[str, Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    import numpy as np
-
     pairs = [[own.get(metric) for metric in metrics] for own in terms.values()]
     return all(
         isinstance(a, Term)
@@ -150,8 +156,6 @@ def _outcomes(
     task: str, cells: Mapping[str, Sequence[Any]], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]
 ) -> Outcomes:
     """Outcomes without tokens: nothing is tested that is ranked by them."""
-    import numpy as np
-
     codes: dict[tuple[Any, ...], int] = {}
     rows = [
         (numbers[anchor], trial, codes.setdefault(tuple(cell[:5]), len(codes)))
@@ -220,9 +224,7 @@ def items(
 
 def _by_way(exam_items: Sequence[ExamItem]) -> list[list[ExamItem]]:
     """Items by way of asking: an ability on pages says nothing of one on texts."""
-    ways: dict[str, list[ExamItem]] = {}
-    for item in exam_items:
-        ways.setdefault(task_way(item.task), []).append(item)
+    ways = grouped((task_way(item.task), item) for item in exam_items)
     return list(ways.values())
 
 
@@ -285,8 +287,6 @@ MOST_VALUES = 300
 
 def method() -> dict[str, Any]:
     """Constants of intervals and tests, and the state of the random numbers after seeding."""
-    import numpy as np
-
     parameters = parameters_of("article")
     drawn: Any = np.random.PCG64(parameters.seed).state
     return {

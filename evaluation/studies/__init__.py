@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np, rich
 from livek12.core.records import Key
 from livek12.core.replies import Json, fields_of, parse_object
 from livek12.core.run.folder import RunFolder
@@ -105,9 +106,6 @@ class Study:
 
     Attributes:
         name: title of tables without one of their own.
-        sentences: of a result.
-        question: title of the page.
-        charts: of the page.
         tables: of a result; None: all numbers of the result.
     """
 
@@ -129,9 +127,7 @@ class Study:
 
     def show(self, result: Found) -> None:
         """Prints the sentences, then all tables."""
-        from rich.console import Console
-
-        console = Console(markup=False, highlight=False)
+        console = rich.console.Console(markup=False, highlight=False)
         for sentence in self.sentences(result):
             console.print(visible(sentence), soft_wrap=True)
         console.print()
@@ -188,9 +184,6 @@ def _table(title: str, rows: Mapping[str, Found]) -> TableShown:
 
 
 def _print(console: Any, table: TableShown) -> None:
-    from rich import box
-    from rich.table import Column, Table
-
     corner, *heads = map(visible, table.heads)
     names, *columns = [list(map(visible, column)) for column in zip(*table.rows, strict=True)] or [[]]
     cells = [list(line) for line in zip(*columns, strict=True)]
@@ -200,21 +193,19 @@ def _print(console: Any, table: TableShown) -> None:
         parts = _parts(console.width, names, heads, cells)
     console.print(visible(table.title), style="bold")
     for part in parts:
-        shown = [Column(heads[place], overflow="fold") for place in part]
-        grid = Table(corner, *shown, box=box.SIMPLE_HEAD, show_header=any(heads))
+        shown = [rich.table.Column(heads[place], overflow="fold") for place in part]
+        grid = rich.table.Table(corner, *shown, box=rich.box.SIMPLE_HEAD, show_header=any(heads))
         for name, line in zip(names, cells, strict=True):
             grid.add_row(name, *(line[place] for place in part))
         console.print(grid)
 
 
 def _parts(width: int, names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[str]]) -> list[list[int]]:
-    from rich.cells import cell_len
-
-    named = _GAP + max(map(cell_len, names), default=0)
+    named = _GAP + max(map(rich.cells.cell_len, names), default=0)
     parts: list[list[int]] = []
     left = 0
     for place, head in enumerate(heads):
-        taken = _GAP + max(cell_len(text) for text in (head, *(line[place] for line in cells)))
+        taken = _GAP + max(rich.cells.cell_len(text) for text in (head, *(line[place] for line in cells)))
         if not parts or taken > left:
             parts.append([])
             left = width - named
@@ -269,15 +260,11 @@ def add_holm(cells: Iterable[dict[str, Any]]) -> None:
 
 
 def _ends(shares: Sequence[Share], least: float) -> dict[str, Any]:
-    import numpy as np
-
     low, high = (mean_interval(np.array(end), least=least) for end in zip(*shares, strict=True))
     return {"low": low[0], "high": high[0], "interval": [low[1], high[2]] if len(shares) > 1 else None}
 
 
 def _p(apart: Sequence[Share]) -> float | None:
-    import numpy as np
-
     low, high = (sum(end) for end in zip(*apart, strict=True))
     if len(apart) < 2:
         return None

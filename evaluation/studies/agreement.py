@@ -18,6 +18,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, UNMARKED, Process, Verdict
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import parameters_of
@@ -260,6 +261,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
     decided = [[verdict.correct for verdict in unit if verdict.correct is not None] for unit in marked]
     compared = [unit for unit in decided if len(unit) == len(runs)]
     changed = [key for key, unit in zip(keys, decided, strict=True) if len(set(unit)) > 1]
+    audits = [{key: v.process for key, v in each.items() if v.process is not None} for each in verdicts.values()]
     shares = [[v.points / v.max_points for v in unit if v.points is not None and v.max_points] for unit in marked]
     return {
         "judges": named,
@@ -280,7 +282,7 @@ def between_runs(runs: Mapping[str, Sequence[Row]], judges: Literal["same", "dif
             {"answer": key, **{name: _word(by_answer.get(key)) for name, by_answer in verdicts.items()}}
             for key in changed
         ],
-        "process": _audits(list(verdicts.values())) if judges == "same" else {},
+        "process": over_repeats(audits) if judges == "same" else {},
     }
 
 
@@ -301,12 +303,6 @@ def method_of(verdict: Verdict) -> str:
 
 def _word(verdict: Verdict | None) -> str:
     return {True: "right", False: "wrong", None: "undecided"}[verdict.correct if verdict else None]
-
-
-def _audits(runs: Sequence[Mapping[str, Verdict]]) -> dict[str, dict[str, Any]]:
-    return over_repeats(
-        [{key: v.process for key, v in by_answer.items() if v.process is not None} for by_answer in runs]
-    )
 
 
 def _by_answer(rows: Sequence[Row]) -> dict[str, Verdict]:
@@ -440,10 +436,7 @@ Decided = tuple[Row, bool, bool]
 
 def human_agreement(pairs: Sequence[tuple[Label, Row]], strangers: Sequence[Stranger] = ()) -> dict[str, Any]:
     """The run against each rater, and raters against each other, on right or wrong and on marks."""
-    raters: defaultdict[str, list[Marked]] = defaultdict(list)
-    for label, row in pairs:
-        if label.correct is not None:
-            raters[label.rater].append((label, row, label.correct))
+    raters = grouped((label.rater, (label, row, label.correct)) for label, row in pairs if label.correct is not None)
     if not raters:
         raise UserError("no label is of a question of this run: labels name question_id (and trial, from 0)")
     return {
@@ -501,9 +494,7 @@ def _marks(pairs: Sequence[Marked]) -> dict[str, Any]:
 
 
 def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
-    stages: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for row, right, correct in decided:
-        stages[decided_by(row)].append((right, correct))
+    stages = grouped((decided_by(row), (right, correct)) for row, right, correct in decided)
     return {
         stage: {
             "decided": len(marks),

@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, Final
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.replies import Json, Unreadable, a_bool, a_count, a_text, object_schema
 from livek12.core.scoring import Row
 from livek12.core.statistics import mean_std
@@ -222,12 +223,11 @@ def _hint(completed: Sequence[Completed]) -> dict[str, Any] | None:
     judged = all(completion.judged is not None for completion in completed)
 
     def by_question(hinted: bool) -> dict[str, tuple[float, float]]:
-        sums: defaultdict[str, list[float]] = defaultdict(list)
-        for completion in completed:
-            if completion.hinted == hinted:
-                sums[completion.of].append(
-                    completion.judged.exactness if judged and completion.judged else completion.characters
-                )
+        sums = grouped(
+            (completion.of, completion.judged.exactness if judged and completion.judged else completion.characters)
+            for completion in completed
+            if completion.hinted == hinted
+        )
         means = {of: sum(values) / len(values) / 100 for of, values in sums.items()}
         return {of: (mean, mean) for of, mean in means.items()}
 

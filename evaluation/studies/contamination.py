@@ -15,21 +15,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np
 from livek12.core.scoring import Profile
 from livek12.core.scoring.formulas import BY_DESIGN, Term
 from livek12.core.scoring.metrics import task_terms
 from livek12.core.scoring.outcomes import Outcome, SlimQuestion, tabulate
 from livek12.core.scoring.schema import parameters_of
-from livek12.core.statistics import difference_reach, holm, mean_interval
+from livek12.core.statistics import Bools, Floats, Indices, difference_reach, holm, mean_interval
 from livek12.core.tables import csv_rows
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, exam_sums, one_way
 from livek12.evaluation.studies import Study, chance, points
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Bools, Floats, Indices
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?")
 
@@ -164,8 +162,6 @@ def contrast(
 
     `least` is the least value: 0, or -1 for `beyond_others`.
     """
-    import numpy as np
-
     keys = [key for key in part if key in run.weight]
     in_a = np.array([part[key] for key in keys], dtype=bool)
     if not in_a.any() or in_a.all():
@@ -195,15 +191,11 @@ def contrast(
 
 
 def _difference_reach(own: float, other: float) -> float:
-    import numpy as np
-
     return float(difference_reach(np.array(own), np.array(other), np.array(0.0), np.array(1.0)))
 
 
 def _clusters(questions: Sequence[SlimQuestion]) -> tuple[str, Indices]:
     """Papers where there are enough, else questions; variants of one question are one."""
-    import numpy as np
-
     papers = {question.paper_id for question in questions}
     by_paper = None not in papers and len(papers) >= parameters_of("article").min_papers
     names = [(question.paper_id if by_paper else question.source) or "" for question in questions]
@@ -211,8 +203,6 @@ def _clusters(questions: Sequence[SlimQuestion]) -> tuple[str, Indices]:
 
 
 def _numbered(cluster: Indices) -> Indices:
-    import numpy as np
-
     return np.unique(cluster, return_inverse=True)[1]
 
 
@@ -221,8 +211,6 @@ def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices) -> 
 
     A cluster with questions in both parts counts once in each.
     """
-    import numpy as np
-
     units = _numbered(cluster * 2 + in_a)
     groups = int(units.max()) + 1
     where: Bools = np.zeros(groups, dtype=bool)

@@ -20,6 +20,8 @@ from math import hypot, sqrt
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
+from livek12.core.lazy import np
 from livek12.core.scoring import Row
 from livek12.core.scoring.schema import Estimate, parameters_of
 from livek12.core.statistics import mean_interval, t_quantile, wilson_interval
@@ -124,9 +126,7 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
 def corrected(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any]:
     """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
     total = sum(answer.weight for answer in answers)
-    groups: defaultdict[str, list[Judged]] = defaultdict(list)
-    for answer in answers:
-        groups[answer.stratum].append(answer)
+    groups = grouped((answer.stratum, answer) for answer in answers)
     strata = [_stratum(name, groups[name], labels, total) for name in (RULES, *MODELS) if groups[name]]
     shifts = {stratum.name: stratum.shift for stratum in strata}
     judge = sum(answer.low * answer.weight for answer in answers) / total
@@ -178,8 +178,6 @@ def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) 
     For right and wrong only it is sensitivity + specificity - 1: the part of a difference between papers that a judge
     shows.
     """
-    import numpy as np
-
     rows = []
     for name in (RULES, *MODELS):
         answers = [a for a in groups.get(name, ()) if a.key in labels] or groups.get(name, ())
@@ -194,8 +192,6 @@ def _power(groups: Mapping[str, Sequence[Judged]], labels: Mapping[Key, float]) 
 def _mark(
     answers: Sequence[Judged], shifts: Mapping[str, float], total: float, best: bool, reach: float, power: float
 ) -> tuple[float, float, float]:
-    import numpy as np
-
     values = np.array([(a.high if best else a.low) + shifts.get(a.stratum, 0.0) for a in answers])
     weights = np.array([a.weight for a in answers])
     mark = min(1.0, max(0.0, float((values * weights).sum()) / total))
@@ -225,8 +221,6 @@ def _unshrunk(reach: float, alone: float, power: float) -> float:
 
 def _reach(spread: Sequence[tuple[float, float]]) -> float:
     """Half the 95 % interval from the judge's errors alone."""
-    import numpy as np
-
     variance = sum(part for part, _ in spread)
     freedom = variance**2 / sum(part**2 / of for part, of in spread) if variance else 1.0
     return float(t_quantile(np.array(max(1.0, freedom)), 0.95)) * sqrt(variance)
@@ -313,8 +307,6 @@ class MarkNoise:
 
         Labels are taken to flip alike for right and wrong answers, by the rate that makes two people differ as they do.
         """
-        import numpy as np
-
         low, high = estimate["low"], estimate["high"]
         if low is None or high is None:
             return estimate
@@ -342,8 +334,6 @@ class MarkNoise:
     @staticmethod
     def _line(rates: Any) -> tuple[Any, Any]:
         """Slope and height of the judge's mark over the true one, from rates against labels that flip."""
-        import numpy as np
-
         sensitivity, specificity, right, split = rates
         flip = (1 - np.sqrt(1 - 2 * np.minimum(split, 0.45))) / 2
         true = np.clip((right - flip) / (1 - 2 * flip), 0.01, 0.99)
@@ -364,10 +354,9 @@ def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]
     Raises:
         UserError: the labels hold no right or no wrong answer that the judge decided.
     """
-    people: defaultdict[Key, list[bool]] = defaultdict(list)
-    for label, row in pairs:
-        if label.correct is not None:
-            people[row.task, row.question.id, row.trial].append(label.correct)
+    people = grouped(
+        ((row.task, row.question.id, row.trial), label.correct) for label, row in pairs if label.correct is not None
+    )
     both = [(first, other) for verdicts in people.values() for first, other in combinations(verdicts, 2)]
     named = {key: float(verdicts[0]) for key, verdicts in people.items()}
     answers = [a for each in judged(rows, "accuracy").values() for a in each if a.stratum != UNDECIDED]

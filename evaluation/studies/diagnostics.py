@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.progress import warn
 from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
@@ -178,10 +179,7 @@ def _of_condition(
 
 
 def _by_unit(questions: Mapping[str, Units], fewest: int) -> list[dict[str, Any]]:
-    shares: defaultdict[int, list[Share]] = defaultdict(list)
-    for units in questions.values():
-        for unit, share in units.items():
-            shares[unit].append(share)
+    shares = grouped((unit, share) for units in questions.values() for unit, share in units.items())
     return [{"unit": unit, **mean_of(own)} for unit, own in sorted(shares.items()) if len(own) >= fewest]
 
 

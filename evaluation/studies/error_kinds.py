@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 from livek12.core.error_types import KindOfError, error_types, one_each
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES
 from livek12.core.replies import Json, Unreadable, a_list, a_text, object_schema
 from livek12.core.run.folder import LABEL_PLAN, RunFolder
@@ -64,10 +65,7 @@ class Wrong:
     """A wrong answer of the sample.
 
     Attributes:
-        row: the answer.
         kinds: None without statements, or without a majority.
-        said: by judge or rater.
-        problem: reason why judges gave none.
     """
 
     row: Row
@@ -96,10 +94,6 @@ def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
 def is_wrong(row: Row) -> bool:
     """The answer came and is decided as not fully right."""
     return row.response is not None and outcome_bounds(row)[1] == (0.0, 0.0)
-
-
-def _is_right(row: Row) -> bool:
-    return outcome_bounds(row)[1] == (1.0, 1.0)
 
 
 def _kinds_of(benchmark: str) -> tuple[KindOfError, ...]:
@@ -294,10 +288,7 @@ def _rate(run: TypedRun, share: float | None) -> float | None:
 def _by_axis(
     pooled: Sequence[Wrong], axis: str, runs: Sequence[TypedRun], kinds: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    values: defaultdict[str, list[Wrong]] = defaultdict(list)
-    for wrong in pooled:
-        if value := AXES[axis][1](wrong.row):
-            values[value].append(wrong)
+    values = grouped((value, wrong) for wrong in pooled if (value := AXES[axis][1](wrong.row)))
     groups = {}
     for value, ones in sorted(values.items()):
         if len(ones) >= LEAST:
@@ -446,7 +437,7 @@ def gathered(
             if is_wrong(row):
                 own.wrong += 1
                 wrong[benchmark].append(row)
-            elif _is_right(row):
+            elif outcome_bounds(row)[1] == (1.0, 1.0):
                 own.right += 1
             else:
                 own.undecided += 1

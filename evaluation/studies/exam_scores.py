@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Question
 from livek12.core.schemes import is_by_scheme
@@ -56,7 +57,8 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     trials: defaultdict[tuple[str, str], list[tuple[Share, Share]]] = defaultdict(list)
     questions: dict[tuple[str, str], Question] = {}
     for row in rows:
-        key = _exam_name(row.question), row.question.id
+        exam = row.question.exam or row.question.paper_id or row.question.release or "(no exam)"
+        key = exam, row.question.id
         questions[key] = row.question
         trials[key].append(_scores(row, cascade))
     exams: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
@@ -68,14 +70,8 @@ def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[s
     return {exam: _figures(own, limits.get(exam, {})) for exam, own in sorted(exams.items())}
 
 
-def _exam_name(question: Question) -> str:
-    return question.exam or question.paper_id or question.release or "(no exam)"
-
-
 def _figures(scored: Sequence[tuple[Question, Share, Share]], medals: Mapping[str, float]) -> dict[str, Any]:
-    kinds: defaultdict[str, list[tuple[Question, Share, Share]]] = defaultdict(list)
-    for entry in scored:
-        kinds[entry[0].question_type_raw or entry[0].question_type].append(entry)
+    kinds = grouped((entry[0].question_type_raw or entry[0].question_type, entry) for entry in scored)
     fine = _sum(scored, 2)
     return {
         "questions": len(scored),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.records import UNMARKED, Key, Option, Process, Question, Verdict
 from livek12.core.statistics import binary_agreement
 from livek12.evaluation.studies import Study, interval
@@ -48,10 +48,8 @@ def read_solutions(file: Path, warn: Callable[[str], None]) -> list[Solution]:
 
 
 def _rows(file: Path) -> Iterator[Any]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", UnicodeDecodeError):
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

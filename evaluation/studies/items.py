@@ -20,14 +20,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import exp, lgamma, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import StatisticsError
+from statistics import correlation as pearson
+from typing import Any, NamedTuple
 
 from livek12.core.errors import UserError, install
+from livek12.core.lazy import np
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Key, Question
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import outcome_bounds
-from livek12.core.statistics import kendall_tau, mean_std
+from livek12.core.statistics import Floats, Indices, kendall_tau, mean_std
 from livek12.core.text import folded, one_line
 from livek12.evaluation.choosing import ANY, AnswerChoice, QuestionKey, exam_of, one_way
 from livek12.evaluation.studies import Study, all_numbers, number, percent
@@ -37,9 +40,6 @@ from livek12.report.charts import Chart, PlotPoint, Series
 from livek12.report.marks import rounded
 from livek12.report.paper import anchor_of
 from livek12.report.tables import TableShown
-
-if TYPE_CHECKING:
-    from livek12.core.statistics import Floats, Indices
 
 SLOPE = 1.2
 """s; the mean of two-parameter fits is near it."""
@@ -135,8 +135,6 @@ def _fits(
 
     A right answer has a wrong one's log-chance plus its logit.
     """
-    import numpy as np
-
     places, prior = _grid()
     weights, of = np.array([answer.weight for answer in answers]), np.array(groups)
     logits = SLOPE * (np.array([abilities[answer.run] for answer in answers])[:, None] - places)
@@ -153,8 +151,6 @@ def _fits(
 
 @cache
 def _grid() -> tuple[Floats, Floats]:
-    import numpy as np
-
     places = np.linspace(-4.0, 4.0, 33)
     weights = np.exp(-((places / SPREAD) ** 2) / 2)
     return places, np.log(weights / weights.sum())
@@ -319,9 +315,6 @@ class _Rest:
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Pearson's r; None without spread."""
-    from statistics import StatisticsError
-    from statistics import correlation as pearson
-
     try:
         return pearson(x, y)
     except StatisticsError:
@@ -424,8 +417,6 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
         from girth import tag_missing_data, twopl_mml_eap
     except ImportError:
         raise UserError(f"the two-parameter fit needs girth: {install('stats')}") from None
-    import numpy as np
-
     sittings, marks = _matrix(items)
     telling = [place for place, row in enumerate(marks) if len({*row.tolist()} & {0, 1}) == 2]
     if len(sittings) < 3 or len(telling) < 3:
@@ -450,8 +441,6 @@ def fit(items: Sequence[ExamItem]) -> dict[str, Any]:
 
 def _matrix(items: Sequence[ExamItem]) -> tuple[list[str], Indices]:
     """Sittings, and right (1), wrong (0) or missing (-1), shape (items, sittings)."""
-    import numpy as np
-
     sat = ((run, len(given)) for item in items for run, given in item.answers.items())
     names = sorted({(run, trial) for run, trials in sat for trial in range(trials)})
     marks: Indices = np.full((len(items), len(names)), -1, dtype=np.intp)
@@ -469,8 +458,6 @@ def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, 
     Cross-validated over `SPLITS` random halves of the runs: one half chooses, the other gives the mean absolute error
     of the accuracy and Kendall's τ against all questions.
     """
-    import numpy as np
-
     runs, shares = _shares(items)
     if len(runs) < FEWEST_CHOOSING:
         raise UserError(
@@ -497,8 +484,6 @@ def choose(items: Sequence[ExamItem], size: int, seed: int = SEED) -> dict[str, 
 
 def _cost(shares: Floats, places: Sequence[int]) -> tuple[float, float | None]:
     """Mean absolute error of the accuracies, and τ of the rankings (None: no ranking)."""
-    import numpy as np
-
     whole, part = shares.mean(axis=0), shares[places].mean(axis=0)
     return float(np.abs(part - whole).mean()), kendall_tau(whole.tolist(), part.tolist())
 
@@ -511,8 +496,6 @@ def _means(costs: Sequence[tuple[float, float | None]]) -> dict[str, Any]:
 
 def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
     """Right shares, shape (items, runs); an item's mean where a run has no decided answer."""
-    import numpy as np
-
     runs = sorted({run for item in items for run in item.answers})
     shares = np.empty((len(items), len(runs)))
     for row, item in zip(shares, items, strict=True):
@@ -524,8 +507,6 @@ def _shares(items: Sequence[ExamItem]) -> tuple[list[str], Floats]:
 
 def _telling(shares: Floats, size: int) -> list[int]:
     """Of each layer of like difficulty the question that discriminates best."""
-    import numpy as np
-
     centred = shares - shares.mean(axis=1, keepdims=True)
     rest = centred.sum(axis=0) - centred
     rest -= rest.mean(axis=1, keepdims=True)

@@ -17,7 +17,6 @@ import hashlib
 import json
 import math
 import random
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.error_types import error_types
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import refuse_pointer
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, ErrorType
 from livek12.core.scoring import Row
 from livek12.core.scoring.outcomes import Outcome, Slim, question_points
@@ -100,20 +100,17 @@ def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[
 
 def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
     labels, bad, unread = list[Label](), 0, set[str]()
-    try:
-        for line, row in read_rows(file):
-            place = f"{file.name}:{line}"
-            try:
-                if row is None:
-                    raise ValueError("not a JSON object")
-                labels.append(label_of(row, place))
-                unread |= row.keys() - {*COLUMNS, *_ALIASES}
-            except (ValueError, TypeError) as error:
-                bad += 1
-                if bad <= _TOLD:
-                    warn(f"{place}: {one_line(error, 300)}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
+    for line, row in read_rows(file):
+        place = f"{file.name}:{line}"
+        try:
+            if row is None:
+                raise ValueError("not a JSON object")
+            labels.append(label_of(row, place))
+            unread |= row.keys() - {*COLUMNS, *_ALIASES}
+        except (ValueError, TypeError) as error:
+            bad += 1
+            if bad <= _TOLD:
+                warn(f"{place}: {one_line(error, 300)}")
     if bad:
         raise UserError(f"{file}: {bad} row{'s' * (bad > 1)} cannot be used; mend or remove what is told above")
     if not labels:
@@ -125,16 +122,18 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
 
 def read_rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     """The rows of a file by line; None for a line that is no JSON object."""
-    refuse_pointer(file)
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        if file.suffix.lower() == ".csv":
-            reader = csv.DictReader(lines, restkey=_BEYOND)
-            for row in reader:
-                yield reader.line_num, row
-            return
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, _object(line)
+    damage = UnicodeDecodeError, csv.Error
+    with explain_errors(f"{file}: cannot be read:", "", *damage):
+        refuse_pointer(file)
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            if file.suffix.lower() == ".csv":
+                reader = csv.DictReader(lines, restkey=_BEYOND)
+                for row in reader:
+                    yield reader.line_num, row
+                return
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, _object(line)
 
 
 def _object(line: str) -> Mapping[str, Any] | None:
@@ -269,9 +268,7 @@ def of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> l
 
 def fit_labels(labels: Iterable[Label], rows: Iterable[Row]) -> tuple[list[tuple[Label, Row]], list[Stranger]]:
     """Pairs of labels and answers, and labels without an answer with the reason."""
-    answers: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in rows:
-        answers[row.question.id, row.trial].append(row)
+    answers = grouped(((row.question.id, row.trial), row) for row in rows)
     tasks = {row.task for answers_of in answers.values() for row in answers_of}
     pairs, strangers = list[tuple[Label, Row]](), list[Stranger]()
     for label in labels:
@@ -413,10 +410,8 @@ def planned_strata(file: Path) -> dict[Key, str]:
 
 
 def _read(file: Path) -> dict[Key, Any]:
-    try:
+    with explain_errors(f"{file}: cannot be read:", "", UnicodeDecodeError):
         lines = file.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: cannot be read: {why(error)}") from None
     strata = dict(_planned(line, f"{file.name}:{number}") for number, line in enumerate(lines, 1) if line.strip())
     if not strata:
         raise UserError(f"{file}: plans nothing; rows are {{task, question_id, trial}}")
@@ -466,11 +461,12 @@ Place = tuple[str, str]
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
     """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling."""
-    strata: dict[Place, list[Judged]] = defaultdict(list)
-    for task, answers in judged(rows, metric).items():
-        for answer in answers:
-            if answer.stratum in (RULES, *MODELS):
-                strata[task, answer.stratum].append(answer)
+    strata = grouped(
+        ((task, answer.stratum), answer)
+        for task, answers in judged(rows, metric).items()
+        for answer in answers
+        if answer.stratum in (RULES, *MODELS)
+    )
     if not strata:
         raise UserError("nothing of this run is decided: judge it first, then plan the labels")
     counts = allocate(strata, budget)

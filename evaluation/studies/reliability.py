@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.records import ERROR_TYPES, Process
 from livek12.core.scoring import Profile, Row
 from livek12.core.scoring.outcomes import Outcomes, Slim
@@ -127,10 +128,7 @@ def evaluators(row: Row) -> dict[str, dict[str, bool]]:
     by_evaluator: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for critic, statements in critics_said(row.verdict.process).items():
         by_evaluator[critic].update(statements)
-    votes: defaultdict[str, list[str]] = defaultdict(list)
-    for part in row.verdict.parts:
-        for vote in part.votes:
-            votes[vote.judge].append(vote.decision)
+    votes = grouped((vote.judge, vote.decision) for part in row.verdict.parts for vote in part.votes)
     for judge, decided in votes.items():
         if len(decided) == len(row.verdict.parts) and "undecided" not in decided:
             by_evaluator[judge][ANSWER] = all(decision == "accept" for decision in decided)

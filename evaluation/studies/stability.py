@@ -7,12 +7,12 @@ worst and at best, so that every τ is given twice.
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.scoring import Profile
 from livek12.core.scoring.outcomes import Outcome, Outcomes, SlimQuestion
 from livek12.core.statistics import kendall_tau, mean_std
@@ -105,10 +105,7 @@ def _summary(taus: Sequence[float | None]) -> dict[str, Any]:
 
 
 def _members(questions: Mapping[QuestionKey, SlimQuestion], axis: str) -> dict[str, list[QuestionKey]]:
-    members: defaultdict[str, list[QuestionKey]] = defaultdict(list)
-    for key, question in questions.items():
-        for value in question.on(axis):
-            members[value].append(key)
+    members = grouped((value, key) for key, question in questions.items() for value in question.on(axis))
     return dict(sorted(members.items()))
 
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from livek12.core.arguments import SPREADING
+from livek12.core.arguments import SPREADING, masked, one_of
 from livek12.core.engine_kinds import checked_engine, kind_of
 from livek12.core.errors import UserError
 from livek12.core.files import read_yaml
@@ -496,8 +496,6 @@ def as_engine_args(args: Mapping[str, Any], where: str) -> str:
 
 def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
     """Refuses secrets, which scripts, logs and process arguments would reveal."""
-    from livek12.core.arguments import masked
-
     for name, value in args.items():
         if masked({name: value}) != {name: value}:
             raise UserError(
@@ -507,7 +505,6 @@ def _refuse_secrets(args: Mapping[str, Any], where: str) -> None:
 
 
 def _judging(sweep: Sweep, file: Path) -> JudgingOptions:
-    from livek12.core.arguments import one_of
     from livek12.core.scoring import profile_named
 
     with placed(f"{file}: profile"):

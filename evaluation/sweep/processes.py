@@ -30,7 +30,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from livek12.core.benchmarks import include_flags
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import open_file, write_atomically
 from livek12.core.records import Record
 from livek12.core.run.folder import RunFolder
@@ -302,11 +302,9 @@ def note_file(work: Path, label: str, part: int = 0) -> Path:
 def take(work: Path, label: str) -> int | None:
     """The lock of a run, inherited by its process; None while a living process holds it."""
     path = work / f"{label}.lock"
-    try:
+    with explain_errors(f"{path}: cannot be written", "; choose another `out`"):
         work.mkdir(parents=True, exist_ok=True)
         fd = open_file(path, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another `out`") from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -321,10 +319,8 @@ def take(work: Path, label: str) -> int | None:
 def held(work: Path, label: str) -> bool:
     """A living process has the run."""
     path = work / f"{label}.lock"
-    try:
+    with explain_errors(f"{path}: cannot be looked at", "; choose another `out`"):
         return is_held(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be looked at ({error.strerror}); choose another `out`") from error
 
 
 def here(work: Path, label: str) -> WorkPlace:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from livek12.core.benchmarks import include_flags
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import remove_files, write_atomically
+from livek12.core.groups import grouped
 from livek12.core.records import Record
 from livek12.evaluation.sweep import PlannedRun, Resources, SlurmSettings, SweepPlan, remote
 from livek12.evaluation.sweep.processes import COMMAND, WorkPlace, ended, note_file, read_note, take
@@ -64,9 +65,7 @@ def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> li
 
     Parts of a run share its folder by claims.
     """
-    groups: dict[str, list[tuple[PlannedRun, int]]] = {}
-    for run, part in wanted:
-        groups.setdefault(_resources(run.entry, plan.sweep.slurm), []).append((run, part))
+    groups = grouped((_resources(run.entry, plan.sweep.slurm), (run, part)) for run, part in wanted)
     return [_ask_script(plan, f"ask-{n}", parts) for n, parts in enumerate(groups.values())]
 
 
@@ -329,10 +328,8 @@ def _elements(jobs: Jobs) -> dict[tuple[str, int], str]:
 
 
 def _write(work: Path, script: Script) -> Path:
-    try:
+    with explain_errors(f"{work}: cannot be made", "; choose another `out`"):
         work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{work}: cannot be made ({error.strerror}); choose another `out`") from error
     path = work / f"{script.name}.sbatch"
     write_atomically(path, script.text)
     return path

@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from livek12.core.engine_kinds import kind_of
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import write_atomically
 from livek12.core.records import UNMARKED, EarlierReply, Failure, Response, Verdict
 from livek12.core.run.access import check_out, has_responses
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import Session, Stage, read_sessions
 from livek12.core.run.spec import RunSpec, differences
-from livek12.core.scoring import Row
+from livek12.core.scoring import Row, profile_named
 from livek12.core.scoring.metrics import ranking_metrics
+from livek12.core.scoring.outcomes import Slim
 from livek12.core.scoring.schema import TaskComparison
 from livek12.evaluation.sweep import HTML_REPORT, JSON_REPORT, PlannedRun, SweepPlan
 from livek12.evaluation.sweep.processes import WorkPlace, here
@@ -381,10 +382,8 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
             label: [session.model_dump(mode="json") for session in run.sessions] for label, run in states.items()
         },
     }
-    try:
+    with explain_errors(f"{plan.out}: cannot be made", "; choose another `out`"):
         plan.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{plan.out}: cannot be made ({error.strerror}); choose another `out`") from error
     write_atomically(plan.out / JSON_REPORT, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     _write_page(plan.out / HTML_REPORT, report, cells)
     return report
@@ -392,9 +391,7 @@ def write_report(plan: SweepPlan, cells: Sequence[Cell], states: Mapping[str, Ce
 
 def _comparison(plan: SweepPlan, states: Mapping[str, CellState]) -> tuple[Any, str]:
     from livek12.core.run_answers import read_answers
-    from livek12.core.scoring import profile_named
     from livek12.core.scoring.comparison import compare_outcomes
-    from livek12.core.scoring.outcomes import Slim
     from livek12.core.scoring.report import score_outcomes
 
     profile, slim = profile_named(plan.sweep.profile), Slim()
@@ -447,35 +444,24 @@ def _totals(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _write_page(path: Path, report: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    from markupsafe import Markup
-
-    from livek12.report.html import csp_hash, environment, read_template
+    from livek12.report.html import styled_page
     from livek12.report.marks import method_sentence, sentence
     from livek12.report.ranking import p_value
 
-    style = read_template("ingest.css")
-    page = (
-        environment()
-        .get_template("sweep.html.j2")
-        .render(
-            cells=[_cell_view(cell, report["comparison"]) for cell in cells],
-            tasks=[
-                _task_view(task, compared)
-                for task, compared in ((report["comparison"] or {}).get("tasks") or {}).items()
-            ],
-            missing=report["missing"],
-            not_compared=report["not_compared"],
-            totals=report["totals"],
-            method=sentence(method_sentence(report["comparison"])) if report["comparison"] else "",
-            p_value=p_value,
-            shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
-            hours=hours,
-            money=money,
-            style=Markup(style),
-            style_hash=csp_hash(style),
-        )
+    comparison = report["comparison"]
+    page = styled_page(
+        "sweep.html.j2",
+        "ingest.css",
+        cells=[_cell_view(cell, comparison) for cell in cells],
+        tasks=[_task_view(task, compared) for task, compared in ((comparison or {}).get("tasks") or {}).items()],
+        **{name: report[name] for name in ("missing", "not_compared", "totals")},
+        method=sentence(method_sentence(comparison)) if comparison else "",
+        p_value=p_value,
+        shared=sorted({cell.bill.shared_by for cell in cells if cell.bill}),
+        hours=hours,
+        money=money,
     )
-    write_atomically(path, page.encode("utf-8", "replace").decode())
+    write_atomically(path, page)
 
 
 def _cell_view(cell: Cell, comparison: Any) -> dict[str, Any]:

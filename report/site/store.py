@@ -20,8 +20,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from livek12.core.errors import UserError
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
+from livek12.core.lazy import PIL
 from livek12.core.records import Image
 from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
 
@@ -98,14 +99,10 @@ class SiteStore:
         """Writes a file unless it has this content already."""
         path = self.root / name
         self._kept.add(path)
-        try:
+        with explain_errors(f"{path}: cannot be written", "; make room or choose another folder"):
             if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
                 return
             self._list(name)
-        except OSError as error:
-            raise UserError(
-                f"{path}: cannot be written ({error.strerror}); make room or choose another folder"
-            ) from None
         make_subfolder(self.root, *Path(name).parts[:-1])
         write_atomically(path, content, sync=False, before=self._fence)
         self.written += 1
@@ -178,10 +175,8 @@ class SitePictures(PictureFiles):
 
 
 def _size(path: Path) -> tuple[int, int] | None:
-    from PIL import Image as Pillow
-
     try:
-        with Pillow.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
+        with PIL.Image.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
             return bitmap.size
     except Exception:  # a damaged file is made anew
         return None

@@ -31,6 +31,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from livek12.core.lazy import pa, pq
+from livek12.core.records import Question
 from livek12.scripts.bench.common import timed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,11 +193,7 @@ def write_alone(source: Path, built: Path, out: Path) -> dict[str, tuple[float, 
 
 
 def _from_source(source: Path, table: Path, clock: Clock) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     from livek12.core.features import schema
-    from livek12.core.records import Question
     from livek12.dataset_builders.writing.parquet import GROUP_BYTES, GROUP_ROWS, writer_options
 
     columns = schema(Question)
@@ -218,9 +216,6 @@ def _from_source(source: Path, table: Path, clock: Clock) -> None:
 
 
 def _rewrite(file: Path, copy: Path, from_rows: bool, clock: Clock) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     from livek12.dataset_builders.writing.parquet import writer_options
 
     parquet = pq.ParquetFile(file)

@@ -18,6 +18,7 @@ from typing import Any
 
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Key, Option, Question
+from livek12.judges.cascade import default_cascade
 from livek12.judges.grade import GradingConfig, grade
 from livek12.scripts.bench.common import framed, markdown_table, percent, write_json
 from livek12.scripts.bench.labelled import debatable, json_lines, teacher_rows
@@ -185,8 +186,6 @@ _cascade: Any = None
 def _rules() -> Any:
     global _cascade  # noqa: PLW0603 (one cascade a process)
     if _cascade is None:
-        from livek12.judges.cascade import default_cascade
-
         _cascade = default_cascade()
     return _cascade
 

@@ -17,6 +17,8 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter
 
+from livek12.core.lazy import torch
+
 SPECIAL = [
     *("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>"),
     *("<|image_pad|>", "<|video_pad|>"),
@@ -69,8 +71,6 @@ def make_model(name: str, folder: Path, corpus: Iterable[str] = CORPUS, context:
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()
-    import torch
-
     shape = SHAPES[name]
     if context:
         shape = replace(shape, text={**shape.text, "max_position_embeddings": context})
@@ -107,7 +107,6 @@ def _convert(gguf: Path, folder: Path) -> None:
     from livek12.engines.torch_builds import mend_torch_builds
 
     mend_torch_builds()
-    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     read = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16)

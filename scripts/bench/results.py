@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from livek12.core.lazy import pq
+from livek12.core.run.folder import RunFolder
 from livek12.scripts.bench.common import page_text
 
 PAPER = "2026-national-i-math"
@@ -54,7 +56,6 @@ def markings(run: Path, data: Path) -> tuple[str, int, int, float]:
 
     The counts are of answers that rules and recorded judge mark alike, of all questions, and their points.
     """
-    from livek12.core.run.folder import RunFolder
     from livek12.report.marks import points, span
 
     marked = data / "grades" / f"{run.name.replace('GLM-', 'GLM ')}.{PAPER}.jsonl"
@@ -88,8 +89,6 @@ def whole_papers(data: Path, folder: Path) -> dict[str, object]:
 
 def local_models(data: Path, folder: Path) -> dict[str, object]:
     """The local models on the choices and blanks of the paper."""
-    from livek12.core.run.folder import RunFolder
-
     lines = (data / "reviewed" / f"{PAPER}.jsonl").read_text("utf-8").splitlines()
     short = [line for line in lines if json.loads(line)["question_type"] != "solution"]
     source = folder / "short.jsonl"
@@ -175,8 +174,6 @@ def board(data: Path, folder: Path) -> dict[str, object]:
 
 def read_board(site: Path) -> dict[str, object]:
     """The rows of a site's only exam by rank, and counts of its models, questions and suspect keys."""
-    import pyarrow.parquet as pq
-
     from livek12.report.marks import number, span
 
     rows = [row for row in json.loads((site / "table.json").read_text("utf-8")) if row["profile"] == "article"]

@@ -12,13 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from livek12.core.arguments import masked, parse_engine_args, typed_value
+from livek12.core.records import Failure, Request, Response
+from livek12.core.run.folder import RunFolder
 from livek12.scripts.bench.common import GpuWatch, Timed, gpus, timed
 from livek12.scripts.bench.models import SHAPES, make_model, small_model_folder
-
-if TYPE_CHECKING:
-    from livek12.core.records import Request, Response
 
 LIMIT_SECONDS = 4 * 3600.0
 """A side that takes longer is killed."""
@@ -90,7 +90,6 @@ class Bench:
 
     def requests(self) -> list[Request]:
         """Requests of our command, in its order."""
-        from livek12.core.records import Failure
         from livek12.evaluation.asking import asked_in_order
         from livek12.evaluation.task_data import load_task_data
         from livek12.tasks.prompting import requests
@@ -106,8 +105,6 @@ class Bench:
 
     def told(self) -> dict[str, Any]:
         """Description of the bench for the figures."""
-        from livek12.core.arguments import masked
-
         return {
             "model": Path(self.model).name,
             "task": self.task,
@@ -213,8 +210,6 @@ def make_bench(
     options: argparse.Namespace, made: Path, data: Path, task: str, shape: str = "", limit: int | None = None
 ) -> Bench:
     """The bench of the options; `shape` is the default model."""
-    from livek12.core.arguments import parse_engine_args, typed_value
-
     given = {name: typed_value(value) for name, value in parse_engine_args(options.engine_args).items()}
     bench = Bench("", data, task, options.max_tokens, {"max_model_len": ROOM, **given}, made, limit)
     if shape := options.dummy or ("" if options.model else shape):
@@ -247,8 +242,6 @@ def _library_args(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(run: Path) -> dict[str, dict[str, Any]]:
-    from livek12.core.run.folder import RunFolder
-
     return {response.key.question_id: _answer(response) for response in RunFolder.open(run).responses()}
 
 

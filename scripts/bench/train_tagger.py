@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import np, torch
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals.tagging import trained
 from livek12.dataset_builders.proposals.tagging.classifier import calibrate, figures, truths
@@ -57,7 +58,6 @@ def train(items: Sequence[Item], tree: Tree, options: TrainOptions, stop_after: 
     Raises:
         UserError: the model cannot be loaded, or no question has a label of the tree.
     """
-    import torch
     from accelerate import Accelerator
     from accelerate.utils import DataLoaderConfiguration, set_seed
 
@@ -121,8 +121,6 @@ def _split(items: Sequence[Item], truth: Any, count: int) -> tuple[list[int], li
 
 
 def _loader(processor: Any, items: Sequence[Item], truth: Any, places: list[int], batch: int, shuffle: bool) -> Any:
-    import torch
-
     def collate(rows: list[int]) -> tuple[dict[str, Any], Any]:
         return trained.inputs_of(processor, [items[row] for row in rows]), torch.tensor(truth[rows])
 
@@ -131,8 +129,6 @@ def _loader(processor: Any, items: Sequence[Item], truth: Any, places: list[int]
 
 
 def _groups(model: Any, truth: Any, options: TrainOptions) -> list[dict[str, Any]]:
-    import torch
-
     share = torch.tensor(truth.mean(axis=0)).clamp(1e-4, 1 - 1e-4)
     with torch.no_grad():
         model.head.bias.copy_(torch.log(share / (1 - share)))
@@ -145,8 +141,6 @@ def _groups(model: Any, truth: Any, options: TrainOptions) -> list[dict[str, Any
 
 
 def _step(accelerator: Any, model: Any, optimizer: Any, schedule: Any, batch: Any) -> float:
-    import torch
-
     inputs, gold = batch
     with accelerator.accumulate(model):
         logits = model(**inputs)
@@ -162,9 +156,6 @@ def _step(accelerator: Any, model: Any, optimizer: Any, schedule: Any, batch: An
 
 
 def _predict(accelerator: Any, model: Any, loader: Any) -> tuple[Any, Any]:
-    import numpy as np
-    import torch
-
     model.eval()
     scores, gold = [], []
     with torch.inference_mode():
@@ -200,8 +191,6 @@ def _steps(out: Path) -> list[int]:
 
 
 def _save(options: TrainOptions, processor: Any, model: Any, tree: Tree, scores: Any, gold: Any, used: int) -> None:
-    import numpy as np
-
     metrics: dict[str, Any] = {"trained_on": used, "held_out": len(scores)}
     curve: dict[str, Any] = {}
     if len(scores):

@@ -16,6 +16,8 @@ import typer
 
 from livek12.core.files import write_atomically
 from livek12.core.progress import say, tell
+from livek12.core.text import one_line
+from livek12.evaluation.options import RunOptions
 from livek12.scripts import options
 
 if TYPE_CHECKING:
@@ -51,7 +53,6 @@ def demo(
     from livek12.engines.small_model import fetch_small_model, serve_gguf
     from livek12.evaluation.asking import ask
     from livek12.evaluation.marking import judge
-    from livek12.evaluation.options import RunOptions
     from livek12.evaluation.reporting import score_run
     from livek12.evaluation.site import SiteWishes, make_site
     from livek12.report.terminal import print_marks
@@ -99,7 +100,6 @@ def _handed_in(question: Question) -> str:
 
 
 def _example(run: RunFolder, solutions: RunFolder) -> Iterator[str]:
-    from livek12.core.text import one_line
     from livek12.report.marks import decision_sentence, mark_of
 
     row = next((row for row in run.rows() if row.state == "graded"), None)

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import typer
 from pydantic import ValidationError
 
-from livek12.core.errors import UserError, why
+from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import make_subfolder, write_atomically
 from livek12.core.key_versions import read_keys
 from livek12.core.progress import Progress, tell
@@ -96,11 +96,9 @@ class ExamFolder:
         self.root = root
         self.paper, self.accepted, self.data = root / "paper", root / "accepted", root / "data"
         self.runs, self.site, self.sweep = root / "runs", root / "site", root / "sweep.yaml"
-        try:
+        with explain_errors(f"{root / STATE}: cannot be read:", "; take another --out", ValidationError):
             content = (root / STATE).read_bytes() if (root / STATE).exists() else b"{}"
             self.state = ExamState.model_validate_json(content)
-        except (OSError, ValidationError) as error:
-            raise UserError(f"{root / STATE}: cannot be read: {why(error)}; take another --out") from None
 
     def put(self, **changes: Any) -> None:
         """Stores changes of the state."""
@@ -424,7 +422,6 @@ def change(
     data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
 ) -> None:
     """Makes the next key version and marks the runs by it; may be repeated."""
-    from livek12.core.key_versions import read_keys
     from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
     from livek12.evaluation.comparing import check_runs, mark_again
     from livek12.scripts.commands.review import user_name

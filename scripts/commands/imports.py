@@ -11,9 +11,9 @@ import typer
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
 from livek12.core.progress import warn
-from livek12.evaluation.options import JudgingOptions
+from livek12.evaluation.options import JudgingOptions, RunOptions
 from livek12.scripts import options
-from livek12.scripts.endings import answer
+from livek12.scripts.endings import answer, end, end_judging, finish
 
 
 @options.command("livek12 import-responses logs --from lm-eval --task cfe_text --data data/sample --out runs/theirs")
@@ -43,8 +43,6 @@ def import_responses(
     from livek12.evaluation.logs import READERS, as_jsonl
     from livek12.evaluation.logs.harness_marks import tell_marks
     from livek12.evaluation.marking import judge as mark
-    from livek12.evaluation.options import RunOptions
-    from livek12.scripts.endings import end, finish
     from livek12.tasks.registry import get_tasks
 
     one_of("--from", source, tuple(READERS))
@@ -146,7 +144,6 @@ def rejudge(
     from livek12.evaluation.logs import READERS
     from livek12.evaluation.marking import judge as mark
     from livek12.evaluation.task_data import reload_task_data
-    from livek12.scripts.endings import end_judging, finish
 
     one_of("--from", source, tuple(READERS))
     formulas = profile_named(profile)

@@ -14,7 +14,7 @@ from livek12.core.errors import UserError
 from livek12.core.progress import tell, warn
 from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
-from livek12.scripts.endings import answer
+from livek12.scripts.endings import answer, end_judging
 
 if TYPE_CHECKING:
     from livek12.evaluation.pair_file import PairCounts
@@ -34,7 +34,6 @@ def judge(
     """Mark the unmarked and undecided answers of a run folder."""
     from livek12.core.run.folder import RunFolder, states
     from livek12.evaluation import marking
-    from livek12.scripts.endings import end_judging
 
     judges = judging.judges(answers, data)
     placing = parse_engine_args(engine_args)

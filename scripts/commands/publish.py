@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +10,7 @@ import typer
 
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
+from livek12.core.groups import grouped
 from livek12.core.progress import tell
 from livek12.scripts import options
 from livek12.scripts.endings import answer
@@ -73,9 +73,7 @@ def publish(
 
 def lines(published: Published) -> Iterator[str]:
     """Result for a person, one line a fact."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for (_, id), reason in published.withheld.items():
-        groups[reason].append(id)
+    groups = grouped((reason, id) for (_, id), reason in published.withheld.items())
     for reason, ids in groups.items():
         more = f", and {len(ids) - _SHOWN_IDS} more: --json lists all" if len(ids) > _SHOWN_IDS else ""
         yield f"withheld, {reason}: {len(ids)} ({', '.join(ids[:_SHOWN_IDS])}{more})"

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.errors import UserError
+from livek12.core.ranks import this_rank
 from livek12.evaluation.options import OUTPUT, TASK, JudgingOptions, RunOptions, SamplingOptions
 from livek12.scripts import options
-from livek12.scripts.endings import answer
+from livek12.scripts.endings import answer, end, end_judging, finish
 
 if TYPE_CHECKING:
     from livek12.core.run.folder import RunFolder
@@ -52,7 +53,6 @@ def run(
     """Ask, judge, score and report in one go."""
     from livek12.core.scoring import profile_named
     from livek12.evaluation.asking import ask_and_mark, expected
-    from livek12.scripts.endings import end, end_judging, finish
 
     exam = adaptive_exam(asking, adaptive, until, batch, dry_run)
     judges = judging.judges()
@@ -104,9 +104,7 @@ def _show_cost(costs: Mapping[str, PromptCost], asking: RunOptions, as_json: boo
 @options.command("livek12 generate --task cfe_text --model Qwen/Qwen3-8B --data data/sample --out runs/qwen3")
 def generate(asking: RunOptions, sampling: SamplingOptions, as_json: options.Json = False) -> None:
     """Only ask: write the responses to a run folder."""
-    from livek12.core.ranks import this_rank
     from livek12.evaluation.asking import ask
-    from livek12.scripts.endings import answer, end
 
     draws = sampling.given()
     folder, _ = ask(asking.with_trials(), draws)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from livek12.core.engine_kinds import kind_of
 from livek12.core.errors import UserError
 from livek12.core.progress import say, tell
 from livek12.scripts import options
@@ -29,7 +30,6 @@ def status(
     as_json: options.Json = False,
 ) -> None:
     """Show the progress of a run and its batches. Connects only for --cancel."""
-    from livek12.core.engine_kinds import kind_of
     from livek12.core.run.folder import RunFolder
     from livek12.engines.batch.ledger import read_batches
 

@@ -14,6 +14,7 @@ import typer
 from livek12.core.arguments import one_of
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, say, warn
+from livek12.evaluation.options import JudgingOptions
 from livek12.scripts import options
 from livek12.scripts.options import Runs
 
@@ -153,7 +154,6 @@ def labelled(
 
 def sitting(judge: str, cache: bool, study: str) -> Jury:
     """Judges of a study; UserError if none is named, or one cannot run."""
-    from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury
 
     if not judge or judge == "rules":
@@ -359,7 +359,6 @@ def first_error(
     cache: options.Cache = True,
 ) -> Made:
     """Ask critics for the first wrong step of solutions that experts marked."""
-    from livek12.evaluation.options import JudgingOptions
     from livek12.evaluation.studies.first_error import STUDY, first_errors, read_solutions
     from livek12.judges.jury import Jury
     from livek12.judges.llm.audit import Auditor

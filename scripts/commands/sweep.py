@@ -6,6 +6,7 @@ import contextlib
 import json
 import shlex
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import rich
 from livek12.core.progress import tell
 from livek12.scripts import options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from livek12.evaluation.sweep import SweepPlan
     from livek12.evaluation.sweep.status import Cell
 
@@ -136,15 +136,10 @@ def _say(line: str) -> None:
 
 
 def _print(cells: Sequence[Cell]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from livek12.evaluation.sweep.status import hours, money
     from livek12.report.markup import clean
 
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table = rich.table.Table(box=rich.box.SIMPLE, pad_edge=False, show_edge=False)
     heads = ("model", "task", "state", "answered", "judged", "tokens", "GPU-hours", "cost")
     for head in heads:
         table.add_column(head, overflow="fold", justify="left" if head in heads[:3] else "right")
@@ -153,8 +148,8 @@ def _print(cells: Sequence[Cell]) -> None:
         numbers = [f"{counts.answered}/{counts.asked}", str(counts.judged)] if counts else ["–", "–"]
         numbers.append(f"{cell.work.completion_tokens:,}" if counts else "–")
         numbers += [hours(bill.gpu_hours if bill else None), money(bill.cost if bill else None)]
-        table.add_row(*(Text(clean(text)) for text in (cell.label, cell.task, cell.state, *numbers)))
-    out = Console()
+        table.add_row(*(rich.text.Text(clean(text)) for text in (cell.label, cell.task, cell.state, *numbers)))
+    out = rich.console.Console()
     out.print(table)
     for cell in cells:
         ungraded = f"{cell.counts.ungraded} ungraded" if cell.counts and cell.counts.ungraded else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from livek12.core.engine_kinds import BUILT_IN
+from livek12.core.engine_kinds import BUILT_IN, engine_names, is_engine
 from livek12.core.errors import UserError
 from livek12.core.progress import Progress, tell
 from livek12.scripts import options
@@ -50,7 +50,6 @@ def tag(
     as_json: options.Json = False,
 ) -> None:
     """Propose tags for review: knowledge points, difficulty, answer variables."""
-    from livek12.core.engine_kinds import is_engine
     from livek12.dataset_builders.proposals.tagging.classifier import LIGHT
 
     how = how or (LIGHT if is_engine(engine) else engine)
@@ -111,7 +110,6 @@ def _tag(
 
 
 def _proposer(tree: Path | None, how: str, learned: list[Item], step: Any) -> tuple[Any, list[str]]:
-    from livek12.core.engine_kinds import engine_names
     from livek12.dataset_builders.proposals.tagging.classifier import EMBEDDING, LIGHT, encoder, train, untrained
     from livek12.dataset_builders.proposals.tagging.tree import load_tree
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,6 @@ from livek12.scripts import options
 from livek12.scripts.endings import CommandWork, answer, end_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from livek12.dataset_builders.proposals.variants import VaryReport
 
 

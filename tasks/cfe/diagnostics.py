@@ -45,11 +45,7 @@ def _execution(question: Question) -> list[Question]:
             [*_numbered(flow[: unit - 1]), f"Step {unit}. {_line(step.step)}"],
             answer=[step.answer],
             variables=[Variable(name="step_answer", description=step.step, value=step.answer)],
-            solution=None,
-            solution_images=[],
-            answer_images=[],
-            part_units=[],
-            points=None,
+            **Question.empty("solution", "solution_images", "answer_images", "part_units", "points"),
         )
         for unit, step in enumerate(flow, 1)
     ]

@@ -16,8 +16,7 @@ from livek12.tasks.extraction import regions
 from livek12.tasks.extraction.choices import find_choice, find_choices, is_choice
 from livek12.tasks.extraction.closings import closing_answer
 from livek12.tasks.extraction.markers import plainly
-from livek12.tasks.extraction.truth import find_truth
-from livek12.tasks.extraction.values import boxed_values, find_values, is_expression
+from livek12.tasks.extraction.values import boxed_values, find_truth, find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
 

@@ -1,10 +1,10 @@
 """Choices: option labels a response commits to, for one question or several sub-questions.
 
-Claims are commitments in words, boxes and tags; weaker ones (a concluding sentence, a judgement of every option, a line
-of labels or of one quoted option) and stated values are a fallback. The last claim counts that is no weaker than those
-before and no remark; one that offers several options, lists all or is denied is returned as text. Forms are
-unambiguous: many labels stay cheap. Groups are `run` (labels) and `or` (an alternative), or `open` and `content` for a
-region. Bare letters in prose are none, nor letters behind a weak joint that begin a clause or option ("A, B is wrong").
+Claims are in words, boxes and tags; weaker ones (a concluding sentence, a judgement of every option, a line of labels
+or of one quoted option) and stated values are a fallback. The last claim counts that is no weaker than those before and
+no remark; one that offers several options, lists all or is denied is returned as text. Groups of forms are `run`
+(labels) and `or` (an alternative), or `open` and `content` for a region. Bare letters in prose are none, nor those
+behind a weak joint that begin a clause or option ("A, B is wrong").
 
 `cleaned` text has answer tags as 〖…〗 and boxes as 〘…〙.
 """
@@ -341,7 +341,7 @@ _OPTIONS = late(
 )
 """The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
 OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
-_MAX_OPTIONS = 11
+_OPTION_LINES = late(rf"(?:{OPTION_LINE.pattern.replace('([A-J])', '[A-J]')}){{1,11}}")
 _NOT_THOUGHT = late(
     r"(?i)(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z"
 )
@@ -365,12 +365,6 @@ def as_list(text: str) -> str:
     return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
 
 
-def goes_on(text: str, start: int, end: int) -> bool:
-    """Checks for unread labels around the list."""
-    before = text[max(0, start - _BEFORE_CHARS) : start]
-    return bool(_MORE_BEHIND.match(text, end) or _MORE_BEFORE.search(before))
-
-
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
     """Checks for words that add options, or call another right."""
     if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
@@ -383,7 +377,7 @@ def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> b
 
 @dataclass(frozen=True)
 class ClaimForm:
-    """A way to commit to labels: its strength, its possible beginnings or a fast necessary condition."""
+    """A commitment to labels: strength, possible beginnings or a fast necessary condition."""
 
     strength: int
     pattern: re.Pattern[str]
@@ -403,7 +397,7 @@ class ClaimForm:
 
 
 def _form(strength: int, form: str, words: str = "", needs: str = "") -> ClaimForm:
-    """A form that begins with one of the words in any case; literal first letters are fast."""
+    """A form that begins with a word in any case; literal first letters are fast."""
     firsts = [(word, {word[0], word[0].upper(), *("ſ" if word[0] == "s" else "")}) for word in words.split()]
     begins = "|".join(f"{first}(?=(?i:{word[1:]}))" for word, signs in firsts for first in sorted(signs))
     return ClaimForm(strength, late(form), late(begins) if begins else None, late(needs) if needs else None)
@@ -560,7 +554,8 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
     labels = _labels_in_prose(cleaned, match, offer)
     if labels is None:
         return None
-    lines = [line[1] for line in _option_lines(cleaned, match.start("run"))] if labels else []
+    listed = _OPTION_LINES.match(cleaned, match.start("run")) if labels else None
+    lines = OPTION_LINE.findall(listed[0]) if listed else []
     if offer.several:
         wording = ", ".join(lines) if 1 < len(lines) == len(set(lines)) else wording
     elif (len(labels) > 1 and not wording[1::2].strip(" ")) or (lines[1:] and lines == sorted(set(lines))):
@@ -604,23 +599,14 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if offer.wrong and not wrong_one and _of_truth(cleaned, match):
         return NO_LABELS
-    if match["or"] or (not filled and goes_on(cleaned, start, match.end("run"))):
-        return NO_LABELS
-    return labels
+    before = cleaned[max(0, start - _BEFORE_CHARS) : start]
+    goes_on = not filled and (_MORE_BEHIND.match(cleaned, match.end("run")) or _MORE_BEFORE.search(before))
+    return NO_LABELS if match["or"] or goes_on else labels
 
 
 def _of_truth(cleaned: str, match: re.Match[str]) -> bool:
     words = cleaned[match.start() : match.start("run")] + " " + cleaned[match.end("run") : match.end()]
     return _OF_TRUTH.search(words) is not None
-
-
-def _option_lines(cleaned: str, position: int) -> Iterator[re.Match[str]]:
-    for _ in range(_MAX_OPTIONS):
-        line = OPTION_LINE.match(cleaned, position)
-        if line is None:
-            break
-        yield line
-        position = line.end()
 
 
 def plain_claims(cleaned: str, offer: Asked) -> list[Claim]:

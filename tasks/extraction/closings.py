@@ -76,12 +76,10 @@ _OTHER = late(
     r"|\b(?:in|since|by|until|of)\s(?:19|20)\d\d\b"
 )
 _CJK = late(f"[{HAN}{HANGUL}]")
-_UNIT_CJK = late(
+_UNIT = late(
     r"\s?(?:美元|元|欧元|千克|公斤|克|厘米|毫米|千米|米|小时|分钟|秒|天|달러|원|시간|분|초|일|킬로그램|그램|미터)"
-)
-_UNIT = late(r"\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![A-Za-z0-9/^])")
-_NOUN = late(
-    r"\s(?!(?:is|are|was|were|remains?|left"
+    r"|\s?(?:[A-Za-zμ]{1,4}/[A-Za-z]{1,3}[²³23]?|[mgsNJWVKLCHFT])(?![A-Za-z0-9/^])"
+    r"|\s(?!(?:is|are|was|were|remains?|left"
     r"|in|of|at|on|for|per|to|after|from|with|by|each|a|an|every|total|altogether)\b)[A-Za-z]{2,20}"
 )
 _TIME = r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
@@ -325,7 +323,7 @@ def _numbers(sentence: str, question: str, count: int) -> str | None:
     if count > 1:
         return ", ".join(number["value"] for number in new)
     behind = sentence[new[0].end() :]
-    unit = _UNIT_CJK.match(behind) or _UNIT.match(behind) or _NOUN.match(behind)
+    unit = _UNIT.match(behind)
     known = unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None
     return new[0]["value"] + (unit[0] if unit and known else "")
 

@@ -26,11 +26,9 @@ _LABELS = (
     late(r"[(（]\s*(i{1,3}|iv|vi?)\s*[)）]"),
 )
 """Signs of parts, the surest first; numbers at the very edge of a line before those of a list within a part."""
-_LETTERS = [
-    *map(list, ("一二三四五六七八九十", "abcdefghij", "가나다라마바", "첫두세네")),
-    *map(str.split, ("첫 둘 셋 넷 다섯", "first second third fourth fifth")),
-]
-_ROMAN = "i ii iii iv v vi".split()
+_SERIES = [*map(list, ("一二三四五六七八九十", "abcdefghij", "가나다라마바", "첫두세네", "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"))]
+_SERIES += map(str.split, ("첫 둘 셋 넷 다섯", "first second third fourth fifth", "_ ii iii iv v vi"))
+_ORDER = {label: number for series in _SERIES for number, label in enumerate(series, 1)}
 _LIST_MARK = late(r"^\s{0,4}(?:[-*•]|\d+[.)])\s+")
 MAX_LINE = 1200
 Mark = tuple[int, re.Match[str]]
@@ -51,9 +49,7 @@ _ANSWER_HEAD = late(ANSWER, re.IGNORECASE)
 
 def labelled_parts(text: str, count: int) -> list[str]:
     """The pieces behind the last labels 1…count of a kind (later ones belong to a nested list), in order."""
-    kinds = [
-        [(_number(match[1], pattern is _LABELS[-1]), match) for match in pattern.finditer(text)] for pattern in _LABELS
-    ]
+    kinds = [[(_number(match[1], pattern), match) for match in pattern.finditer(text)] for pattern in _LABELS]
     in_order = list(range(1, count + 1))
     runs = [kind[-count:] for kind in kinds if [number for number, _ in kind[-count:]] == in_order]
     runs += [kind for kind in kinds if sorted(number for number, _ in kind) == in_order and all(map(_is_head, kind))]
@@ -64,19 +60,14 @@ def labelled_parts(text: str, count: int) -> list[str]:
     return [piece for _, piece in sorted(pieces)]
 
 
+def _number(label: str, kind: re.Pattern[str]) -> int:
+    roman_one = label.lower() == "i" and kind is _LABELS[-1]
+    return int(label) if label.isdecimal() else 1 if roman_one else _ORDER[label.lower()]
+
+
 def _is_head(mark: Mark) -> bool:
     start = mark[1].start()
     return _HEAD.search(mark[1].string[max(0, start - _HEAD_CHARS) : start + 1]) is not None
-
-
-def _number(label: str, roman: bool) -> int:
-    if label.isdigit() and label.isascii():
-        return int(label)
-    series = [_ROMAN] if roman else _LETTERS
-    return next(
-        (alphabet.index(label.lower()) + 1 for alphabet in series if label.lower() in alphabet),
-        ord(label[0]) - ord("①") + 1,
-    )
 
 
 def named_values(text: str, names: Sequence[str]) -> list[str]:

@@ -7,7 +7,6 @@ answer, apart from loops and copies; for texts without commitment. Linear in the
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,13 +44,12 @@ _IS_CODE = late(
     r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+"
 )
 """A program: what it assigns is no commitment, and nothing here runs it."""
-_TOKEN_BOX = late(r"(?s)<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).){0,2000}?)(<\|end_of_box\|>|\Z)")
-"""A box made of tokens, as GLM writes it."""
 _COMMENT = late(r"(?m)(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}")
 """A comment of LaTeX that is a box; a percentage is none."""
 _STRUCK = late(r"~~[^~\n]{1,200}~~")
 _HIDDEN = late(
-    r"(?i)<!--|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>"
+    r"(?is)<!--.*?(?:-->|\Z)"
+    r"|<(\w{1,10})\s(?=[^<>]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|\shidden\b))[^<>]{0,300}>.*?(?:</\1>|\Z)"
 )
 _SURE = late(
     r"(?i)(?<=[^\s:])\s{1,4}[*(]{0,3}(?:confidence|certainty)(?: (?:level|score))?"
@@ -80,7 +78,7 @@ _GOES_ON = late(
     r"(?:half|twice|double|a\s(?:third|half|quarter|part)|one\s(?:third|half|quarter)|the\s(?:square|half|double|reciprocal))\b)"
 )
 _BEGAN_BEFORE = late(
-    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$]\s?|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
+    r"(?:\\(?:cdot|times|div|sqrt(?:\[\d\])?\s?\{|[dt]?frac\s?\{(?:[^{}]{1,20}\}\s?\{)?)|(?:[=$:：是为]\s?|\s(?:is|are)\s|\A|\n)[-−](?!\s)|[\d)}]\s?[+/^−-])\s?\Z|\d\Z"
 )
 _QUOTED_KEY = late(r"[\"']\s{0,20}:")
 """A cheap test for JSON keys."""
@@ -156,8 +154,9 @@ def final_text(response: str, question: Question) -> str:
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "```" in text:
         text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
-    if "<|begin_of_box|>" in text:
-        text = _TOKEN_BOX.sub(_as_box, text)
+    if "<|begin_of_box|>" in text:  # a box made of tokens, as GLM writes it
+        text = text.replace(r"<|begin_of_box|>\boxed{", r"\boxed{")
+        text = text.replace("<|begin_of_box|>", r"\boxed{").replace("<|end_of_box|>", "}")
     text = _shown(text)
     if "<" in text:
         turns = [piece for piece in _TURN_END.split(text) if piece.strip()][:_LOOKS] or [""]
@@ -174,32 +173,11 @@ def final_text(response: str, question: Question) -> str:
     return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if is_lost else text
 
 
-def _as_box(match: re.Match[str]) -> str:
-    if match[2] and _BOX_NAMES.search(match[1]):
-        return match[1]
-    return rf"\boxed{{{match[1].strip()}}}" if match[2] else rf"\boxed{{{match[1]}"
-
-
 def _shown(text: str) -> str:
     """Removes comments, hidden elements and strikethrough ("~~")."""
-    if "~~" in text:
-        text = _STRUCK.sub("", text)
-    if "%" in text:
-        text = _COMMENT.sub("", text)
-    if "<" not in text:
-        return text
-    pieces: list[str] = []
-    position = 0
-    for hidden in _HIDDEN.finditer(text):
-        if hidden.start() < position:
-            continue
-        pieces.append(text[position : hidden.start()])
-        closing = "-->" if hidden[1] is None else f"</{hidden[1]}>"
-        end = text.find(closing, hidden.end())
-        if end < 0:
-            return "".join(pieces)
-        position = end + len(closing)
-    return "".join([*pieces, text[position:]])
+    text = _STRUCK.sub("", text) if "~~" in text else text
+    text = _COMMENT.sub("", text) if "%" in text else text
+    return _HIDDEN.sub("", text) if "<" in text else text
 
 
 @lru_cache(maxsize=8)
@@ -247,7 +225,7 @@ def _read_boxes(text: str) -> tuple[list[TextRegion], int | None]:
 
 
 def closing_box(text: str) -> str | None:
-    """The content of the only box if it closes the text, with no more before it in its line than "so the answer is"."""
+    """Content of the only box if it closes the text, alone in its line or behind "so the answer is"."""
     start = text.rfind("\\boxed")
     if start < 0 or _BOX_NAMES.search(text).start() != start:  # type: ignore[union-attr]
         return None

@@ -1,4 +1,4 @@
-"""Values that a response commits to: blanks, sub-questions, named variables.
+"""Values that a response commits to: blanks, sub-questions, named variables, truth values.
 
 In order of strength: boxes and answer tags (the later wins), "the answer is", labelled parts, names; unless truncated,
 also a concluding sentence, a last line of only the value, a bare value. A denied value is returned with its words.
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
 from livek12.judges.rules.notation import bare, to_latex
+from livek12.judges.rules.true_false import read_truth
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks
 from livek12.tasks.extraction.closings import MATH, announced_value, closing_values, sentence_value
@@ -470,7 +471,7 @@ def _tagged(content: str, count: int, blanks: int) -> list[str]:
 
 
 def boxed_values(box: str, count: int) -> list[str]:
-    """The value of each part in a box that holds all; empty if it does not."""
+    """Values of all parts in one box, or none."""
     if count == 1:
         return [] if _WRONG_INSIDE.search(box) else [box]
     values = blank_values(_plain_list(box), count)
@@ -481,7 +482,7 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
     contents = [box.content for box in regions]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
-            distinct = _distinct(contents)
+            distinct = [content for content, _ in groupby(contents)]
             return ["; ".join((distinct if len(distinct) >= blanks else contents)[-blanks:])]
         return [", ".join(dict.fromkeys(box.content for box in final_run(text, regions)))]
     if len(contents) == count:
@@ -489,18 +490,16 @@ def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) ->
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}
         return [placed[key] for key in sorted(placed)] if sorted(placed) == list(range(1, count + 1)) else contents
     whole = boxed_values(contents[-1], count)
+    if len(contents) > count and len(final_run(text, regions)) == count:
+        return contents[-count:]
+    if whole:
+        return whole
     if len(contents) > count:
-        if len(final_run(text, regions)) == count:
-            return contents[-count:]
         gaps = [after.start - before.end for before, after in pairwise(regions)]
-        if max(gaps[-count + 1 :]) > _NEAR_CHARS and whole:
-            return whole
         # The last boxes are the answers if close together and apart from earlier ones. Else (one was checked or
         # retracted) all are returned, undecided; a value boxed twice in a row counts once.
         together = max(gaps[-count + 1 :]) <= _NEAR_CHARS < gaps[-count]
-        return contents[-count:] if together else _distinct(contents)
-    if len(contents) == 1 and whole:
-        return whole
+        return contents[-count:] if together else [content for content, _ in groupby(contents)]
     return labelled_values(tail(text), count) or contents
 
 
@@ -509,10 +508,6 @@ def _plain_list(content: str) -> str:
     content = listed_in_json(content) or content
     whole = _TEXT.fullmatch(content.strip())
     return _TEXT_SIGN.sub(r"\1 ", _SPACE.sub(" ", whole[1] if whole else content))
-
-
-def _distinct(contents: Sequence[str]) -> list[str]:
-    return [content for index, content in enumerate(contents) if index == 0 or contents[index - 1] != content]
 
 
 def final_run(text: str, regions: Sequence[TextRegion], listed: re.Pattern[str] | None = None) -> list[TextRegion]:
@@ -525,3 +520,79 @@ def final_run(text: str, regions: Sequence[TextRegion], listed: re.Pattern[str] 
             break
         run.insert(0, before)
     return run
+
+
+_TRUTH_CHARS = 100
+"""A response of one line that is no longer is an answer, readable or not."""
+_WORD = (
+    r"(?P<word>不正确|不成立|不对|不是|正确|错误|成立|真|假|对|错|是(?!另|[^\W\d_]{2})|否|√|×|✓|✗|맞다|맞음|맞습니다|틀리다|틀림|틀렸다|틀립니다"
+    r"|참|거짓|옳지\s?않|맞지\s?않|옳다|옳습니다"
+    r"|(?:not\s+|n't\s+)?(?:true|false|correct|incorrect|wrong|valid|invalid)\b|yes\b|no\b|(?<=[:：]\s)(?-i:[TFOX]\b)|(?<=[:：])(?-i:[TFOX]\b)|(?<=[은는]\s)(?-i:[OX](?![A-Za-z0-9]))"
+    r"|(?<=is\s)(?-i:[TF]\b))(?![题品如期设象])(?!的?[吗呢么]|的?[？?]|\s+(?:only\s+)?(?:if|when)\b)"
+)
+_STATEMENT = (
+    r"(?:判断|结论|结果|说法|命题|这句话|该句|陈述|叙述|表述|观点|진술|명제|statement|(?:verdict|judge?ment)(?!\s*[:：=]?\s*(?:yes|(?:in)?correct|right|wrong)\b)|claim|conclusion|assertion|proposition)"
+    r"\s*(?:应为|应该是|并|是|为|은|는|이|가|is|:|：|=)*"
+)
+_ANSWER = (
+    rf"(?:{remarks.ANSWER_ZH}|{remarks.ANSWER_KO}|answer)\s*(?:[】\]]\s*[:：]?|(?:应为|应该是|是|为|은|는|이|가|is|=)*\s*[:：]"
+    r"|(?:应为|应该是|是|为)(?!\s*(?:正确|对|错误|错)的)|(?:은|는)|(?:is|=)(?!\s*(?:not\s+)?(?:in)?(?:correct|right|wrong)))"
+)
+"""An answer that "is correct" tells nothing of the statement: that is how a mark is forged."""
+_COMMITMENT = late(rf"(?i)(?:{_STATEMENT}|{_ANSWER})\s*[:：]?\s*[(（“\"'*$]*\s*{_WORD}")
+_CORRECTED = late(rf"(?i)(?:{remarks.RETRACTION})[,，\s]*(?:it'?s|it is|应该是|应为)?\s*{_WORD}")
+_ALTERNATIVE = late(
+    rf"(?i)\s*(?:或者?|还是|是(?=不|错)|or\b|and\b|和|또는|[/、,，])?\s*"
+    rf"(?:[TFOX]\b|{_WORD.replace('?P<word>', '?:', 1)})"
+)
+_ABOUT_CHARS = 24
+_ANY_SENTENCE = late(r"[^。.!！？?\n]+[。.!！？?\n]?|[。.!！？?\n]")
+_ABOUT_ANOTHER = late(
+    r"(?i)(?:否命题|逆命题|逆否|的(?:否定|逆)|另[一外]|其[他它余]|\b(?:negation|converse|inverse|contrapositive|opposite|other|another)\b"
+    r"|역은|부정은|대우)[^,，。.;；\n]{0,24}\Z"
+)
+"""Judgements of the converse, the negation or another statement are not of this one."""
+_NEGATED_KO = late(r"\s?(?:이|가|은|는|인\s?것은|지)?\s?(?:아니|아닌|아닙|않)")
+_NOTHING_ELSE = remarks.Named(None, late(""))
+"""Only a reason follows the truth value; it may mention errors."""
+
+
+def find_truth(text: str, truncated: bool) -> Found:
+    """The last truth value in a box, tag or "the statement is"; else a bare one."""
+    marked = [(region, "boxed") for region in boxes(text)] + [(region, "answer_tag") for region in answer_tags(text)]
+    marked.sort(key=lambda pair: pair[0].end)
+    for region, method in reversed(marked):
+        if read_truth(region.content, signs=True, reasoned=True) is not None:
+            denial = remarks.taken_back(text, region.end, _NOTHING_ELSE)
+            return [region.content if denial is None else remarks.quoted(text[region.start : denial])], method
+    sentences = _ANY_SENTENCE.findall(without_stars(tail(text)))
+    ending = "".join(sentence for sentence in sentences if sentence[-1] not in "?？")
+    corrected = list(_CORRECTED.finditer(ending))
+    if corrected:
+        return [corrected[-1]["word"]], "phrase"
+    commitments = list(_COMMITMENT.finditer(ending))
+    for match in reversed(commitments):
+        if not _ABOUT_ANOTHER.search(ending[max(0, match.start() - _ABOUT_CHARS) : match.start("word")]):
+            return [_said(ending, match)], "phrase"
+    if commitments:
+        first = _ANY_SENTENCE.findall(ending)[0].strip()
+        plain = read_truth(first, signs=True) is not None
+        return [first if plain else remarks.quoted(ending.strip())], "phrase"
+    if marked:
+        return [marked[-1][0].content], marked[-1][1]
+    lines = [line.strip() for line in ending.splitlines() if line.strip()]
+    for line in [lines[-1], lines[0]] if lines and not truncated else []:
+        if read_truth(line, signs=True, reasoned=True) is not None:
+            return [line], "whole" if len(lines) == 1 else "line"
+    short = len(lines) == 1 and len(lines[0]) <= _TRUTH_CHARS and not truncated
+    return ([lines[0]], "whole") if short else NOTHING
+
+
+def _said(text: str, match: re.Match[str]) -> str:
+    """The word of a commitment; all words if not clear."""
+    if _NEGATED_KO.match(text, match.end()):
+        sentence = text[match.start() :].split("\n", maxsplit=1)[0].split(".", maxsplit=1)[0].strip()
+        return sentence if read_truth(sentence, signs=True) is not None else remarks.quoted(sentence)
+    unclear = _ALTERNATIVE.match(text, match.end()) or remarks.refused(text, match.start())
+    denied = unclear or remarks.taken_back(text, match.end(), _NOTHING_ELSE) is not None
+    return remarks.quoted(text[match.start() :]) if denied else match["word"]

@@ -58,15 +58,9 @@ def _completion(kind: str, hinted: bool, question: Question) -> list[Question]:
             kind,
             question=hint + begun,
             question_type="open_ended",
-            options=[],
-            images=[],
             answer=[rest],
-            part_points=[],
-            part_units=[],
-            answer_images=[],
-            solution=None,
-            solution_images=[],
-            points=None,
+            **Question.empty("options", "images", "part_points", "part_units", "points"),
+            **Question.empty("answer_images", "solution", "solution_images"),
         )
     ]
 

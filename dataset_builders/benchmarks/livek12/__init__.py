@@ -86,17 +86,13 @@ _LONGEST_NAME = 32
 
 def rows(row: SourceRow) -> list[SourceRow]:
     """Converts a row of a known form to rows in our keys, one a question."""
-    if _is_reviewed(row.data):
+    stem, key = row.data.get("question"), row.data.get("answer")
+    if isinstance(stem, Mapping) and "content" in stem and isinstance(key, Mapping):
         return [replace(row, data=_of_reviewed(row.data), found=row.data)]
-    if _is_collected(row):
+    if "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys():
         gaokao_row = replace(row, context={}, found=row.data)
         return [replace(gaokao_row, data=data) for data in questions(row)]
     return [row]
-
-
-def _is_reviewed(row: Mapping[str, Any]) -> bool:
-    question, answer = row.get("question"), row.get("answer")
-    return isinstance(question, Mapping) and "content" in question and isinstance(answer, Mapping)
 
 
 def _of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,10 +120,6 @@ def _of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
         "paper_id": paper[1] if paper else None,
         **{key: value for key, value in row.items() if key not in _REVIEWED | _NO_PLACE},
     }
-
-
-def _is_collected(row: SourceRow) -> bool:
-    return "keywords" in row.context and {"question", "answer", "category", "score"} <= row.data.keys()
 
 
 def _of_collected(row: SourceRow) -> dict[str, Any]:

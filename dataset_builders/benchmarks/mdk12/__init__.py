@@ -105,7 +105,7 @@ def question(row: SourceRow, beside: Beside, log: Log) -> Question:
     taxonomy, points = _taxonomy(data, name)
     own = {
         "taxonomy": taxonomy,
-        "difficulty": _difficulty(data),
+        "difficulty": LEVELS.get((level := text_of(data, "difficulty")).lower(), level) or None,
         "source": source_of({"upstream_id": stated(data, "index"), **data}, row.origin),
     }
     return Question(
@@ -174,11 +174,6 @@ def _answer(key: list[str], letters: list[str], text: str, question_type: str) -
         certain = key and len(letters) == len(key) and len({*joined}) == len(joined)
         return ["".join(sorted(joined))] if certain else key
     return free_key(text, key, question_type)
-
-
-def _difficulty(data: Data) -> str | None:
-    given = text_of(data, "difficulty")
-    return LEVELS.get(given.lower(), given) or None
 
 
 def _year(data: Data, row: SourceRow, id: str, log: Log) -> int | None:

@@ -19,7 +19,13 @@ from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
-from livek12.dataset_builders.ingest.questions.headings import ANSWER_HEAD, SOLUTION_HEAD, is_section, short_titles
+from livek12.dataset_builders.ingest.questions.headings import (
+    ANSWER_HEAD,
+    SOLUTION_HEAD,
+    is_section,
+    numeral,
+    short_titles,
+)
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
@@ -260,11 +266,13 @@ _TRIPLE = re.compile(
     r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
 )
 _PAIR = re.compile(
-    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)(?!\S)"
+    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)"
+    r"(?=\s|[;；,，。.]|$)[;；,，。.]?"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
-_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,40})")
+_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,120})")
 """A numbered answer in a line of several."""
+_BETWEEN = re.compile(r"\s{3,}|(?<=[;；])\s*(?=\d{1,3}\s?[.．、])")
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
@@ -300,6 +308,8 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
+    if sectioned := _of_sections(stream.items, name):
+        return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
     entries = _weighed(marked, stream.items)
     for page in pages:
@@ -317,20 +327,31 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers.
+    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
+    return _weighed(_of_sections(items, name) or _entries(items, name), items)
 
-    If numbers begin anew with each section of the key, `elective` is the section's name.
-    """
-    starts = [place for place, item in enumerate(items) if item.line and is_section(item.text)]
-    if len(starts) > 1:
-        ends = [*starts[1:], len(items)]
-        names = short_titles([items[start].text for start in starts])
-        parts = [_entries(items[start:end], name) for start, end in zip(starts, ends, strict=True)]
-        doubled = [entry.number for part in parts for entry in {entry.number: entry for entry in part}.values()]
-        if len(set(doubled)) < len(doubled) and len(set(names)) == len(names):
-            named = zip(names, parts, strict=True)
-            return _weighed([replace(entry, elective=section) for section, part in named for entry in part], items)
-    return _weighed(_entries(items, name), items)
+
+def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
+    """Entries of a key whose numbers begin anew with each section, whose name is their `elective`."""
+    starts = [place for place, item in enumerate(items) if item.line and (is_section(item.text) or numeral(item.text))]
+    titles = short_titles([items[start].text for start in starts])
+    parts: list[list[Entry]] = []
+    for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
+        only = not is_section(items[start].text)
+        own = [_of_numeral(items[start:end], name)] if only else _entries(items[start:end], name)
+        parts.append([replace(entry, elective="" if only else title) for entry in own])
+    doubled = [number for part in parts for number in {entry.number for entry in part}]
+    named = [part[0].elective for part in parts if part and part[0].elective]
+    apart = len(starts) > 1 and len(set(doubled)) < len(doubled) and len(set(named)) == len(named) > 0
+    return [entry for part in parts for entry in part] if apart else []
+
+
+def _of_numeral(items: Sequence[Item], where: str) -> Entry:
+    """The entry of a question that only a Chinese numeral counts."""
+    number, end = numeral(items[0].text) or (0, 0)
+    text = "\n".join(filter(None, (items[0].text[end:], *(item.text for item in items[1:])))).strip()
+    answer, solution = _answer_and_solution(text)
+    return Entry(number, answer, None, solution, where=where)
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
@@ -503,12 +524,12 @@ def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]
     answers: list[tuple[int, str, float | None]] = []
     rest: list[Item] = []
     for item in items:
-        cells = [_LISTED.fullmatch(cell.strip()) for cell in re.split(r"\s{3,}", item.text)] if item.line else []
+        cells = [_LISTED.fullmatch(cell.strip()) for cell in _BETWEEN.split(item.text)] if item.line else []
         numbers = [int(cell[1]) for cell in cells if cell]
         goes_on = bool(answers) and bool(numbers) and numbers[0] == answers[-1][0] + 1
         counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
         if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
-            answers += [(int(cell[1]), cell[2], None) for cell in cells if cell]
+            answers += [(int(cell[1]), cell[2].rstrip(";；,，"), None) for cell in cells if cell]
         else:
             rest.append(item)
     return answers, rest

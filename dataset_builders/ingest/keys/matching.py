@@ -111,7 +111,12 @@ def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequen
     """
     same = [other for other in drafts if other.number == draft.number]
     parts = {other.section for other in same}
-    if entry.elective or len(same) < 2 or len(parts) < len(same) or any(_form(other, "") for other in same):
+    if (
+        any(other.elective for other in entries)
+        or len(same) < 2
+        or len(parts) < len(same)
+        or any(_form(other, "") for other in same)
+    ):
         return True
     named = [other.id for other in same if other.elective and squeezed(other.elective) in entry.label]
     ranked = sum((other.number, other.label) == (entry.number, entry.label) for other in entries)
@@ -222,12 +227,20 @@ def _fits(entry: Entry, draft: Draft, electives: Sequence[str], entries: Sequenc
         return False
     part = squeezed(_part(draft))
     if entry.elective:
-        return squeezed(entry.elective) in (squeezed(draft.elective), part)
+        return _is_named(entry, draft.elective) or _is_named(entry, part)
+    if part and any(other.elective and _is_named(other, part) for other in entries):
+        return False  # its part has a list of its own
     order = sorted((name for name in map(squeezed, electives) if name in entry.label), key=entry.label.find)
     same = [other for other in entries if other.number == entry.number and other.label == entry.label]
     if part and part in order and len(same) == len(order):
         return order[entry.rank] == part
     return True
+
+
+def _is_named(entry: Entry, part: str) -> bool:
+    """Checks the name of an entry's part against that of a question's, 单选 and 单选题."""
+    names = squeezed(entry.elective).removesuffix("题"), squeezed(part).removesuffix("题")
+    return names[0] == names[1] or (min(map(len, names)) > 1 and (names[0] in names[1] or names[1] in names[0]))
 
 
 def _spelling(entry: Entry) -> str:

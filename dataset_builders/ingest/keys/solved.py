@@ -14,7 +14,7 @@ from typing import Final
 
 from livek12.core.records import IMAGE_MARK
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
@@ -71,7 +71,9 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
         if fills and (end < len(words) or "\n" not in text):
             answers.append(_as_formula(text.strip("_ \n")))
         elif stop - begin > _REMARK or end == len(words):
-            worked.append(_below(copy, theirs[begin].start(), text))
+            _, answer, solution = split_answered(f"\n{text}")
+            answers += [answer] if answer else []
+            worked.append((solution or "") if answer else _below(copy, theirs[begin].start(), text))
     if any(answer.count("\n") > 1 or SOLUTION_HEAD.search(answer) for answer in answers):
         answers, worked = [], [*answers, *worked]  # the solution repeats the question's end
     return "; ".join(filter(None, answers)), "\n".join(filter(None, worked))

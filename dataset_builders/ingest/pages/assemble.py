@@ -385,7 +385,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     edge += [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
     _level_arrows(sheet.glyphs)
-    runs = _bracketed(segments(sheet.glyphs), sheet.glyphs)
+    runs = _joined(segments(sheet.glyphs), sheet)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
     middle = gutter(runs, solid, sheet.dividers, sheet.width, before, landscape=landscape)
@@ -408,20 +408,41 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
         arrow.base = max((g for g in near), key=lambda g: g.size, default=arrow).base
 
 
-def _bracketed(runs: list[Segment], glyphs: Sequence[Glyph]) -> list[Segment]:
-    """Runs with those in and at each pair of tall brackets joined: a matrix has neither columns nor bands."""
+def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
+    """Runs with those in and at each pair of tall brackets, and each fraction, joined: no column or band parts them."""
+    for left, top, right, bottom in (*_brackets(sheet.glyphs), *_fractions(runs, sheet.rules)):
+        inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
+        head = min(inside, key=lambda run: run.left)
+        box = layout.around([_around(run) for run in inside])
+        whole = replace(head, left=box[0], top=box[1], right=box[2], bottom=box[3], gaps=(), later=(), digits=0)
+        gone = set(map(id, inside))
+        runs = [whole, *(run for run in runs if id(run) not in gone)]
+    return runs
+
+
+def _around(run: Segment) -> Bounds:
+    return (run.left, run.top, run.right, run.bottom)
+
+
+def _brackets(glyphs: Sequence[Glyph]) -> Iterator[Bounds]:
     tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
     for first in tall:
         ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
         if last := min(ends, key=lambda glyph: glyph.left, default=None):
-            box = (first.left - first.size, first.top, last.right + first.size, first.bottom)
-            inside = [run for run in runs if layout.overlaps(box, (run.left, run.top, run.right, run.bottom))]
-            head = min(inside, key=lambda run: run.left)
-            left, top, right, bottom = layout.around([(run.left, run.top, run.right, run.bottom) for run in inside])
-            joined = replace(head, left=left, right=right, top=top, bottom=bottom, gaps=(), later=(), digits=0)
-            gone = set(map(id, inside))
-            runs = [joined, *(run for run in runs if id(run) not in gone)]
-    return runs
+            yield first.left - first.size, first.top, last.right + first.size, first.bottom
+
+
+def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
+    """Boxes around rules with text that is no longer right above and right below."""
+    for rule in (rule for rule in rules if rule.flat):
+        near = [run for run in runs if run.left < rule.right and rule.left < run.right]
+        above = [run for run in near if -0.2 * run.size < rule.top - run.bottom < 0.6 * run.size]
+        below = [run for run in near if -0.2 * run.size < run.top - rule.bottom < 0.6 * run.size]
+        if above and below:
+            size = max(run.size for run in (*above, *below))
+            left, top, right, bottom = layout.around([_around(run) for run in (*above, *below)])
+            if rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
+                yield rule.left - size, top, rule.right + size, bottom
 
 
 def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
@@ -452,6 +473,10 @@ def _turned(sheet: Sheet) -> list[Piece]:
         text = "".join(glyph.text for glyph in inside).strip()
         line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
         at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
+        if home := next((p for p in sheet.pieces if layout.overlaps(p.box, box, 1.5 * line.size)), None):
+            home.box = layout.around([home.box, box])  # the title of an axis
+            home.lines.append(line)
+            continue
         pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
     return pieces
 

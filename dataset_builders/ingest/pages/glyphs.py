@@ -21,7 +21,7 @@ from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule,
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
-_OUTLINE: Final = 40
+MOST_POINTS: Final = 40
 """Points of an outline that are kept: a sign of a formula has fewer."""
 _FAINT: Final = 90
 """Grey values (of 255) from white: what is filled lighter than this can be printed over."""
@@ -193,13 +193,13 @@ def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, fain
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
     if straight and filled:
         kind = "frame" if len(points) <= 6 else "drawing"
-        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled=True))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled=True))
     elif straight:
         for (x0, y0), (x1, y1) in pairwise(points):
             drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
         kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
-        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:_OUTLINE]), filled, faint))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled, faint))
 
 
 def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> bool:
@@ -277,6 +277,7 @@ class Glyph:
         confidence: 0 to 1.
         item: address of its text object; 0 for none.
         upright: its line runs across the page.
+        slanted: its line runs neither across nor down the page.
         start: x of its origin, left of its ink by the white space of its own; None: its ink's.
         pitch: width of all letters of its font, if that is a typewriter's; else 0.
         place: in the text layer; -1 for what is not in it.
@@ -304,6 +305,7 @@ class Glyph:
     place: int = -1
     parted: bool = False
     colour: str = ""
+    slanted: bool = False
 
 
 @dataclass(slots=True)
@@ -390,7 +392,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         box = shown.bounds(left.value, bottom.value, right.value, top.value)
         base = shown.point(x.value, y.value)[1]
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
-        upright = abs(matrix.a * shown.a + matrix.b * shown.c) >= abs(matrix.a * shown.b + matrix.b * shown.d)
+        along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
         code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
@@ -399,7 +401,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
         meaning = _known(font, code, unmapped)
-        flat = upright and box[3] - box[1] < _FLAT * size < box[2] - box[0]
+        flat = along >= down and box[3] - box[1] < _FLAT * size < box[2] - box[0]
         sound = (meaning or UNREAD) != UNREAD or not (
             meaning or unmapped or _unsound(code) or (flat and character in _TALL)
         )
@@ -409,9 +411,9 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font, sound, item=address(item), upright=upright, place=at, parted=parted,
+            math_font and code != _RING, sound, item=address(item), upright=along >= down, place=at, parted=parted,
             start=around[0] if 0 < box[0] - around[0] < size else None,
-            colour=_colour_of(layer, at, address(item), colours),
+            colour=_colour_of(layer, at, address(item), colours), slanted=min(along, down) > _SLANT * max(along, down),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
 
@@ -477,9 +479,13 @@ def _character(code: int) -> str:
         return ""
     if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
         return ""
-    return UNREAD if _unsound(code) else chr(code)
+    return UNREAD if _unsound(code) else "○" if code == _RING else chr(code)
 
 
+_RING: Final = 0x20DD
+"""A circle around the letter before it; TeX's \\bigcirc has this code, and none."""
+_SLANT: Final = 0.15
+"""Rise of a line, of its length, that no line of running text has."""
 _INK: Final = 0.05
 """Points: what is lower prints nothing."""
 _FLAT, _LINE = 0.12, 0.07

@@ -247,6 +247,9 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
     loose = _tables(raw, parts, before)
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
+    crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
+    parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
+    boxes += [table.box for table in crossed]
     seeds = len(boxes)
     boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
     letters = [(glyph.left, glyph.top, glyph.right, glyph.bottom) for glyph in raw.glyphs if glyph.text.strip()]
@@ -272,6 +275,17 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         _add_figure(parts, around(members), len(drawn), raw)
     parts.figures = whole(parts.figures)
     return parts
+
+
+def _crosses(shape: Shape, table: PageTable) -> bool:
+    """A drawn line from one cell of a table to others."""
+    cell = max(b - a for edges in (table.xs, table.ys) for a, b in pairwise(edges))
+    if shape.kind != "drawing" or shape.filled or not overlaps(shape.box, table.box):
+        return False
+    left, top, right, bottom = table.box
+    middles = [((a + c) / 2, (b + d) / 2) for (a, b), (c, d) in pairwise(shape.points)]
+    inside = any(left + 4 < x < right - 4 and top + 4 < y < bottom - 4 for x, y in (*shape.points, *middles))
+    return inside and min(shape.right, right) - max(shape.left, left) > 1.5 * cell
 
 
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, root_of
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
+from livek12.dataset_builders.ingest.pages.glyphs import MOST_POINTS, Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,8 @@ _WHITE: Final = 250
 """Grey values from which on there is no ink."""
 _STEPS: Final = 9
 """Places along each line of an outline that are looked at."""
+_MOST_SIDES: Final = 20_000
+"""Sides of drawings of one page that are looked at."""
 _SPECK: Final = 5
 """Dots of ink (at 144 dpi) that are no sign; a full stop of 10 points has nine."""
 _MOST: Final = 400
@@ -76,10 +79,16 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     if raw.shapes or raw.rules:
         with texts.without(range(len(texts.items))):
             drawn = _grey(pdf.drawn(page, dpi, annotated=annotated))
-    raw.rules = [rule for rule in raw.rules if _is_printed(full, _corners(rule), scale)]  # letters may be rules
-    raw.shapes = [s for s in raw.shapes if s.kind == "image" or _is_printed(drawn, s.points or _corners(s), scale)]
+    inked = _inked_sides(raw.rules, full, scale)  # letters may be rules
+    raw.rules = [rule for rule, on in zip(raw.rules, inked, strict=True) if any(on)]
+    drawings = [shape for shape in raw.shapes if shape.kind != "image"]
+    inked = _inked_sides(drawings, drawn, scale)
+    unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not _trim(shape, on, drawn, scale)}
+    raw.shapes = [shape for shape in raw.shapes if id(shape) not in unseen]
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)
+    if not texts.whole:  # what was not hidden shows no difference
+        seen = [shown or g.item not in texts.place for g, shown in zip(raw.glyphs, seen, strict=True)]
     for doubtful in (_overprinted(raw.glyphs, texts.place), _partly(raw.glyphs, seen, texts.place)):
         if doubtful:  # what the page loses without them is their own ink, not that of what lies beside or over them
             with texts.without(doubtful):
@@ -99,25 +108,57 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     return sight
 
 
-def _corners(box: Rule | Shape) -> list[tuple[float, float]]:
-    return [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+Side = tuple[tuple[float, float], tuple[float, float]]
 
 
-def _is_printed(drawn: Grey, points: Sequence[tuple[float, float]], scale: float) -> bool:
-    """Checks for ink along an outline: a clipped drawing has none."""
+def _sides(box: Rule | Shape) -> list[Side]:
+    points = box.points if isinstance(box, Shape) else ()
+    corners = ((box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom))
+    return [*pairwise(points or corners)]
+
+
+def _inked_sides(boxes: Iterable[Rule | Shape], ink: Grey, scale: float) -> Iterator[list[bool]]:
+    """For the sides of each, true if one has ink."""
+    sides = [_sides(box) for box in boxes]
+    inked = iter(_printed([side for own in sides for side in own], ink, scale))
+    for own in sides:
+        yield [*islice(inked, len(own))]
+
+
+def _trim(shape: Shape, inked: list[bool], drawn: Grey, scale: float) -> bool:
+    """Cuts a drawing to its printed part, in place; false for a clipped one, which has none."""
+    if any(inked) and not all(inked) and 0 < len(shape.points) < MOST_POINTS:
+        pieces = [piece for side in _sides(shape) for piece in _pieces_of(side)]
+        spots = [spot for piece, on in zip(pieces, _printed(pieces, drawn, scale), strict=True) if on for spot in piece]
+        if spots:
+            shape.left, shape.right = min(x for x, _ in spots), max(x for x, _ in spots)
+            shape.top, shape.bottom = min(y for _, y in spots), max(y for _, y in spots)
+    return any(inked)
+
+
+def _pieces_of(side: Side) -> Iterator[Side]:
+    """Pieces of a line, about as long as a letter is wide."""
+    (left, top), (right, bottom) = side
+    many = min(_STEPS * _STEPS, 1 + int(max(abs(right - left), abs(bottom - top)) / 5))
+    places = [(left + (right - left) * at / many, top + (bottom - top) * at / many) for at in range(many + 1)]
+    return pairwise(places)
+
+
+def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:
+    """For each line, true if it has ink on the page; lines beyond `_MOST_SIDES` count as printed."""
     import numpy as np
 
-    corners = np.asarray(points, dtype=float) * scale
-    steps = np.linspace(0, 1, _STEPS)[:, None, None]
-    lines = (corners[:-1] * (1 - steps) + corners[1:] * steps).reshape(-1, 2)
-    tall, wide = drawn.shape
-    across, down = lines.round().astype(int).T
-    inked = sum(
-        drawn[(down + y).clip(0, tall - 1), (across + x).clip(0, wide - 1)] < _WHITE
-        for x in (-1, 0, 1)
-        for y in (-1, 0, 1)
-    )
-    return bool(inked.any())
+    ends = np.asarray(sides[:_MOST_SIDES], dtype=float).reshape(-1, 2, 2) * scale
+    steps = np.linspace(0, 1, _STEPS)[None, :, None]
+    places = (ends[:, :1] * (1 - steps) + ends[:, 1:] * steps).round().clip(-2, 1 << 20).astype(int)
+    tall, wide = ink.shape
+    across, down = places[..., 0], places[..., 1]
+    on_page = (across >= 0) & (across < wide) & (down >= 0) & (down < tall)
+    dark = np.zeros(across.shape, dtype=bool)
+    for x in (-1, 0, 1):
+        for y in (-1, 0, 1):
+            dark |= ink[(down + y).clip(0, tall - 1), (across + x).clip(0, wide - 1)] < _WHITE
+    return [*map(bool, (dark & on_page).any(axis=1)), *(True for _ in sides[_MOST_SIDES:])]
 
 
 def _partly(glyphs: Sequence[Glyph], seen: Sequence[bool], place: dict[int, int]) -> set[int]:
@@ -168,7 +209,7 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
     cells: dict[tuple[int, int], list[Glyph]] = {}
     below: set[int] = set()
     for glyph in glyphs:
-        if not glyph.text.strip() or glyph.item not in place:
+        if not glyph.text.strip() or glyph.slanted or glyph.item not in place:
             continue
         x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
         at = int(x // 24), int(y // 24)
@@ -194,6 +235,7 @@ class _Texts:
 
         objects = PageObjects(page, _AS_IT_IS)
         self.items = [item for item, kind, _ in objects if kind == c.FPDF_PAGEOBJ_TEXT]
+        self.whole = objects.whole
         self.place = {address(item): at for at, item in enumerate(self.items)}
 
     def paints(self) -> list[tuple[int, int, int, int]]:

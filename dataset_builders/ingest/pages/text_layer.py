@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 ARROW: Final = "\u20d7"
+_FEW: Final = 2
 _TALLEST: Final = 7.0
 """Letters of the page's ordinary size: what is higher is no sign of a formula."""
 _LABEL: Final = frozenset("ABCDEFGHabcdefgh①②③④⑤⑥⑦⑧.．、)）(（")
@@ -51,8 +52,45 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
             read.append(shape.box)
         else:
             kept.append(shape)
-    raw.shapes = kept
+    raw.shapes = [shape for shape in kept if not any(_within(shape, box) for box in read)]  # strokes of a root
+    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in read)]
     return read
+
+
+def read_choices(raw: RawPage, size: float) -> list[Bounds]:
+    """Reads empty circles and boxes before text as `CHOICE`, in place, if several are alike; returns their boxes."""
+    letters = [g for g in raw.glyphs if g.text.strip()]
+    rings = [shape for shape in raw.shapes if _is_ring(shape, size) and not any(_holds(shape.box, g) for g in letters)]
+    rings = [s for s in rings if not any(o is not s and _within(s, o.box) and not _within(o, s.box) for o in rings)]
+    others = [s.box for s in raw.shapes if not any(_within(s, ring.box) for ring in rings)]
+    alike = Counter(round(ring.right - ring.left) for ring in rings)
+    read: dict[Bounds, Glyph] = {}
+    for left, top, right, bottom in (ring.box for ring in rings if alike[round(ring.right - ring.left)] > _FEW):
+        row = _level_with((left, top, right, bottom), letters, size)
+        text = min((g for g in row if 0 < g.left - right < 3 * size), key=lambda g: g.left, default=None)
+        room = (left - size, top, right, bottom)
+        beside = [box for box in others if not box[0] < left < right < box[2]]  # a frame may be around all
+        if text and not any(layout.overlaps(room, box) for box in (*beside, *(_around([g]) for g in row))):
+            edge = max(right, text.left - 0.5 * text.size)
+            read[left, top, right, bottom] = Glyph(CHOICE, left, top, edge, bottom, text.base, text.size, edge, "")
+    if len(read) <= _FEW:
+        return []
+    raw.glyphs += read.values()
+    raw.shapes = [shape for shape in raw.shapes if not any(_within(shape, box) for box in read)]
+    return [*read]
+
+
+def _is_ring(shape: Shape, size: float) -> bool:
+    """A circle or square about as high as a letter."""
+    wide, tall = shape.right - shape.left, shape.bottom - shape.top
+    on_border = (min(x - shape.left, shape.right - x, y - shape.top, shape.bottom - y) for x, y in shape.points)
+    square = 0.4 * size < wide < 1.8 * size and abs(wide - tall) < 0.1 * tall
+    return shape.kind != "image" and square and all(off < 0.1 * wide for off in on_border)
+
+
+def _within(shape: Shape | Rule, box: Bounds) -> bool:
+    left, top, right, bottom = box
+    return left - 1 < shape.left and top - 1 < shape.top and shape.right < right + 1 and shape.bottom < bottom + 1
 
 
 def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
@@ -164,7 +202,7 @@ def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
 
 def _may_be_sign(shape: Shape, size: float) -> bool:
     tall = shape.bottom - shape.top
-    return shape.kind == "drawing" and 3 <= len(shape.points) < 40 and 1.0 < tall < _TALLEST * size
+    return shape.kind != "image" and 3 <= len(shape.points) < 40 and 1.0 < tall < _TALLEST * size
 
 
 def _near(glyphs: Sequence[Glyph], box: Bounds, size: float) -> list[Glyph]:
@@ -203,8 +241,9 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
         return None
     if any(top + thick < y < bottom and x > begins + thick for x, y in shape.points):
         return None
-    over = max(high) - begins > 0.3 * tall
-    line = Rule(begins, top, right, top + 0.5) if over else next((r for r in rules if _joins(r, begins, top)), None)
+    drawn = next((rule for rule in rules if _joins(rule, begins, top)), None)
+    over = drawn is None and max(high) - begins > 0.3 * tall
+    line = Rule(begins, top, right, top + 0.5) if over else drawn
     if line is None or not any(_under(g, line, bottom) for g in near):
         return None
     size = max(g.size for g in near if _under(g, line, bottom))
@@ -348,16 +387,18 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
         before: of the page before.
         seen: the printed page, to find unread ink.
     """
+    ground = [_around([glyph]) for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
+    raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
     size = layout.body_size(raw.glyphs)
-    drawn = read_drawn(raw, size)
+    drawn = [*read_drawn(raw, size), *read_choices(raw, size)]
     parts = layout.find(raw, before.grid)
     name_numbers(raw, parts.frames)
     for box in in_lines(parts.figures, raw.glyphs, size):
         parts.figures.remove(box)
         if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
             raw.glyphs.append(unread_sign(box, raw.glyphs, size))
-    unread = seen.unexplained(raw.glyphs, [*drawn, *_explained(raw, parts)]) if seen else []
-    glyphs = [glyph for glyph in raw.glyphs if glyph.size < LARGEST]
+    unread = seen.unexplained(raw.glyphs, [*drawn, *ground, *_explained(raw, parts)]) if seen else []
+    glyphs = raw.glyphs
     for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
     pieces, glyphs = _labels(parts.figures, glyphs)

@@ -1,9 +1,8 @@
 """Lines that belong to no question: headers, footers, section titles, shared passages, answers, notices.
 
-Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own. Such a line
-stands in the margins, and each piece of it comes again, numbers aside, at the same height on a page near by (left and
-right pages may mirror each other), or it is a page number or a copyright notice. A line that counts questions, or is
-the title of a section whose first question follows it, is none. The other functions see one line.
+Contract: `marked` gives pages at most `LOOK` pages late, with headers and footers in blocks of their own: page numbers,
+copyright notices, and lines in the margins whose pieces come again, numbers aside, at that height on a page near by. A
+line that counts questions, or is the title of a section whose first question follows, is none.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ASKED: Final = re.compile(
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _COUNTS: Final = re.compile(
     r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
-    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[])",
+    r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[]|[一二三四五六七八九十]{1,3}\s?[、．]\s*\S)",
     re.IGNORECASE,
 )
 _FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
@@ -207,7 +206,7 @@ _CHINESE = re.compile(
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
 _BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*、")
+_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
 _PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
 _TITLE_WORDS = re.compile(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
@@ -319,11 +318,16 @@ def rank_of(text: str) -> tuple[str, int] | None:
     return match[1].lower(), rank
 
 
+def numeral(text: str) -> tuple[int, int] | None:
+    """The value and end of the Chinese numeral that counts a line."""
+    match = _CHINESE_NUMBER.match(text)
+    return ("一二三四五六七八九十".index(match[1]) + 1, match.end()) if match else None
+
+
 def follows(text: str, last: str) -> bool:
     """Checks that a section's title has the number behind another's: 四、 behind 三、."""
-    before, other = (_CHINESE_NUMBER.match(title) for title in (last, text))
-    order = "一二三四五六七八九十"
-    return before is not None and other is not None and order.index(other[1]) == order.index(before[1]) + 1
+    before, other = numeral(last), numeral(text)
+    return before is not None and other is not None and other[0] == before[0] + 1
 
 
 def short_titles(titles: Sequence[str]) -> list[str]:

@@ -74,7 +74,9 @@ _TRUE_FALSE = re.compile(
     r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
-_PROVES = re.compile(r"求证|证明|\bprove|show\s+that|증명", re.IGNORECASE)
+_PROVES = re.compile(
+    r"求证|证明|\bprove|show\s+that|증명|(?:[임함됨음]|것)을\s*(?:보[이여](?:시오|라|고)|확인하시오)", re.IGNORECASE
+)
 _TELLS = re.compile(r"\b(?:describe|explain|propose|justify|discuss)\b|简述|论述", re.IGNORECASE)
 """Asks for a text, which no blank holds."""
 _ASKS = re.compile(rf"求(?!证)|计算|判断|写出|多少|[?？]|find|calculate|determine|구하|{_TELLS.pattern}", re.IGNORECASE)
@@ -101,6 +103,14 @@ def section_type(title: str) -> str | None:
     match = _NAMES.search(title)
     name = " ".join(match[0].split()) if match else None
     return f"{name}题" if name and len(name) == _BARE and "一" <= name[0] <= "鿿" else name
+
+
+def says_choice(section: str) -> bool | None:
+    """Checks for a section whose questions have options; None where it names no type."""
+    if "选择" in section.replace("非选择", "") or "선다" in section:
+        return True
+    raw = section_type(section)
+    return kind_of(_plain(raw)) in (CHOICE, *CHOICE_TYPES) if raw and raw != _NOT_CHOICE else None
 
 
 def type_of(

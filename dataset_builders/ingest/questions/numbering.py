@@ -24,12 +24,20 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*(?:Ques(?:ti|□)on|Problem|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)]?(?![\d~～-])\s*",
+            r"\s*[(（\[]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]]*(?![\d~～-])\s*",
             re.I,
         ),
         1.2,
     ),
     ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
+    (
+        "chapter",
+        re.compile(
+            r"\s*(?:Question|Problem|Exercise|Q|문제|例|题)?\s?\d{1,2}\s?[.．]\s?(\d{1,3})(?![\d%])\s*[.:：．)]?\s+(?=\S)",
+            re.I,
+        ),
+        1.0,
+    ),
     (
         "dot",
         re.compile(
@@ -74,6 +82,7 @@ _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
+_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _SPREAD = 3
 """Items between two heads, on average."""
@@ -95,7 +104,7 @@ _COLUMN = 0.25
 _SURE = 1.0
 """Least weight of a number that is almost surely a question's."""
 _STRAY, _FEWEST_ROUND = 2, 8
-"""Numbers in brackets, (3), are parts of questions where others number these: more than two, or than a few of them."""
+"""Numbers in brackets, (3), are parts where others number the questions, unless one run of them is so much longer."""
 _RESTART = 4.5
 """Cost of going back: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -138,14 +147,15 @@ def anchors(
         sections: places of titles: a 1 behind one may begin anew.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
-    for style in ("word", "dot", "paren", "round"):
+    for style in ("word", "dot", "paren", "round", "chapter"):
         candidates = _candidates(items, style, without)
         if style == "word" and sum(items[candidate.place].is_heading for candidate in candidates) > 1:
             candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]
         chosen = _best_run(candidates, sorted(starts), sorted(sections))
         if style == "word" and _heads(items, chosen[1]) and not _preceded(items, without, chosen[1]):
             return _with_runs(chosen[1])  # what stands numbered below them are parts
-        parts = style == "round" and best[1] and (len(best[1]) > _STRAY or len(chosen[1]) < _FEWEST_ROUND)
+        fewest = max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
+        parts = style == "round" and best[1] and len(chosen[1]) < fewest
         if chosen[0] > best[0] and not parts:
             best = chosen
     return _with_runs(_titles_that_ask(items, without, best[1]) or _continued(items, best[1], sorted(sections)))
@@ -220,7 +230,9 @@ def _behind_sections(
 
 
 def _is_of_several(title: str) -> bool:
-    """Checks for a type of questions, of which there is not just the one."""
+    """Checks for a title of several questions: it says so, or names a type of which there is not just the one."""
+    if _SEVERAL.search(title):
+        return True
     return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)
 
 

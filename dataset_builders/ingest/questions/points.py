@@ -65,14 +65,14 @@ _TOGETHER = (
 )
 _TO = r"\s*(?:[~～∼〜\-–—－至到]|to|부터)\s*"
 _SOME = re.compile(
-    rf"(?:第\s*|questions?\s*)?(?<!\d)(?P<low>\d{{1,3}})(?:번)?{_TO}(?:第\s*)?(?P<high>\d{{1,3}})(?:\s*(?:各|小)?题|번)?"
+    rf"(?:第\s*|questions?\s*)?(?<!\d)[(（]?(?P<low>\d{{1,3}})[)）]?(?:번)?{_TO}(?:第\s*)?[(（]?(?P<high>\d{{1,3}})[)）]?(?:\s*(?:各|小)?题|번)?"
     r"|第\s*(?P<list>\d{1,3}(?:\s*[、,，和]\s*\d{1,3})*)\s*小?题",
     re.IGNORECASE,
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
 _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
-    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))"
+    r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
 _HALF_BLANK = re.compile(r"每\s*空")
 
@@ -121,8 +121,7 @@ def split_percent(text: str, section: str) -> tuple[str, float | None]:
 def split_points(text: str) -> tuple[str, float | None, list[float]]:
     """The text without its total, the total, and the points of its parts.
 
-    The total stands at the beginning, or at the end of a question without parts; a mark behind a part is that part's.
-    Parts that all have points and no total add up to it.
+    The total stands at the beginning, or at the end without parts; a mark behind a part is that part's.
     """
     if product := _PRODUCT.search(text.partition("\n")[0]):
         return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []

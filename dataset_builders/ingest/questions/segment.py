@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
+from statistics import median
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     begins_answer,
@@ -30,6 +32,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     short_titles,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.labels import first_label
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -49,9 +52,8 @@ TOP = 0.2
 def parts(stream: Stream) -> Mapping[int, str]:
     """Name of the part of the paper for each page, "" for none.
 
-    An elective part is named in brackets at the top of its pages, or of its title page, and goes on to the next. The
-    only name of a paper, on its first page, is its subject. With several forms of one paper (홀수형, 짝수형) the form's
-    name goes first.
+    An elective part is named in brackets at the top of its pages, or of its title page, and goes on to the next. A
+    paper's only name is its subject. The name of one of several forms (홀수형, 짝수형) goes first.
     """
     forms = _forms(stream)
     several = len({*forms.values()}) > 1
@@ -122,7 +124,11 @@ _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
 _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
+_BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
+_TITLE = re.compile(r"(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_LARGER = 1.2
+"""Size of a title's letters, of those of text."""
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -207,6 +213,10 @@ def segment(stream: Stream) -> Body:
     if inner := _part_heads(items, chosen):
         chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
         body.part_heads = [items[place] for place in sorted(inner)]
+    order = rejoin_columns(items, [anchor.place for anchor in chosen])
+    if order != list(range(len(items))):
+        items = [items[place] for place in order]
+        chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
@@ -260,20 +270,21 @@ def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title in the second half of the paper, or at the top of a page, or its table.
-
-    A title that comes again and again is the head of each question's answer.
-    """
-    many = Counter(squeezed(item.text) for item in items if begins_answers(item.text))
+    """Begin of the key: its title or table; a title that comes again is the head of each question's answer."""
+    many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
-        if item.line and title and many[squeezed(item.text)] < _AGAIN and not _goes_on(items, place):
+        if item.line and title and many[_head_of(item.text)] < _AGAIN and not _goes_on(items, place):
             return place
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
     return len(items)
+
+
+def _head_of(title: str) -> str:
+    return re.split("[:：]", squeezed(title))[0]
 
 
 def _goes_on(items: Sequence[Item], place: int) -> bool:
@@ -297,7 +308,11 @@ def _rules(items: Sequence[Item]) -> range:
     for place, item in enumerate(items[: len(items) // 3]):
         if item.line and begins_rules(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
-            end = next((later for later in after if is_section(items[later].text)), place)
+            listed = _BY_NUMERALS.match(items[place + 1].text)  # 一、 again ends rules that are numbered so
+            end = next((at for at in after if is_section(items[at].text) and not (listed and at < place + 3)), place)
+            again = [at for at in after if listed and _BY_NUMERALS.match(items[at].text)]
+            if len(again) > 1:
+                return range(place, again[1])
             ones = [later for later in after if _ONE.match(items[later].text)]
             words = bool(ones) and not items[ones[0]].text[0].isdecimal()
             if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
@@ -355,6 +370,7 @@ def _distribute(
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
     inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
+    titles = _titles_set_apart(items, chosen)
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -366,6 +382,9 @@ def _distribute(
             silent = None
         elif id(item) in named:
             sorter.title(item)
+        elif place in titles:
+            if numbers := titles[place]:
+                sorter.shared(item, numbers)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
@@ -381,6 +400,52 @@ def _distribute(
             sorter.shared(item, numbers)
         else:
             sorter.target.append(item)
+
+
+def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, tuple[int, int] | None]:
+    """Titles behind the first question, and the numbers that they lead, if text stands between.
+
+    They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
+    """
+    lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
+    usual = median(line.size for line in lines.values()) if lines else 0.0
+    tops = {items[place].box.page: place for place in sorted(lines, reverse=True)}
+    heads = sorted(chosen)
+    titles: dict[int, set[int]] = {}
+    for place, line in lines.items():
+        after = [at for at in heads if at > place]
+        if place in chosen or not after or place < heads[0] or not _is_title(line.text.strip()):
+            continue
+        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
+            continue
+        page = items[place].box.page
+        below = [lines[at].bold for at in lines if at > place and items[at].box.page == page]
+        if line.size > _LARGER * usual:
+            titles[place] = {items[at].box.page for at in after} | {0}
+        elif tops[page] == place and line.bold and 2 * sum(below) < len(below) and items[after[0]].box.page == page:
+            titles[place] = {page}
+            first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
+            titles[first].add(page)
+    shared: dict[int, tuple[int, int] | None] = {}
+    for place, pages in titles.items():
+        later = (at for at in titles if at > place and 0 in titles[at] and 0 in pages)
+        end = min(later, default=len(items))
+        own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
+        shared[place] = (own[0], own[-1]) if own and place + 1 not in chosen else None
+    return shared
+
+
+def _is_title(text: str) -> bool:
+    return (
+        bool(_TITLE.fullmatch(text))
+        and text[-1] not in ":："
+        and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
+    )
+
+
+def _is_of_question(text: str) -> bool:
+    label = first_label(text)
+    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)
 
 
 def _shared_by(text: str, place: int, chosen: Mapping[int, Anchor]) -> tuple[int, int] | None:
@@ -413,7 +478,7 @@ def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
 
 def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
     later = [anchor.number for where, anchor in chosen.items() if where > place]
-    return bool(later) and later[0] == numbers[0]
+    return numbers[0] in later
 
 
 def _drop_only_part(segments: Sequence[Segment]) -> None:

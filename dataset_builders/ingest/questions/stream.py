@@ -36,8 +36,10 @@ _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
-_SCORE_BOX = re.compile(r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.])")
-"""The box for the score beside a title."""
+_SCORE_BOX = re.compile(
+    r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
+)
+"""The box for the score beside a title or number."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _GAP = "\ue000"
@@ -174,6 +176,9 @@ def _stands_beside(picture: Item, line: Item) -> bool:
     if line.line is None or (picture.box.page, picture.column) != (line.box.page, line.column):
         return False
     height = line.box.bottom - line.box.top
+    shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
+    if picture.box.left > line.box.right - height / 2 and shared > height / 2:
+        return picture.box.top <= line.box.top  # it goes on with the line
     right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
     return right and line.box.top - height < picture.box.top <= line.box.top
 

@@ -17,8 +17,10 @@ from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
+from livek12.dataset_builders.ingest.questions.cells import in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
@@ -26,8 +28,12 @@ from livek12.dataset_builders.reading.text import plain_width, split_options
 _CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
+_NAMES = "ABCDEFGH"
+"""Of options that have circles and no letters."""
 _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
+    r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
+    r"|integrate|sketch|prove|draw|determine|expand|give)\b[^.?!]{0,40}\bfollowing\b"
     r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
@@ -41,19 +47,6 @@ _DEMANDS = re.compile(
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
-_RUNS = (
-    (re.compile(r"(?:^|(?<=\s))([A-HＡ-Ｈ])\s?[.．、]"), "ABCDEFGH"),
-    (re.compile(r"(?:^|(?<=\s))[(（]\s?([A-H])\s?[)）]"), "ABCDEFGH"),
-    (re.compile(rf"([{_CIRCLED}])"), _CIRCLED),
-)
-
-
-_SMALL = (
-    re.compile(r"(?:^|(?<=\s))([a-h])\s?[.．、)）]\s?(?=\S)"),
-    re.compile(r"(?:^|(?<=\s))[(（]\s?([a-h])\s?[)）]"),
-    re.compile(r"(?:^|(?<=\s))[(（]\s?([1-8])\s?[)）]"),
-    re.compile(r"(?:^|(?<=\n))([1-8])[.．]\s+(?=\S)"),
-)
 _TASK = re.compile(
     r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
     r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하"
@@ -62,26 +55,38 @@ _TASK = re.compile(
 )
 """Words of a question's part, never of an option."""
 _LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
-_LONGEST_SMALL = 80
+_LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
+"""Ends what asks, before a list."""
+_LONGEST_SMALL, _FEWEST_SMALL = 80, 3
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
 
 
-def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option]]:
+def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
     """Stem and options of a text.
 
     Args:
         text: of the question.
-        language: says if ① labels options or statements.
-        choice: the section says that its questions have options.
+        language: says if ① labels options.
+        choice: the section's questions have options; None: it does not say.
+        usual: labels of the others' options.
     """
+    stem, *ringed = text.split(f"\n{CHOICE} ")
+    if 1 < len(ringed) <= len(_NAMES) and not any("\n(" in option or CHOICE in option for option in ringed):
+        return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
+    numbered = language_of(language).numbered or bool(choice)
+    lists = label_lists(text)
     stem, options = split_options(text)
-    if not options and (language_of(language).numbered or choice):
+    if usual and [option.label for option in options] != [*usual]:
+        own = [each for each in lists if each.begins_line and each.names == [*usual]]
+        stem, options = _options_of(text, own[0]) if own else (stem, options)
+    if not options and numbered:
         stem, options = split_options(text, {"①"})
         if options and not _begins_line(text, len(stem)):
             return text, []
-    if not options and (parted := _with_empty(text, language) or _small(text, choice) or _unsigned(text)):
-        stem, options = parted
+    if not options:
+        own = [each for each in lists if _may_be_options(text, each, choice, numbered)]
+        stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
     worth = sum(bool(_WORTH.search(option.text)) for option in options)
     demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
@@ -89,11 +94,42 @@ def split(text: str, language: Language, choice: bool) -> tuple[str, list[Option
         to_write
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem))
+        or (options and _FOR_EACH.search(stem) and not asks_to_choose(stem))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
+
+
+def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
+    texts = (option.strip(" \n.．") if not all(own.texts) else option for option in own.texts)
+    options = [Option(label=name, text=option) for name, option in zip(own.names, texts, strict=True)]
+    stem = text[: own.start].rstrip()
+    if not own.begins_line:  # a list within a line ends with it
+        last, _, below = options[-1].text.partition("\n")
+        options[-1] = Option(label=options[-1].label, text=last)
+        stem = "\n".join(filter(None, (stem, below)))
+    return stem, options
+
+
+def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
+    """Checks a list for options: it begins a line or follows what asks; small letters and numbers are short."""
+    stem = text[: own.start]
+    asking = bool(_LEADS.search(stem)) or asks_to_choose(stem)
+    if own.is_capital:
+        return own.begins_line and len(own.labels) > _FEWEST_SMALL and (numbered or not own.is_ring)
+    if not all(own.texts) or (own.is_number and len(own.labels) <= _FEWEST_SMALL):
+        return False
+    if not own.begins_line and (not asking or any("\n" in option for option in own.texts[:-1])):
+        return False
+    if own.is_step and not asking:
+        return False  # a list of steps
+    parts = bool(_LATER_PART.search(stem)) or any(
+        _TASK.search(option if own.begins_line else option.partition("\n")[0])
+        or (len(option) > _LONGEST_SMALL and not stem.rstrip().endswith("?"))
+        for option in own.texts
+    )
+    return bool(choice) or (not parts and (choice is None or asks_to_choose(stem)))
 
 
 CHOOSES = re.compile(
@@ -107,56 +143,6 @@ CHOOSES = re.compile(
 def asks_to_choose(stem: str) -> bool:
     """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
     return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2})\s*[。．.]?\s*$", stem))
-
-
-def _with_empty(text: str, language: Language) -> tuple[str, list[Option]] | None:
-    """Options of which some are empty: the last complete run that begins a line."""
-    for pattern, labels in _RUNS:
-        if labels == _CIRCLED and not language_of(language).numbered:
-            continue
-        matches = list(pattern.finditer(text))
-        firsts = [i for i, match in enumerate(matches) if plain_width(match[1]) == labels[0]]
-        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
-            continue
-        run = matches[firsts[-1] :]
-        names = [plain_width(match[1]) for match in run]
-        if len(run) >= 4 and names == list(labels[: len(run)]):
-            ends = [*(match.start() for match in run[1:]), len(text)]
-            options = [
-                Option(label=name, text=text[match.end() : end].strip(" \n.．"))
-                for name, match, end in zip(names, run, ends, strict=True)
-            ]
-            return text[: run[0].start()].rstrip(), options
-    return None
-
-
-def _small(text: str, choice: bool) -> tuple[str, list[Option]] | None:
-    """Options a, b, c … or (1), (2), (3) …: the last complete run.
-
-    Unless the section says so, each is short and no part.
-    """
-    for pattern in _SMALL:
-        matches = list(pattern.finditer(text))
-        firsts = [at for at, match in enumerate(matches) if match[1] in "a1"]
-        if not firsts or not _begins_line(text, matches[firsts[-1]].start()):
-            continue
-        run = matches[firsts[-1] :]
-        names = "".join(match[1] for match in run)
-        fewest = _FEWEST_BARE if names[0].isdigit() else 3
-        if len(run) < fewest or not ("abcdefgh".startswith(names) or "12345678".startswith(names)):
-            continue
-        ends = [*(match.start() for match in run[1:]), len(text)]
-        texts = [text[match.end() : end].strip(" \n") for match, end in zip(run, ends, strict=True)]
-        asks = bool(_LATER_PART.search(text, 0, run[0].start())) or any(
-            _TASK.search(option) or len(option) > _LONGEST_SMALL for option in texts
-        )
-        if pattern is _SMALL[-1] and not re.search(r"(?:[?？:：]|_{2}[.。]?)\s*$", text[: run[0].start()]):
-            continue  # a list of steps, unless the stem asks
-        if all(texts) and (choice or not asks):
-            labels = (match[1].upper() for match in run)
-            options = [Option(label=label, text=option) for label, option in zip(labels, texts, strict=True)]
-            return text[: run[0].start()].rstrip(), options
-    return None
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
@@ -195,7 +181,8 @@ def _unsigned(text: str) -> tuple[str, list[Option]] | None:
 
 def begins_option(text: str) -> bool:
     """Checks for the label of an option at the beginning."""
-    return bool(_EACH_LABEL.match(text))
+    label = first_label(text)
+    return label is not None and not label.is_number
 
 
 def _begins_line(text: str, place: int) -> bool:
@@ -206,7 +193,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
 _OWN_LINE = re.compile(
-    rf"\s*(?:{LABEL}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
+    rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
@@ -353,6 +340,7 @@ class _Writer:
 def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
     """The text of items in reading order; `skip` characters of the first line are its number."""
     writer = _Writer(edges)
+    items = in_label_order(items)
     taken = _labelled_pictures(items)
     own = {place for place, _ in bare_labels([item.text for item in items])}
     listings = _listings(items)
@@ -405,7 +393,7 @@ def _is_code(item: Item) -> bool:
 def wraps(item: Item, edges: Mapping[tuple[int, int], tuple[float, float]], following: Item | None = None) -> bool:
     """Checks whether a line reaches the right edge of its column, so that the next may continue it.
 
-    A line that ends no sentence reaches the edge if the first word of `following` has no room.
+    One within a sentence does if the first word of `following` has no room.
     """
     left, right = edges.get((item.box.page, item.column), (item.box.left, item.box.right))
     room = right - item.box.right

@@ -140,14 +140,14 @@ def measure(question: Question) -> Features:
     return {
         "pages": len(question.page_numbers) or None,
         **_pictures(question, stem),
-        "figures_named": len({name for match in _FIGURE.finditer(plain) if (name := _name(match))}),
+        "figures_named": len({name.lower() for names in _FIGURE.findall(plain) for name in names if name}),
         "graph_words": len(_GRAPH.findall(stem)),
         "table_rows": len(_TABLE_ROW.findall(plain)),
         "options": len(options),
         "statement_options": sum(_is_statement(text) for text in options),
         "judges_statements": int(bool(_JUDGES.search(plain))),
         "listed_statements": len(set(_CIRCLED.findall(plain))),
-        "premises": sum(_states(clause) for clause in _CLAUSE.split(_unmarked(plain))),
+        "premises": sum(len(c.strip()) > 1 and not _ASKS.search(c) for c in _CLAUSE.split(_unmarked(plain))),
         "knowledge_points": len(question.knowledge_points) or None,
         "parts": _parts(question, plain),
         "proof_words": len(_PROOF.findall(plain)) + int(question.question_type == "proof"),
@@ -183,10 +183,7 @@ def _between_words(line: str) -> int:
 
 
 def _distance(stem: str) -> float | None:
-    """Largest distance in lines from the paragraph of a figure reference to an image.
-
-    A line has 80 half-width characters; a formula ten, an image none.
-    """
+    """A line has 80 half-width characters; a formula ten, an image none."""
     printed = _FORMULA.sub("x" * 10, stem)
     marks = [match.span() for match in re.finditer(re.escape(IMAGE_MARK), printed)][:100]
     words = [
@@ -204,33 +201,22 @@ def _width(letter: str) -> float:
     return (2 if letter > "\u2e7f" else 1) / _LINE
 
 
-def _name(match: re.Match[str]) -> str:
-    return next((group.lower() for group in match.groups() if group), "")
-
-
 def _is_statement(text: str) -> bool:
     words = _WORDS.findall(_FORMULA.sub("", text))
     ideographs = len(re.findall(f"[{IDEOGRAPHS}{HANGUL}]", "".join(words)))
     return ideographs >= 6 or len(_FORMULA.sub("", text).split()) >= 5
 
 
-def _states(clause: str) -> bool:
-    return len(clause.strip()) > 1 and not _ASKS.search(clause)
-
-
 def _parts(question: Question, plain: str) -> int:
     stated = max(len(question.part_points), len(question.variables))
     if question.question_type in CHOICE_TYPES:
         return max(1, stated)
-    numbers = {_number(label) for label in _PART.findall(plain)}
+    labels = _PART.findall(plain)
+    numbers = {int(label) if label.isdigit() else _ROMAN.get(label.lower()) for label in labels}
     run = 0
     while run + 1 in numbers:
         run += 1
     return max(1, stated, run)
-
-
-def _number(label: str) -> int | None:
-    return int(label) if label.isdigit() else _ROMAN.get(label.lower())
 
 
 def _unmarked(text: str) -> str:

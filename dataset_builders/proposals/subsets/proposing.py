@@ -150,7 +150,7 @@ def _described(subset: Subset) -> dict[str, str]:
 
 
 def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
-    """Returns each question's cell of relative paths."""
+    """Each question's cell."""
     folder = sheet.with_name(f"{sheet.stem}.pictures")
     cells = {}
     try:
@@ -178,8 +178,8 @@ class Wanted:
 
     Attributes:
         benchmark: required only if the subset has none.
-        runs: run folders: baselines, a cascade in order, or runs with images.
-        without_images: runs of the same questions without images.
+        runs: baselines, a cascade in order, or runs with images.
+        without_images: runs of the same questions.
         engine: starts it; the caller closes it.
     """
 
@@ -297,7 +297,7 @@ def _proposals(
 def _judged(
     subset: Subset, item: Candidate, context: CriteriaContext, opinion: Annotation | None, made_by: str
 ) -> sheet.SheetRow:
-    """Scores a question; features and annotator count half each if both decide."""
+    """Features and annotator count half each if both decide."""
     opinions = opinion.criteria if opinion and opinion.criteria else {}
     met, unknown, evidence, score = [], [], [], 0.0
     for criterion in subset.criteria:

@@ -40,7 +40,8 @@ DECISIONS = {"accept": True, "accepted": True, "reject": False, "rejected": Fals
 _AFTER_SEPARATOR = re.compile(r"([;,\t\r\n])(?=[=+\-@＝＋－＠])")
 _DATE = re.compile(r"(\d{4})[-/.]\s?(\d{1,2})[-/.]\s?(\d{1,2})\.?(?:[T ]\s?\d{1,2}:\d{2}(?::\d{2})?.{0,12})?")
 _MAX_BYTES = 512 << 20
-_OWN = {"subset", "state", "id", "text_sha256", "score", "language", "subject", *REVIEW}
+_EXACT = ("subset", "state", "id", "text_sha256", "language", "subject")
+_OWN = {*_EXACT, "score", *REVIEW}
 
 
 @dataclass(frozen=True)
@@ -158,13 +159,8 @@ def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Pa
     except ValueError:
         score = None
     return SheetRow(
-        subset=texts.get("subset", ""),
-        state=texts.get("state", ""),
-        id=texts.get("id", ""),
-        text_sha256=texts.get("text_sha256", ""),
+        **{name: texts.get(name, "") for name in _EXACT},
         score=score,
-        language=texts.get("language", ""),
-        subject=texts.get("subject", ""),
         review={name: texts.get(name, "") for name in REVIEW},
         shown={name: texts[name] for name in COLUMNS if name in texts and name not in _OWN},
         extra={name: text for name, text in texts.items() if name not in COLUMNS},
@@ -174,7 +170,7 @@ def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Pa
 
 def _cells(row: SheetRow) -> dict[str, str]:
     """Cells of a row; display-only texts get a space between separator and formula sign."""
-    exact = {name: str(getattr(row, name)) for name in ("subset", "state", "id", "text_sha256", "language", "subject")}
+    exact = {name: str(getattr(row, name)) for name in _EXACT}
     shown = {name: _AFTER_SEPARATOR.sub(r"\1 ", text.replace("\0", "")) for name, text in row.shown.items()}
     return {**shown, **exact, "score": "" if row.score is None else f"{row.score:.3f}", **row.review, **row.extra}
 
@@ -184,10 +180,10 @@ class ReviewerPair:
     """Agreement of two reviewers on one subset.
 
     Attributes:
-        both: proposals that both decided.
+        both: decided by both.
         agreed: of these, decided alike.
         accepted: of these, accepted by both.
-        only_one: proposals that one of them decided.
+        only_one: decided by one of them.
     """
 
     subset: str

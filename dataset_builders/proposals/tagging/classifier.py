@@ -14,17 +14,17 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from livek12.core.errors import UserError, install
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Record
 from livek12.dataset_builders.proposals.tagging.labelled import Item, folds
 from livek12.dataset_builders.proposals.tagging.tree import Point, Tree
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 LIGHT, EMBEDDING = "light", "embedding"
 BUCKETS = 8192
@@ -57,8 +57,6 @@ class Ngrams:
 
     def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
         """Rows of unit length, shape (texts, columns); zeros for an empty text."""
-        import numpy as np
-
         rows: NDArray[np.float32] = np.zeros((len(texts), BUCKETS), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             counts = _grams(_plain(text))
@@ -85,8 +83,6 @@ class Embeddings:
 
     def __call__(self, texts: Sequence[str], step: Step = lambda: None) -> NDArray[np.float32]:
         """As `Ngrams`."""
-        import numpy as np
-
         rows: NDArray[np.float32] = np.zeros((len(texts), 384), dtype=np.float32)
         # NUL ends the text in C; lone surrogates have no UTF-8.
         sound = [text[:EMBEDDED].replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
@@ -102,7 +98,7 @@ Encoder = Ngrams | Embeddings
 
 
 def encoder(name: str) -> Encoder:
-    """Returns the encoder of a name."""
+    """By name."""
     return Embeddings() if name == EMBEDDING else Ngrams()
 
 
@@ -112,8 +108,6 @@ def _plain(text: str) -> str:
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scales rows to length 1; zero rows are kept."""
-    import numpy as np
-
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
@@ -131,8 +125,6 @@ class Names:
     """Word matcher of a tree."""
 
     def __init__(self, tree: Tree) -> None:
-        from math import log2
-
         self.tree = tree
         words = [_words_of(point) for point in tree.points]
         shared = Counter(word for own in words for word in own)
@@ -144,8 +136,6 @@ class Names:
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Scores, shape (texts, points)."""
-        import numpy as np
-
         scores: NDArray[np.float32] = np.zeros((len(texts), len(self._words)), dtype=np.float32)
         for row, text in zip(scores, texts, strict=True):
             here = self._here(text)
@@ -159,8 +149,6 @@ class Names:
 
     def subjects(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Scores of the tree's subjects, shape (texts, subjects): each word counts once."""
-        import numpy as np
-
         subjects = self.tree.subjects
         weights: list[dict[str, float]] = [{} for _ in subjects]
         for point, own in zip(self.tree.points, self._words, strict=True):
@@ -211,8 +199,6 @@ class Ridge:
 
 def fit(rows: NDArray[np.float32], truth: NDArray[np.float32]) -> Ridge:
     """Least squares fit of labels (0 or 1, shape (rows, labels)), with a weight penalty."""
-    import numpy as np
-
     centre, prior = rows.mean(axis=0), truth.mean(axis=0)
     a, b = rows - centre, truth - prior
     # Embeddings share a direction: their short differences would be penalised away.
@@ -239,8 +225,6 @@ class Calibration:
 
     def __call__(self, score: float) -> float:
         """Confidence of a score."""
-        import numpy as np
-
         return float(np.interp(score, self.scores, self.shares))
 
 
@@ -249,8 +233,6 @@ def calibrate(scores: NDArray[np.float32], right: NDArray[np.bool_]) -> Calibrat
 
     Each pool adds one right and one wrong, so that no confidence is 0 or 1.
     """
-    import numpy as np
-
     order = np.argsort(scores, kind="stable")
     pools: list[list[float]] = []  # right, all, sum of scores
     # Coarse start: a corner for each proposal would follow chance.
@@ -269,8 +251,8 @@ class Proposed(Record):
 
     Attributes:
         name: in the question's language.
-        score: classifier score, without a scale.
-        confidence: measured on held-out questions, 0 to 1, or None.
+        score: without a scale.
+        confidence: measured on held-out questions, or None.
     """
 
     name: str
@@ -280,7 +262,7 @@ class Proposed(Record):
 
 
 def proposed(point: Point, language: str, score: float, calibration: Calibration | None) -> Proposed:
-    """Builds the proposal of a point with this score."""
+    """The proposal of a point with this score."""
     confidence = round(calibration(score), 3) if calibration else None
     return Proposed(
         name=point.name(language), route=point.route(language), score=round(score, 4), confidence=confidence
@@ -318,8 +300,6 @@ class Classifier:
         return totals * self._of_subject(items)
 
     def _of_subject(self, items: Sequence[Item]) -> NDArray[np.float32]:
-        import numpy as np
-
         subjects = [point.subject for point in self.tree.points]
         masks = {name: np.array([subject == name for subject in subjects], np.float32) for name in set(subjects)}
         every: NDArray[np.float32] = np.ones(len(subjects), np.float32)
@@ -331,8 +311,6 @@ class Classifier:
         return [self._best(item, row, most) for item, row in zip(items, self.scores(items, step), strict=True)]
 
     def _best(self, item: Item, row: NDArray[np.float32], most: int) -> list[Proposed]:
-        import numpy as np
-
         best = [int(place) for place in np.argsort(-row, kind="stable")[:most] if row[place] > 0]
         return [proposed(self.tree.points[place], item.language, float(row[place]), self.calibration) for place in best]
 
@@ -341,8 +319,6 @@ def _combined(
     rows: NDArray[np.float32] | None, ridge: Ridge | None, nodes: NDArray[np.float32] | None, named: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Learned scores, plus bonuses for named points (as a share of the best-named) and near names."""
-    import numpy as np
-
     bonus = named / np.maximum(named.max(axis=1, keepdims=True, initial=0), 1e-9)
     if rows is None:
         return named
@@ -354,8 +330,6 @@ def _combined(
 
 def _standing(similarity: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rescales similarities from 0 (a question's mean) to 1 (its best): E5's cosines are all within 0.7 to 1."""
-    import numpy as np
-
     above = similarity - similarity.mean(axis=1, keepdims=True)
     return np.maximum(above, 0) / np.maximum(above.max(axis=1, keepdims=True, initial=0), 1e-9)
 
@@ -373,8 +347,6 @@ def train(
 
     Raises UserError for too few labels of the tree.
     """
-    import numpy as np
-
     truth, unknown = truths(tree, items)
     labelled = np.flatnonzero(truth.any(axis=1))
     if len(labelled) < MIN_LABELLED:
@@ -405,8 +377,6 @@ def _out_of_fold(
     items: Sequence[Item], truth: NDArray[np.float32], score: Callable[[NDArray[np.bool_]], NDArray[np.float32]]
 ) -> NDArray[np.float32]:
     """Scores of all items: `score` gets the mask of a fold, and learns from the others."""
-    import numpy as np
-
     outside, fold = np.zeros_like(truth), np.array(folds(items, FOLDS))
     for number in range(FOLDS):
         own = fold == number
@@ -417,8 +387,6 @@ def _out_of_fold(
 
 def truths(tree: Tree, items: Sequence[Item]) -> tuple[NDArray[np.float32], list[str]]:
     """Label matrix, shape (items, points), and labels missing in the tree."""
-    import numpy as np
-
     truth: NDArray[np.float32] = np.zeros((len(items), len(tree.points)), dtype=np.float32)
     unknown: dict[str, None] = {}
     for row, item in zip(truth, items, strict=True):
@@ -475,8 +443,6 @@ class Difficulty:
 
 def train_difficulty(encoder: Encoder, items: Sequence[Item]) -> Difficulty | None:
     """Trains a model; None with fewer than `MIN_RATED` difficulties, or a single level."""
-    import numpy as np
-
     used = [item for item in items if item.difficulty]
     levels = sorted({item.difficulty for item in used})
     if len(used) < MIN_RATED or not 1 < len(levels) <= 10:
@@ -491,8 +457,6 @@ def train_difficulty(encoder: Encoder, items: Sequence[Item]) -> Difficulty | No
 
 
 def _measured_rows(encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> NDArray[np.float32]:
-    import numpy as np
-
     measures = [
         [np.log1p(len(item.text)) / 8, len(_PART.findall(item.text)) / 8, min((item.points or 0) / 20, 1)]
         for item in items
@@ -507,8 +471,6 @@ BINS = 10
 
 def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = lambda: None) -> dict[str, Any]:
     """Metrics of majority, names and classifier on held-out questions, and of labelled difficulty."""
-    import numpy as np
-
     fold = folds(items, FOLDS)
     used = [item for item, number in zip(items, fold, strict=True) if number]
     test_items = [item for item, number in zip(items, fold, strict=True) if not number]
@@ -535,8 +497,6 @@ def measure(tree: Tree, encoder: Encoder, items: Sequence[Item], step: Step = la
 def _trained_figures(
     classifier: Classifier, items: Sequence[Item], truth: NDArray[np.float32], step: Step = lambda: None
 ) -> dict[str, Any]:
-    import numpy as np
-
     scores = classifier.scores(items, step)
     metrics = figures(scores, truth, classifier.tree)
     if classifier.calibration:
@@ -556,15 +516,14 @@ def figures(
     (share of questions with a label among them), unit (best point in the unit, the node above, of a label) and f1
     (micro-averaged over proposals).
     """
-    import numpy as np
-
     best = np.argsort(-scores, axis=1, kind="stable")[:, :3]
     hits = np.take_along_axis(truth, best, axis=1) > 0
     hits &= np.take_along_axis(scores, best, axis=1) > 0
     kept = np.ones_like(hits) if sure is None else sure >= KEPT
     kept[:, 1:] &= sure is not None
     kept[:, 0] = True
-    units = [_unit(tree, place) for place in range(len(tree.points))]
+    above = [[next(iter(names.values())) for names in point.path] for point in tree.points]
+    units = ["->".join(path) or point.name() for path, point in zip(above, tree.points, strict=True)]
     same = [
         units[row[0]] in {units[place] for place in np.flatnonzero(gold)} for row, gold in zip(best, truth, strict=True)
     ]
@@ -579,8 +538,6 @@ def figures(
 
 def calibration(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str, Any]:
     """Expected calibration error (equal-count bins), and correct shares of the sure and the unsure half."""
-    import numpy as np
-
     bins = [piece for piece in np.array_split(np.argsort(sure, kind="stable"), BINS) if len(piece)]
     gaps = [abs(float(sure[piece].mean()) - float(right[piece].mean())) * len(piece) for piece in bins]
     halves = np.array_split(np.argsort(-sure, kind="stable"), 2)
@@ -610,11 +567,6 @@ def _difficulty(encoder: Encoder, used: Sequence[Item], test_items: Sequence[Ite
         ),
         "used": model.better,
     }
-
-
-def _unit(tree: Tree, place: int) -> str:
-    point = tree.points[place]
-    return "->".join(next(iter(names.values())) for names in point.path) or point.name()
 
 
 def _share(hits: NDArray[np.bool_]) -> float:

@@ -5,6 +5,7 @@ Contract: labels may be in any usual field but must be texts. Splits never separ
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +95,6 @@ def groups(items: Sequence[Item]) -> list[int]:
 
 def folds(items: Sequence[Item], count: int) -> list[int]:
     """Fold of each question, 0 to count - 1: groups by hash of their first text, dealt in turn."""
-    import hashlib
-
     group_ids = groups(items)
     names = {
         group: hashlib.sha256(items[group].text.encode("utf-8", "replace")).hexdigest() for group in set(group_ids)

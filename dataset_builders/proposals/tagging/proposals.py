@@ -71,15 +71,6 @@ UNMEASURED = 0.9
 SUBJECT_MARGIN = 1.5
 """Lead over the next subject's words that a proposal needs."""
 TAGS = ("knowledge_points", "difficulty", "subject")
-_FIELDS: dict[str, Any] = {
-    "knowledge_points": [],
-    "difficulty": None,
-    "subject": "",
-    "variables": [],
-    "reasoning_flow": [],
-    "scheme": [],
-}
-"""Proposable fields and their empty values."""
 TASK = "tags/structure"
 MOST_STEPS = 30
 LONGEST_NAME, LONGEST_VALUE, LONGEST_TEXT = 80, 300, 600
@@ -253,7 +244,7 @@ def _cleared(draft: Draft, fields: Sequence[str]) -> Draft:
         if not field:
             doubts.append(doubt)
         elif doubt.text.startswith(_said(field, getattr(draft, field))):
-            empty[field] = _FIELDS[field]
+            empty |= Draft.empty(field)
     return draft.model_copy(update={**empty, "doubts": doubts})
 
 
@@ -524,7 +515,8 @@ def propose_schemes(
 
 
 def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeReport, step: Callable[[], None]) -> None:
-    requests = [scheme_request(draft) for draft in drafts.values() if _may_have_one(draft)]
+    worth = [draft for draft in drafts.values() if draft.solution and draft.points and not draft.scheme]
+    requests = [scheme_request(draft) for draft in worth if draft.question_type not in CHOICE_TYPES]
     for reply in asker.replies(requests, lambda key, text: read_scheme_reply(text, drafts[key.question_id])):
         id = reply.key.question_id
         report.asked += 1
@@ -535,10 +527,6 @@ def _propose(drafts: dict[str, Draft], asker: Asker, who: str, report: SchemeRep
         else:
             report.problems.append(f"{id}: no scheme is taken: {reply.problem}")
         step()
-
-
-def _may_have_one(draft: Draft) -> bool:
-    return bool(draft.solution and draft.points and not draft.scheme and draft.question_type not in CHOICE_TYPES)
 
 
 def scheme_request(draft: Draft) -> Request:

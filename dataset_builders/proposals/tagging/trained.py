@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from livek12.core.errors import UserError, install
@@ -141,7 +142,6 @@ class TrainedTagger:
 
     def scores(self, items: Sequence[Item], step: Step = lambda: None) -> Any:
         """Probabilities, shape (items, points)."""
-        import numpy as np
         import torch
 
         rows = []

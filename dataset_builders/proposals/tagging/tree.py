@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from livek12.core.errors import UserError
 from livek12.core.languages import codes, listed
 from livek12.core.text import folded
@@ -102,7 +104,6 @@ def _shipped_tree() -> Tree:
 
 def parse_tree(data: bytes, where: str) -> Tree:
     """Parses a YAML tree; `where` names it in errors."""
-    import yaml
 
     class Loader(yaml.SafeLoader):
         """Loader without aliases: a few can expand to billions of nodes."""

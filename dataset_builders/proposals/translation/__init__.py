@@ -15,6 +15,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from livek12.core.errors import UserError
 from livek12.core.files import copy_file
 from livek12.core.languages import HANGUL, IDEOGRAPHS
@@ -73,8 +75,6 @@ def terms_in(glossary: Mapping[str, str], text: str) -> dict[str, str]:
 
 
 def _yaml(file: Path) -> dict[str, str]:
-    import yaml
-
     try:
         terms = yaml.safe_load(file.read_text("utf-8"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -1,10 +1,10 @@
 """Variants of questions, by rule or by a model (MDK12-Bench, "Dynamic evaluation" and "Question type conversion").
 
-Contract: padding keeps all pixels; inversion is 255 minus each channel except under noise. Pictures are as engines show
-them: upright, RGB, on white. A rule converts a type only if the stem does not ask for the best option or refer to
-options, and no options name each other, are alike or empty; new keys are never old letters. A model's reply must keep
-numbers, formulas, figures, blanks and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies
-are cached before parsing. A variant with a failed request is missing until the command is repeated.
+Contract: padding keeps all pixels; inversion spares noise. Pictures are as engines show them: upright, RGB, on white. A
+rule converts a type only if the stem does not ask for the best option or refer to options, and no options name each
+other, are alike or empty; new keys are never old letters. A model's reply must keep numbers, formulas, figures, blanks
+and parts. Draws depend on seed and id only; equal draws give equal bytes. Replies are cached before parsing. A variant
+with a failed request is missing until the command is repeated.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image as PIL
 
 from livek12.core.errors import UserError
 from livek12.core.files import write_atomically
@@ -157,8 +160,6 @@ def _side(length: int, random: Random) -> int:
 
 def padded(picture: Picture, padding: Padding) -> Picture:
     """Centres a picture in a padded one."""
-    from PIL import Image as PIL
-
     width, height = picture.size
     size = (width + padding.left + padding.right, height + padding.top + padding.bottom)
     whole = PIL.new("RGB", size, (COLOURS[padding.colour],) * 3)
@@ -178,9 +179,6 @@ def noise_of(size: tuple[int, int], random: Random) -> Noise:
 
 def inverted(picture: Picture, noise: Noise) -> Picture:
     """Negative of the picture under noise."""
-    import numpy as np
-    from PIL import Image as PIL
-
     values = 255 - np.asarray(picture, dtype=np.uint8)
     flat = values.reshape(-1, 3)
     flat[noise.salt] = 255
@@ -221,13 +219,8 @@ def conversions(question: Question) -> dict[str, Conversion]:
 
 
 def _in_type(source: Question, question_type: str, /, **changes: Any) -> Question:
-    gone: Mapping[str, Any] = {
-        "question_type_raw": question_type,
-        "solution": None,
-        "solution_images": [],
-        "scheme": [],
-    }
-    gone = {**gone, "part_units": [], "options": [], "answer_images": [], "variables": [], "reasoning_flow": []}
+    gone = Question.empty("solution", "solution_images", "scheme", "part_units", "options", "answer_images")
+    gone |= Question.empty("variables", "reasoning_flow") | {"question_type_raw": question_type}
     points = {} if source.points is None else {"part_points": [source.points]}
     return source.model_copy(update={**gone, **points, "question_type": question_type, **changes})
 
@@ -407,20 +400,6 @@ def _with_options(question: Question, reply: Json, random: Random) -> Question:
     return _in_type(question, CHOICE, options=options, answer=[letter])
 
 
-@dataclass(frozen=True)
-class Sameness:
-    """Judgement of a variant."""
-
-    same_meaning: bool
-    key_holds: bool
-    why: str
-
-    @property
-    def stays(self) -> bool:
-        """True if the variant is kept."""
-        return self.same_meaning and self.key_holds
-
-
 def _judging_request(source: Question, variant: Question, transforms: Sequence[str], key: str) -> Request:
     values = {
         "transforms": ", ".join(transforms),
@@ -440,10 +419,12 @@ def _judging_request(source: Question, variant: Question, transforms: Sequence[s
     )
 
 
-def _read_judgement(reply: str) -> Sameness:
+def _read_judgement(reply: str) -> str:
+    """The fault of the variant; "" for none."""
     fields = fields_of(parse_object(reply), "same_meaning", "key_holds", "why")
     why = one_line(a_text(fields["why"], "why"), 300)
-    return Sameness(a_bool(fields["same_meaning"], "same_meaning"), a_bool(fields["key_holds"], "key_holds"), why)
+    same, holds = (a_bool(fields[name], name) for name in ("same_meaning", "key_holds"))
+    return "" if same and holds else f"{'its key does not hold' if same else 'its meaning changed'}: {why}"
 
 
 def _described(question: Question, name: str) -> str:
@@ -535,7 +516,7 @@ class Made:
     Attributes:
         text: new text, type and key with the old pictures.
         drawn: draws for each picture, and the new type.
-        dropped: short countable reason for no variant, or "".
+        dropped: reason for no variant.
         failed: a repeated request may succeed.
     """
 
@@ -616,7 +597,11 @@ class Maker:
                 yield _judging_request(item.question, variant, item.plan.transforms, item.id)
 
         for reply in judge.replies(requests(), lambda _, text: _read_judgement(text)):
-            _take_judgement(waiting.pop(reply.key.question_id), reply)
+            item = waiting.pop(reply.key.question_id)
+            if reply.value is None:
+                item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
+            elif reply.value:
+                item.drop(MEANING, f"judge: {reply.value}")
             step()
 
     def variant(self, item: Made) -> Question | None:
@@ -676,14 +661,6 @@ def _take_text(item: Made, reply: Reply[Question]) -> None:
     item.text = reply.value
     if item.plan.text == TYPE:
         item.drawn["type"] = {"to": reply.value.question_type, "by": "model"}
-
-
-def _take_judgement(item: Made, reply: Reply[Sameness]) -> None:
-    if reply.value is None:
-        item.drop(UNJUDGED, f"judge: {reply.problem}", reply.failed)
-    elif not reply.value.stays:
-        fault = "its key does not hold" if reply.value.same_meaning else "its meaning changed"
-        item.drop(MEANING, f"judge: {fault}: {reply.value.why}")
 
 
 @dataclass(frozen=True)

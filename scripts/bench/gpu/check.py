@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from livek12.engines.devices import measure
 from livek12.engines.reaper import supervise
 from livek12.scripts.bench.common import machine, write_json
 from livek12.scripts.bench.gpu.work import END, START, STATIONS, Station, last_line
@@ -185,8 +186,6 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.points if name not in names]:
         parser.error(f"no point {unknown[0]!r}; there are {', '.join(names)}")
-    from livek12.engines.devices import measure
-
     gpus = 0 if options.cpu else len(measure().devices)
     visits = [
         (station, points)

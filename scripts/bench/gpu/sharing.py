@@ -11,17 +11,16 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.records import Request
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import GIB
+from livek12.engines.base import Outcome
+from livek12.engines.devices import measure
 from livek12.scripts.bench.common import GpuWatch
 from livek12.scripts.bench.counting import FOLDER, counted, counting_in
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, text_data
-
-if TYPE_CHECKING:
-    from livek12.engines.base import Outcome
 
 TEXT, PAGES = "livek12_text_only_en", "livek12_image_only"
 
@@ -129,8 +128,6 @@ def empty_caches(work: StationWork) -> Any:
 
 def auto(work: StationWork) -> Seen:
     """`--engine auto` chose vLLM, whose engine holds memory."""
-    from livek12.engines.devices import measure
-
     if work.engine.name != "vllm":
         raise Failed(f"chose {work.engine.name}")
     figures = work.engine.figures

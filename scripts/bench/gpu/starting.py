@@ -19,10 +19,12 @@ from livek12.core.errors import UserError
 from livek12.core.records import Response
 from livek12.core.run.folder import RunFolder
 from livek12.core.run.sessions import GIB, Session, read_sessions
+from livek12.engines import make_engine
 from livek12.engines.devices import measure
 from livek12.engines.reaper import supervise
 from livek12.scripts.bench.gpu.sharing import TEXT, ask, requests_of, tokens_of
 from livek12.scripts.bench.gpu.work import Failed, Seen, StationWork, last_line, short_request, text_data
+from livek12.scripts.bench.models import small_model_folder
 from livek12.scripts.bench.sides import CPU_ENVIRONMENT, QUIET
 
 LIMIT = 240.0
@@ -149,8 +151,6 @@ def real(work: StationWork) -> Seen:
     """A genuine small model: the sample exam to its report, 20 tokens by each engine, and what a start costs again."""
     if not work.real:
         raise Failed("needs --real FOLDER or FILE.gguf: a small genuine model")
-    from livek12.scripts.bench.models import small_model_folder
-
     path = Path(work.real)
     model = small_model_folder(path, work.work) if path.suffix == ".gguf" else path
     cache = {"VLLM_CACHE_ROOT": str(work.work / "vllm-cache")}
@@ -191,8 +191,6 @@ def shape_point(change: dict[str, Any], args: dict[str, Any]) -> Callable[[Stati
     """A changed 8B shape of four layers answers, or is refused in one line."""
 
     def point(work: StationWork) -> Seen:
-        from livek12.engines import make_engine
-
         base = work.model("qwen3-8b")
         folder = work.work / "models" / f"changed-{len(list((work.work / 'models').iterdir()))}"
         folder.mkdir()
@@ -237,8 +235,6 @@ MIXTURE = {
 
 def slots(work: StationWork) -> Seen:
     """A small cache: vLLM's default number of sequences beside fewer."""
-    from livek12.engines import make_engine
-
     os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # the scheduler is then in reach, and one load does for all
     tokens_each, limit = 512, work.many(96)
     cache = (
@@ -267,7 +263,6 @@ def pool(
     work: StationWork, many: int, model: Path, args: dict[str, Any], limit: int, max_tokens: int
 ) -> tuple[float, float]:
     """Tokens a second, and GiB on the fullest card, of replicas."""
-    from livek12.engines import make_engine
     from livek12.engines.pool import Pool
 
     before, end = used(), time.monotonic() + LIMIT
@@ -294,8 +289,6 @@ def pool(
 
 def shared(work: StationWork) -> Seen:
     """Two engines on one card by shares, beside one engine on the whole card."""
-    from livek12.engines import make_engine
-
     model, args, limit = work.model("qwen3-8b"), work.args("qwen3-8b", **EAGER), work.many(320)
     share = {"gpus": 0.5, "gpu_memory_utilization": 0.42} if work.gpus else {}
     rate, memory = pool(work, 2, model, args | share, limit, 256)

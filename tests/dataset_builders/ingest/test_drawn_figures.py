@@ -13,7 +13,7 @@ import pytest
 
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.extract import extract_pages
-from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from tests.dataset_builders.ingest.papers import paper_of
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
@@ -272,3 +272,54 @@ def test_what_is_ruled_is_no_figure(tmp_path: Path, name: str) -> None:
     blocks = [block for page in extract_pages(pdf) for block in page.blocks]
     assert not [block.box for block in blocks if block.kind == "figure"]
     assert any(block.text.startswith("1．") for block in blocks)
+
+
+RADIO = """
+1. Which planet is the largest?
+
+#for name in ("Mercury", "Venus", "Jupiter") [#box(circle(radius: 4pt)) #name \\ ]
+
+2. Name another.
+"""
+SLANTED = """
+#place(center + horizon, rotate(-40deg, text(size: 40pt, fill: luma(60%))[SAMPLE SAMPLE]))
+1. Find the largest planet of all the planets that go around the sun, and say why it is so large.
+
+2. Name the others in the order in which they go around the sun, and say what each of them looks like.
+"""
+SQUARED = """
+1. Read the graph.
+
+#box(width: 120pt, height: 80pt)[
+  #for i in range(7) { place(line(start: (i * 20pt, 0pt), end: (i * 20pt, 80pt))) }
+  #for i in range(5) { place(line(start: (0pt, i * 20pt), end: (120pt, i * 20pt))) }
+  #place(curve(curve.move((0pt, 80pt)), curve.quad((60pt, 60pt), (115pt, 5pt))))
+]
+
+2. What next?
+"""
+
+
+def blocks(body: str, path: Path) -> list[Block]:
+    return [block for page in extract_pages(typeset(body, path), how="text") for block in page.blocks]
+
+
+def test_drawn_circles_before_options_are_read(tmp_path: Path) -> None:
+    lines = [line.text for block in blocks(RADIO, tmp_path / "radio.pdf") for line in block.lines]
+    assert [line for line in lines if line.startswith("○")] == ["○ Mercury", "○ Venus", "○ Jupiter"]
+
+
+def test_slanted_text_is_ground_and_a_graph_on_squared_paper_a_figure(tmp_path: Path) -> None:
+    text = " ".join(block.text for block in blocks(SLANTED, tmp_path / "slanted.pdf"))
+    assert "all the planets that go around" in text and "S" not in text.replace("Say", "")
+    kinds = [block.kind for block in blocks(SQUARED, tmp_path / "squared.pdf")]
+    assert "figure" in kinds and "table" not in kinds
+
+
+def test_circles_are_labels_of_options(tmp_path: Path) -> None:
+    (first, *_) = paper_of(typeset(RADIO, tmp_path / "radio.pdf")).drafts
+    assert [(option.label, option.text) for option in first.options] == [
+        ("A", "Mercury"),
+        ("B", "Venus"),
+        ("C", "Jupiter"),
+    ]

@@ -1,0 +1,122 @@
+"""Cells: options beside each other, in two columns of a page or in one line, in the order of their labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE
+from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
+from livek12.dataset_builders.ingest.questions.stream import Item
+
+_FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
+"""Labels of a list; shares of the page by which lines of a row differ, and the left edges of one cell."""
+
+
+def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
+    """The order of items in which cells of a second column follow the question that they are level with.
+
+    No question begins in it, its lists lack their first label, and each label is level with one of the first column.
+    """
+    order = list(range(len(items)))
+    pages: dict[int, list[int]] = {}
+    for place, item in enumerate(items):
+        pages.setdefault(item.box.page, []).append(place)
+    for places in pages.values():
+        for column in sorted({items[place].column for place in places} - {0}):
+            own = [place for place in places if items[place].column == column]
+            others = [place for place in places if items[place].column < column]
+            begun = [place for place in heads if place in others]
+            if begun and not {*heads} & {*own} and _are_cells([items[p] for p in own], [items[p] for p in others]):
+                order = _with_rows(order, own, begun, items)
+    return order
+
+
+def _are_cells(own: Sequence[Item], others: Sequence[Item]) -> bool:
+    labels = [(item, label) for item in own if (label := first_label(item.text))]
+    left = [(item, label) for item in others if (label := first_label(item.text))]
+    return bool(labels) and all(
+        label.rank
+        and any(
+            abs(other.box.top - item.box.top) < _LEVEL and first.style == label.style and first.rank < label.rank
+            for other, first in left
+        )
+        for item, label in labels
+    )
+
+
+def _with_rows(order: list[int], own: Sequence[int], heads: Sequence[int], items: Sequence[Item]) -> list[int]:
+    """Puts each item of a column behind the last of the column before that is level with it or above."""
+    rest = [place for place in order if place not in own]
+    page = {place for place in rest if items[place].box.page == items[heads[0]].box.page}
+    for place in sorted(own, key=lambda place: (items[place].box.top, items[place].box.left)):
+        above = [at for at in page if items[at].box.top < items[place].box.top + _LEVEL]
+        rest.insert(max((rest.index(at) for at in above), default=rest.index(heads[0]) - 1) + 1, place)
+        page.add(place)
+    return rest
+
+
+def in_label_order(items: Sequence[Item]) -> list[Item]:
+    """Items with the cells of each list in the order of their labels, which columns may be filled by."""
+    cells = [cell for item in items for cell in _cells(item)]
+    begins = [place for place, cell in enumerate(cells) if first_label(cell.text)]
+    runs: list[list[int]] = []
+    for place in begins:
+        label = first_label(cells[place].text)
+        last = first_label(cells[runs[-1][0]].text) if runs else None
+        if label and last and label.style == last.style and label.rank:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    for run in runs:
+        ranks = [label.rank for place in run if (label := first_label(cells[place].text))]
+        if len(run) < _FEWEST or sorted(ranks) != list(range(len(ranks))):
+            continue
+        level = any(abs(cells[a].box.top - cells[b].box.top) < _LEVEL for a, b in pairwise(run))
+        if ranks != sorted(ranks) or (level and run[-1] - run[0] >= len(run)):
+            return _sorted(cells, run, ranks)
+    return list(items)
+
+
+def _cells(item: Item) -> list[Item]:
+    """The cells of a line: each begins with a label, or all of them are one."""
+    if item.line is None or not GAP.search(item.text):
+        return [item]
+    pieces: list[tuple[int, str]] = []
+    at = 0
+    for piece in re.split(rf"({GAP.pattern})", item.text):
+        if piece.strip() and (first_label(piece) or not pieces):
+            pieces.append((at, piece))
+        elif pieces:
+            pieces[-1] = (pieces[-1][0], pieces[-1][1] + piece)
+        at += len(piece)
+    if len(pieces) < 2 or not first_label(pieces[0][1]):
+        return [item]
+    wide = (item.box.right - item.box.left) / max(1, len(item.text))
+    boxes = [replace(item.box, left=item.box.left + wide * start) for start, _ in pieces]
+    line, pictures = item.line, list(item.line.pictures)
+    made = []
+    for box, (_, piece) in zip(boxes, pieces, strict=True):
+        own = [pictures.pop(0) for _ in range(min(len(pictures), piece.count(PICTURE)))]
+        made.append(Item(replace(line, text=piece.strip(), box=box, pictures=own), item.block, box, item.column))
+    return made
+
+
+def _sorted(cells: Sequence[Item], run: Sequence[int], ranks: Sequence[int]) -> list[Item]:
+    """Cells by rank, with the lines below each that go on with it."""
+    whole: list[list[Item]] = [[cells[place]] for place in run]
+    rest: list[Item] = []
+    for place in range(run[0], len(cells)):
+        if place in run:
+            continue
+        near = [
+            at
+            for at, begin in enumerate(run)
+            if begin < place and abs(cells[begin].box.left - cells[place].box.left) < _CELL and not rest
+        ]
+        below = near and cells[place].line and not GAP.search(cells[place].text)
+        (whole[near[-1]] if below else rest).append(cells[place])
+    by_rank = [items for _, items in sorted(zip(ranks, whole, strict=True), key=lambda pair: pair[0])]
+    return [*cells[: run[0]], *(item for items in by_rank for item in items), *rest]

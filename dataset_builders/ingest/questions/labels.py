@@ -1,0 +1,150 @@
+"""Lists of labels, "(a) … (b) …", "A. … B. …", "① … ②": the options, parts and statements of a question.
+
+Contract: a list is complete: one style, from the first name on, each once, in order. Formulas hold no labels.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from livek12.core.text import CIRCLED
+from livek12.dataset_builders.reading.options import plain_label
+from livek12.dataset_builders.reading.text import mask_formulas, plain_width
+
+_LABEL = re.compile(
+    rf"(?P<ring>[{CIRCLED[:10]}])|(?<!\S)(?:[(（]\s?(?P<in>[A-HＡ-Ｈa-h]|[1-9])\s?[)）]"
+    r"|(?P<closed>[A-HＡ-Ｈa-h])\s?[)）]|(?P<dotted>[A-HＡ-Ｈa-h])\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S)"
+)
+_NAMES = (CIRCLED[:10], "ABCDEFGH", "abcdefgh", "123456789")
+GAP = re.compile(r"\s{3,}|\t")
+"""Between the cells of a line."""
+_FEWEST = 3
+"""Labels of a list."""
+_LONGEST_WITHIN = 80
+
+
+@dataclass(frozen=True)
+class ListLabel:
+    """A label: its style (signs and kind), rank from 0, place, and if it begins a line or cell."""
+
+    name: str
+    style: str
+    rank: int
+    start: int
+    end: int
+    apart: bool
+
+    @property
+    def is_number(self) -> bool:
+        """True for (1) and 1."""
+        return self.style[-1] == "3"
+
+    @property
+    def keyed_by_number(self) -> bool:
+        """True for ① and (1)."""
+        return self.style[-1] in "03"
+
+
+@dataclass(frozen=True)
+class LabelList:
+    """A complete list and its texts."""
+
+    labels: tuple[ListLabel, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def style(self) -> str:
+        """Of all its labels."""
+        return self.labels[0].style
+
+    @property
+    def start(self) -> int:
+        """Place of its first label."""
+        return self.labels[0].start
+
+    @property
+    def names(self) -> list[str]:
+        """As keys name them."""
+        return [plain_label(label.name) for label in self.labels]
+
+    @property
+    def begins_line(self) -> bool:
+        """Its first label does."""
+        return self.labels[0].apart
+
+    @property
+    def is_within_line(self) -> bool:
+        """True for a) … b) … c) …, each short."""
+        short = max(map(len, self.texts)) <= _LONGEST_WITHIN
+        return not self.begins_line and self.style.startswith("closed") and short
+
+    @property
+    def is_capital(self) -> bool:
+        """True for A and ①."""
+        return self.style[-1] in "01"
+
+    @property
+    def is_ring(self) -> bool:
+        """True for ①."""
+        return self.style[-1] == "0"
+
+    @property
+    def is_step(self) -> bool:
+        """True for 1."""
+        return self.style.startswith("item")
+
+    @property
+    def is_number(self) -> bool:
+        """True for (1) and 1."""
+        return self.labels[0].is_number
+
+
+def labels_of(text: str) -> list[ListLabel]:
+    """All labels of a text."""
+    labels = []
+    masked = zip(text, mask_formulas(text), strict=True)  # two amounts, ① $100 ② $150, are no formula
+    for match in _LABEL.finditer("".join(sign if sign in _NAMES[0] else mask for sign, mask in masked)):
+        sign = match.lastgroup or ""
+        name = plain_width(match[sign])
+        kind = next(place for place, names in enumerate(_NAMES) if name in names)
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        apart = not before.strip() or bool(GAP.search(before[-3:]))
+        if not apart and sign == "dotted" and name.islower():
+            continue  # "as in b." ends a sentence
+        labels.append(ListLabel(name, f"{sign}{kind}", _NAMES[kind].index(name), match.start(), match.end(), apart))
+    return labels
+
+
+def label_lists(text: str) -> list[LabelList]:
+    """The last complete list of each style."""
+    by_style: dict[str, list[ListLabel]] = {}
+    for label in labels_of(text):
+        by_style.setdefault(label.style, []).append(label)
+    lists = []
+    for labels in by_style.values():
+        first = max((place for place, label in enumerate(labels) if not label.rank), default=len(labels))
+        run = labels[first:]
+        if len(run) >= _FEWEST and [label.rank for label in run] == list(range(len(run))):
+            ends = [*(label.start for label in run[1:]), len(text)]
+            texts = (text[label.end : end].strip() for label, end in zip(run, ends, strict=True))
+            lists.append(LabelList(tuple(run), tuple(texts)))
+    return lists
+
+
+def first_label(text: str) -> ListLabel | None:
+    """The label that a line begins with."""
+    labels = labels_of(text.lstrip())
+    return labels[0] if labels and not labels[0].start else None
+
+
+def stray_labels(text: str) -> list[str]:
+    """Labels at the beginning of lines or cells without the one before them."""
+    ranks: dict[str, int] = {}
+    stray = []
+    for label in labels_of(text):
+        last = ranks.get(label.style, -1)
+        if label.apart and label.rank > last + 1:
+            stray.append(text[label.start : label.end].strip())
+        ranks[label.style] = max(last, label.rank)
+    return stray
