@@ -239,6 +239,8 @@ def _other_dependence(left: Expr, right: Expr) -> str:
     if not formulas or agree(_in_natural_units(left), _in_natural_units(right))[0] == "accept":
         return ""
     own = left.free_symbols ^ right.free_symbols
+    if any(str(name)[:2] in {"C_", "c_"} and str(name)[2:].isdigit() for name in own):
+        return ""  # constants of integration, some of them 0
     related = KNOWN_CONSTANTS | {str(part) for name, value in DEFINITIONS if name in own for part in value.free_symbols}
     for name in sorted(left.free_symbols & right.free_symbols, key=str):
         if str(name) not in related and _depend_otherwise(left, right, name, own):
