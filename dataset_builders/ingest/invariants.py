@@ -582,12 +582,25 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
-    """A last line that speaks of the questions below it is the next one's lead."""
-    for place, segment, _ in [*reading.pairs][:-1]:
-        last = segment.items[-1].text
-        if len(segment.items) > 1 and _ANNOUNCES.search(last):
-            text = f"its last line announces questions, and may be the next one's: {one_line(last, 40)!r}"
+    """A last line that speaks of the questions below it, or a text at the top of their page, is the next one's lead."""
+    for (place, segment, _), (_, following, _) in pairwise(reading.pairs):
+        page, last = following.items[0].box.page, segment.items[-1]
+        lead = [item for item in segment.items if item.box.page == page]
+        before = segment.items[: len(segment.items) - len(lead)]
+        complete = any("?" in item.text for item in before)
+        own = any(_is_of_question(item) or ("?" in item.text and not complete) for item in lead)
+        ended = bool(before) and before[-1].box.page < page and bool(_SAYS.search(before[-1].text))
+        if len(segment.items) > 1 and _ANNOUNCES.search(last.text):
+            text = f"its last line announces questions, and may be the next one's: {one_line(last.text, 40)!r}"
             yield Breach(text, (place, place + 1), "text", 0.2)
+        elif ended and not own and sum(_width(item.text) for item in lead) > _LONG_ANSWER / 2:
+            text = f"text at the top of a page may be the next one's: {one_line(lead[0].text, 40)!r}"
+            yield Breach(text, (place, place + 1), "text", 0.3)
+
+
+def _is_of_question(item: Item) -> bool:
+    code = item.line is not None and item.line.pitch > 0
+    return code or bool(labels_of(item.text) or marks(item.text))
 
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box, is_label
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -472,7 +472,8 @@ def _stands_alone(
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
     near = layout.overlaps((left, top, right, bottom), box, 1.2 * size)
     text = "".join(glyph.text for glyph in run)
-    if not near or not _is_short(run) or _ANCHOR.match(text) or any(layout.overlaps(room, other) for other in long):
+    is_other = bool(_ANCHOR.match(text)) or is_label(text)
+    if not near or is_other or not _is_short(run) or any(layout.overlaps(room, other) for other in long):
         return False
     close = (left - 0.6 * size, top - 0.3 * size, right + 0.6 * size, bottom + 0.3 * size)
     return not any(

@@ -152,6 +152,8 @@ def type_of(
     if language_of(language).short and not _WRITES.search(text):
         return "short_answer", raw, 0.8 if raw or evidence else 0.4
     works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
+    if evidence and asks(text.strip().rsplit("\n", 1)[-1]):
+        return FREE, raw, 0.8  # nothing stands behind what it asks
     return FREE, raw, 0.9 if raw or works else 0.7 if evidence else 0.4
 
 

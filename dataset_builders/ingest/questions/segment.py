@@ -403,7 +403,7 @@ def _distribute(
 
 
 def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, tuple[int, int] | None]:
-    """Titles behind the first question, and the numbers that they lead, if text stands between.
+    """Titles, and the numbers that they lead, if text stands between; before the first question with others like it.
 
     They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
     """
@@ -414,7 +414,7 @@ def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> di
     titles: dict[int, set[int]] = {}
     for place, line in lines.items():
         after = [at for at in heads if at > place]
-        if place in chosen or not after or place < heads[0] or not _is_title(line.text.strip()):
+        if place in chosen or not after or not _is_title(line.text.strip()):
             continue
         if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
             continue
@@ -426,10 +426,11 @@ def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> di
             titles[place] = {page}
             first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
             titles[first].add(page)
+    later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
+    titles = {at: pages for at, pages in titles.items() if at > heads[0] or round(lines[at].size, 3) in later}
     shared: dict[int, tuple[int, int] | None] = {}
     for place, pages in titles.items():
-        later = (at for at in titles if at > place and 0 in titles[at] and 0 in pages)
-        end = min(later, default=len(items))
+        end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
         own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
         shared[place] = (own[0], own[-1]) if own and place + 1 not in chosen else None
     return shared

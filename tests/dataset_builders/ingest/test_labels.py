@@ -89,3 +89,20 @@ def test_each_section_of_a_key_serves_its_own_part() -> None:
 def test_remarks_on_marking_below_each_question_begin_no_key() -> None:
     lines = [line for n in range(1, 6) for line in (f"QUESTION {n} [20 points]: Say why.", f"评分标准：写对{n}项给分")]
     assert len(read(page(*lines, top=0.05)).drafts) == 5
+
+
+@pytest.mark.parametrize(
+    ("title", "led"),
+    [("#text(size: 16pt)[Story Two]", ["3", "4", "5"]), ('#text(weight: "bold")[Deques]', ["3", "4"])],
+)
+def test_a_title_set_apart_leads_the_questions_below_it(tmp_path: Path, title: str, led: list[str]) -> None:
+    from livek12.dataset_builders.ingest.extract import extract_pages
+
+    story = "A deque is a queue with two ends, and its items lie in an array that is as long as needed."
+    first = "1. Why is a list slow?\n\n2. Why is an array fast?"
+    second = f"#pagebreak()\n\n{title}\n\n{story}\n\n3. Why has it two ends?\n\n4. Why is it long?"
+    body = f"{first}\n\n{second}\n\n#pagebreak()\n\n5. Why is a tree high?"
+    drafts = read(*extract_pages(typeset(body, tmp_path / "paper.pdf"))).drafts
+    assert [draft.number for draft in drafts] == list("12345")
+    assert [draft.number for draft in drafts if story in draft.question] == led
+    assert not any(doubt.kind == "text" for draft in drafts for doubt in draft.doubts)
