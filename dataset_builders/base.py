@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from livek12.core.errors import UserError, why
+from livek12.core.lazy import yaml
 from livek12.core.records import Page, Question
 from livek12.core.visible import visible
 
@@ -156,8 +157,6 @@ def one_line(text: object, limit: int = 300) -> str:
 
 def read_yaml(file: Path, what: str, kib: int = 1024) -> Any:
     """Reads a YAML file as plain data; `what` names its kind in errors."""
-    import yaml
-
     try:
         if file.stat().st_size > kib << 10:
             raise UserError(f"{file}: larger than {f'{kib} KiB' if kib < 1024 else f'{kib >> 10} MiB'}: no {what}")

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from livek12.core.errors import UserError
 from livek12.core.languages import language_of, languages
+from livek12.core.lazy import PIL
 from livek12.core.records import IMAGE_MARK, BenchmarkName, Image, Language, Option, Question
 from livek12.core.text import compatible
 from livek12.dataset_builders.base import one_line
@@ -418,10 +419,8 @@ def figure_of(image: Image) -> Figure | None:
 
 
 def _figure(data: bytes) -> Figure | None:
-    from PIL import Image as Pillow
-
     try:
-        with Pillow.open(io.BytesIO(data), formats=FORMATS) as picture:
+        with PIL.Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             if picture.width * picture.height > MAX_PIXELS:
                 return None
             picture.draft("L", (LARGEST, LARGEST))
@@ -429,7 +428,7 @@ def _figure(data: bytes) -> Figure | None:
                 flat = picture.convert("L")
             else:
                 grey = picture.convert("LA")
-                flat = Pillow.new("L", picture.size, 255)
+                flat = PIL.Image.new("L", picture.size, 255)
                 flat.paste(grey.getchannel(0), mask=grey.getchannel(1))
     except Exception:  # Pillow's decoders raise whatever a hostile file makes them raise
         return None
@@ -437,13 +436,11 @@ def _figure(data: bytes) -> Figure | None:
 
 
 def _hash(picture: Any) -> Figure | None:
-    from PIL import Image as Pillow
-
     picture.thumbnail((LARGEST, LARGEST))
     inner = _without_margins(np.asarray(picture, dtype=np.int16))
     if min(inner.shape) < SMALLEST // 4:
         return None
-    small = Pillow.fromarray(inner.astype(np.uint8)).resize((GREYS, GREYS), Pillow.Resampling.BOX)
+    small = PIL.Image.fromarray(inner.astype(np.uint8)).resize((GREYS, GREYS), PIL.Image.Resampling.BOX)
     waves = _cosines()
     amplitudes = (waves @ np.asarray(small, dtype=np.float64) @ waves.T).ravel()[1:]
     bits = np.packbits(amplitudes > np.median(amplitudes)).tobytes()

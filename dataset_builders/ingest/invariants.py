@@ -593,7 +593,7 @@ def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
         if len(segment.items) > 1 and _ANNOUNCES.search(last.text):
             text = f"its last line announces questions, and may be the next one's: {one_line(last.text, 40)!r}"
             yield Breach(text, (place, place + 1), "text", 0.2)
-        elif ended and not own and sum(_width(item.text) for item in lead) > _LONG_ANSWER:
+        elif ended and not own and sum(_width(item.text) for item in lead) > _LONG_ANSWER / 2:
             text = f"text at the top of a page may be the next one's: {one_line(lead[0].text, 40)!r}"
             yield Breach(text, (place, place + 1), "text", 0.3)
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import pq
 from livek12.core.records import Question
 from livek12.core.rights import REVIEWED, licence_refusal, with_made
 from livek12.dataset_builders.base import PAGES, PageKey, one_line, read_yaml
@@ -188,8 +189,6 @@ def _pages(folder: Path) -> Iterator[PageKey]:
 
 def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yields some columns of a Parquet file (a path or an open file); None where the file lacks one."""
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(file) as parquet:
         present = [name for name in columns if name.split(".")[0] in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(columns=present):

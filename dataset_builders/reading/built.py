@@ -12,6 +12,7 @@ from pathlib import Path
 from livek12.core.errors import UserError
 from livek12.core.exams import EXAMS, SOURCE, AskedQuestion, Exam, read_built, read_source, resolve, written
 from livek12.core.files import write_atomically
+from livek12.core.lazy import pa, pq
 from livek12.core.questions import data_files, read_card, read_records, unread_parquet
 from livek12.core.records import Page, Question
 from livek12.dataset_builders.base import IMAGE_ONLY, PAGES, Log
@@ -71,9 +72,6 @@ def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tupl
 
 def members_of(tables: Tables) -> dict[tuple[str, str], list[str]]:
     """The tables of each question, by its benchmark and id."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     members: dict[tuple[str, str], list[str]] = {}
     for table, splits in tables.items():
         for file in (file for files in splits.values() for file in files if table != PAGES):
@@ -117,8 +115,6 @@ def write_exams(sources: Iterable[Path], older: Path | None, log: Log, folder: P
 
 
 def _questions(folder: Path) -> Iterator[AskedQuestion]:
-    import pyarrow.parquet as pq
-
     seen = set[tuple[str, str]]()
     for file in sorted(folder.glob("*/*.parquet")):
         if file.parent.name == PAGES:

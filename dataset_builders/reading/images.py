@@ -29,6 +29,7 @@ from urllib.parse import unquote, urlsplit
 
 from livek12.core.errors import UserError
 from livek12.core.files import pointer_note
+from livek12.core.lazy import PIL
 from livek12.core.records import Image
 from livek12.dataset_builders.base import BadRow, Log, PageKey, one_line
 
@@ -92,10 +93,8 @@ def _pixels_of(data: bytes) -> tuple[int, int] | None:
     """Width and height."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
-    from PIL import Image as Pillow
-
     try:
-        with Pillow.open(io.BytesIO(data)) as picture:
+        with PIL.Image.open(io.BytesIO(data)) as picture:
             return picture.size
     except Exception:  # a damaged picture is for `validate` to report
         return None
@@ -103,15 +102,14 @@ def _pixels_of(data: bytes) -> tuple[int, int] | None:
 
 def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, int]:
     """Checks that the bytes are a picture and returns its width and height; BadRow names the picture."""
-    from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
 
     shown = f"image {one_line(name, 120)}"
-    Pillow.init()  # otherwise it knows only some of the formats
+    PIL.Image.init()  # otherwise it knows only some of the formats
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of large images; the bound here is our own
-            picture = Pillow.open(io.BytesIO(data), formats=FORMATS)
+            picture = PIL.Image.open(io.BytesIO(data), formats=FORMATS)
             width, height = picture.size
             if width * height > MAX_PIXELS:
                 raise BadRow(f"{shown} is too large: {width} x {height} pixels, at most {MAX_PIXELS}")
@@ -124,7 +122,7 @@ def check_image(data: bytes, name: str, *, decode: bool = False) -> tuple[int, i
             return width, height
     except BadRow:
         raise
-    except Pillow.DecompressionBombError:
+    except PIL.Image.DecompressionBombError:
         raise BadRow(f"{shown} is too large: more than {2 * MAX_PIXELS} pixels") from None
     except Exception as error:  # Pillow's decoders raise whatever a hostile file makes them raise
         head = data[:256].lstrip().lower()

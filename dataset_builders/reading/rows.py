@@ -20,6 +20,7 @@ from typing import Any
 
 from livek12.core.errors import UserError
 from livek12.core.files import pointer_note_of
+from livek12.core.lazy import pa, pq
 from livek12.core.tables import MAX_LINE, BadLine, read_lines, read_table
 from livek12.dataset_builders.base import BadRow, Log
 from livek12.dataset_builders.reading.fields import NAMES, OURS, spelled
@@ -395,9 +396,6 @@ def _table(file: Path, name: str, log: Log) -> Iterator[Found]:
 
 
 def _parquet(file: Path, name: str, log: Log) -> Iterator[Found]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
     try:
         with pq.ParquetFile(file, buffer_size=PARQUET_BUFFER, pre_buffer=False) as parquet:

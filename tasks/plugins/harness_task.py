@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import PIL
 from livek12.core.questions import fingerprint
 from livek12.core.records import IMAGE_MARK, Failure, Image, Key, PartVerdict, Question, Request, Response, Verdict
 from livek12.engines.images import BadImage, check_image
@@ -28,8 +29,6 @@ from livek12.tasks.registry import SITTINGS, find_task, get_task
 from livek12.tasks.sheets import QuestionSheet, answers, sheet_request, sheets_of
 
 if TYPE_CHECKING:
-    import PIL.Image
-
     from livek12.judges.cascade import Cascade
     from livek12.tasks.scorer import Scorer
 

@@ -7,14 +7,12 @@ weighted score 100 · ΣO / ΣV over all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from livek12.core.errors import UserError
+from livek12.core.lazy import PIL
 from livek12.core.questions import fingerprint
 from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, joined, one_line_errors, open_task
-
-if TYPE_CHECKING:
-    import PIL.Image
 
 Part = Literal["", "with_pictures", "without_pictures"]
 _exams: dict[tuple[str, str], HarnessTask] = {}

@@ -20,9 +20,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from livek12.core.errors import UserError, install
+from livek12.core.lazy import PIL
 from livek12.core.questions import open_card
 from livek12.core.records import Image
 from livek12.engines.images import FORMATS
@@ -38,9 +39,6 @@ from livek12.tasks.plugins.harness_task import (
 )
 from livek12.tasks.plugins.yaml_tasks import example, tasks_in
 from livek12.tasks.registry import all_tasks
-
-if TYPE_CHECKING:
-    import PIL.Image
 
 INSTALL = install("vlmevalkit")
 DATASET = "livek12.tasks.plugins.vlmevalkit_dataset"
@@ -161,7 +159,6 @@ def picture_bytes(document: Document, place: int) -> bytes:
 
 
 def _is_plain(image: Image) -> bool:
-    import PIL.Image
     from PIL.ExifTags import Base
 
     try:

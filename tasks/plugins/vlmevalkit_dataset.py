@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vlmeval.dataset.image_base import ImageBaseDataset
 
 from livek12.core.files import write_atomically
+from livek12.core.lazy import PIL
 from livek12.tasks.plugins.harness_task import METRICS, Document, HarnessTask, harness_name, open_task
 from livek12.tasks.plugins.vlmevalkit import FAILED, ID, picture_bytes, predictions
 from livek12.tasks.registry import all_tasks
@@ -75,8 +76,6 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         return [self._file(document, place) for place in range(len(document.images))]
 
     def _file(self, document: Document, place: int) -> str:
-        import PIL.Image
-
         encoded = picture_bytes(document, place)
         suffix = str(PIL.Image.open(io.BytesIO(encoded)).format or "png").lower()
         file = Path(self.img_root) / f"{document.images[place].sha256}.{suffix}"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from livek12.core.errors import UserError
 from livek12.core.files import remove_files, write_atomically
+from livek12.core.lazy import yaml
 from livek12.core.questions import Facts, open_card
 from livek12.core.version import __version__
 from livek12.tasks.base import Task
@@ -125,8 +126,6 @@ def write(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _dumped(files: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    import yaml
-
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: Any) -> bool:
             return True

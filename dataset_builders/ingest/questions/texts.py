@@ -72,7 +72,9 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         usual: labels of the others' options.
     """
     stem, *ringed = text.split(f"\n{CHOICE} ")
-    if 1 < len(ringed) <= len(_NAMES) and not any("\n(" in option or CHOICE in option for option in ringed):
+    nested = "●" in text or "•" in text  # circles of the second level of a list
+    alone = not nested and not any("\n(" in option or CHOICE in option for option in ringed)
+    if 1 < len(ringed) <= len(_NAMES) and alone:
         return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
     numbered = language_of(language).numbered or bool(choice)
     lists = label_lists(text)

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from livek12.core.errors import UserError, install
 from livek12.core.files import write_atomically
+from livek12.core.lazy import PIL, torch
 from livek12.core.records import Image, Record
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.proposals.tagging.classifier import Calibration, Proposed, Step, proposed
@@ -67,7 +68,6 @@ def build(base: str | Path, labels: int) -> tuple[Any, Any]:
     """
     try:
         mend_torch_builds()
-        import torch
         from transformers import AutoModel, AutoProcessor
     except ImportError as error:
         raise UserError(f"a trained model needs transformers ({error}): {install('transformers')}") from None
@@ -142,8 +142,6 @@ class TrainedTagger:
 
     def scores(self, items: Sequence[Item], step: Step = lambda: None) -> Any:
         """Probabilities, shape (items, points)."""
-        import torch
-
         rows = []
         with torch.inference_mode():
             for start in range(0, len(items), BATCH):
@@ -176,10 +174,8 @@ class TrainedTagger:
 def _picture(image: Image) -> Any:
     import warnings
 
-    from PIL import Image as Pillow
-
     try:
-        with warnings.catch_warnings(action="ignore"), Pillow.open(io.BytesIO(image.bytes or b"")) as opened:
+        with warnings.catch_warnings(action="ignore"), PIL.Image.open(io.BytesIO(image.bytes or b"")) as opened:
             if opened.width * opened.height > MAX_PIXELS:
                 return None
             picture = opened.convert("RGB")
