@@ -153,7 +153,7 @@ def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -
     """
     if value := complement(comparison.answer):
         decision = compare(comparison.gold, value)
-        return decision if decision.decision != "undecided" else whole
+        return decision if decision.decision != "undecided" else weigh_statements(comparison, whole, compare)
     pairs = [(comparison.gold, value) for value in glossed(comparison.answer)]
     value = complement(comparison.gold)
     pairs += [(key, comparison.answer) for key in ([value] if value else glossed(comparison.gold))]

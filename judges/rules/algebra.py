@@ -492,8 +492,9 @@ class Comparer:
             return _UNCLEAR if "bond" in {gold[0], answer[0]} else None
         if ["bond", "prop"] in (gold[:2], answer[:2]):
             return _UNCLEAR
+        whole = any(trees.symbols(node) & WHOLE_NAMES for node in (gold, answer) if trees.bounds_of(node))
         other = all(self.compare(mine, theirs)[0] == "reject" for mine in golds for theirs in answers)
-        return ("reject", "not the bound") if other else _UNCLEAR
+        return ("reject", "not the bound") if other and not whole else _UNCLEAR
 
     def _relations(self, gold: Node, answer: Node) -> Said:
         if gold[1] == ["="] and answer[1] == ["="]:

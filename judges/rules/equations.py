@@ -164,6 +164,10 @@ def equation_and_value(equation: Node, other: Node) -> Said:
     if all(expressions.agree(values[0].expr, value.expr)[0] == "accept" for value in values[1:]):
         return _best(expressions.equal(value, value_of(other)) for value in values)
     left, right = _difference(equation), value_of(other)
+    power = values[0].expr
+    if len(values) == 2 and power.is_Pow and power.base.is_Symbol and power.exp.is_Integer and not right.is_matrix:
+        readings = [values[1], Value(root := values[1].expr ** (1 / power.exp), root)]
+        return _best(expressions.equal(reading, right) for reading in readings)
     if right.is_matrix or not (left.is_commutative and right.expr.is_commutative):
         return "undecided", "an equation beside a value"
     kinds = []

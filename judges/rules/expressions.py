@@ -165,7 +165,14 @@ def in_one_notation(left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 def other_kind(left: Expr, right: Expr) -> str:
     """The difference that no renaming of letters removes; "" for none."""
-    checks = (_only_one_vanishes, _number_beside_formula, _name_beside_formula, _without_letters, _other_dependence)
+    checks = (
+        _only_one_vanishes,
+        _number_beside_formula,
+        _name_beside_formula,
+        _without_letters,
+        _only_one_has_functions,
+        _other_dependence,
+    )
     return next((reason for check in checks if (reason := check(left, right))), "")
 
 
@@ -203,18 +210,37 @@ def _without_letters(left: Expr, right: Expr) -> str:
     return "formulas without a letter in common" if len(names[0]) != len(names[1]) or inner[0] != inner[1] else ""
 
 
+def _only_one_has_functions(left: Expr, right: Expr) -> str:
+    """Waves and decays on one side alone; the sine of an angle may be a quotient of lengths."""
+    written = all(side.free_symbols and not side.is_Symbol and not _may_be_words(side) for side in (left, right))
+    plain = [not (side.has(sympy.Function) or _in_functions(side)) for side in (left, right)]
+    waves = [any(map(_is_wave, sympy.preorder_traversal(side))) for side in (left, right)]
+    apart = (waves[0] and plain[1]) or (waves[1] and plain[0])
+    return "only one of them has a function" if written and apart else ""
+
+
+def _is_wave(part: Expr) -> bool:
+    if isinstance(part, _ANGULAR):
+        return len(part.args[0].free_symbols) > 1
+    return (
+        bool(part.is_Function or part.is_Pow) and bool(part.args[-1].free_symbols) and not isinstance(part, sympy.Abs)
+    )
+
+
+_ANGULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.asin, sympy.acos, sympy.atan)
+
+
 def _other_dependence(left: Expr, right: Expr) -> str:
     """A common letter on which they depend otherwise, whatever the letters of one side alone stand for.
 
     How a side changes with the letter must not depend on the letters that only this side has.
     """
-    several = all(len(side.free_symbols) > 2 and not _may_be_words(side) for side in (left, right))
-    if (
-        not (several or _are_formulas(left, right))
-        or agree(_in_natural_units(left), _in_natural_units(right))[0] == "accept"
-    ):
+    formulas = _are_formulas(left, right) or not any(map(_may_be_words, (left, right)))
+    if not formulas or agree(_in_natural_units(left), _in_natural_units(right))[0] == "accept":
         return ""
     own = left.free_symbols ^ right.free_symbols
+    if any(str(name)[:2] in {"C_", "c_"} and str(name)[2:].isdigit() for name in own):
+        return ""  # constants of integration, some of them 0
     related = KNOWN_CONSTANTS | {str(part) for name, value in DEFINITIONS if name in own for part in value.free_symbols}
     for name in sorted(left.free_symbols & right.free_symbols, key=str):
         if str(name) not in related and _depend_otherwise(left, right, name, own):
@@ -231,7 +257,9 @@ def _depend_otherwise(left: Expr, right: Expr, name: Expr, own: set[Expr]) -> bo
     draw = random.Random(20260321)
     names = sorted(left.free_symbols | right.free_symbols, key=str)
     for _ in range(POWERS):
-        first, second = ({name: sympy.Rational(draw.randrange(300, 3000), 1000) for name in names} for _ in range(2))
+        first, second = (
+            {name: sympy.Rational(draw.randrange(low, 3 * low), 1000) for name in names} for low in (400, 1500)
+        )
         others = first | {letter: second[letter] for letter in own}
         change = [_change(side, point, {name: second[name]}) for side in (left, right) for point in (first, others)]
         if None not in change:
@@ -265,9 +293,8 @@ def _are_formulas(left: Expr, right: Expr) -> bool:
 def _cannot_vanish(expr: Expr) -> bool:
     """Checks for a product of two letters or more, without differences and functions."""
     parts = sympy.preorder_traversal(expr)
-    return len(expr.free_symbols) > 1 and all(
-        part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts
-    )
+    several = len(expr.free_symbols) > 1 or (expr.free_symbols and {*map(str, expr.free_symbols)} <= NUMBERS)
+    return bool(several) and all(part.is_Atom or part.func in (sympy.Mul, sympy.Pow, sympy.exp) for part in parts)
 
 
 def _may_be_words(expr: Expr) -> bool:

@@ -156,7 +156,7 @@ _BASE = late(
 )
 _BARE_BUILDER = late(r"(?<!\\)\{\s*([a-z])\s*[|∣｜]([^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*)\}")
 _OPEN_BUILDER = late(r"[a-z]\s*[|∣｜][^{}|∣｜]*(?:[<>≤≥≠]|\\(?:le|ge|ne|lt|gt))[^{}|∣｜]*")
-_ABOUT = late(r"(?:≈|≒|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
+_ABOUT = late(r"(?:≈|≒|\{?\\sim\}?(?![a-z])|\\approx(?![a-z])|约(?:等于|为|是)?)\s*")
 _RATIO = late(r"^(\d{1,9})\s*[比대]\s*(\d{1,9})$")
 _MEMBER = late(r"^(?P<name>[A-Za-z]|\\[a-z]+)\s*(?:(?<![A-Za-z])in|\\text\s*\{\s*in\s*\})\s*(?=(?:\\left\s*)?[(\[])")
 """A letter in an interval: x in [2, 3)."""
@@ -389,11 +389,12 @@ class _Reader:
         if texts == ["deg"]:
             self.at = close + braced
             return trees.times(base, ["const", "deg"])
-        if braced and texts[0:1] == ["("] and texts[-1] == ")":
+        letters = base[0] == "sym" and all(token.kind in {"num", "id", "const"} for token in inner[1:-1])
+        if braced and texts[0:1] == ["("] and texts[-1] == ")" and letters:
             self.at = close + braced
-            if base[0] != "sym" or len(texts) != 3 or self.is_op("("):
+            if self.is_op("("):
                 raise Unparsable("a bracketed superscript")
-            return trees.decorated(base, f"^({texts[1]})")
+            return trees.decorated(base, f"^({''.join(texts[1:-1])})")
         exponent = self.argument(signed=True)
         return trees.chosen(base, exponent) or ["pow", base, exponent]
 
@@ -495,12 +496,18 @@ class _Reader:
             random = name not in _OF_RANDOM_VARIABLES or any(letter[0] in _CAPITALS for letter in trees.symbols(inner))
             whole = inner[0] in {"tuple", "interval", "list"}
             return ["opaque", f"{name}()", [inner]] if random and not whole else trees.times(["sym", name], inner)
-        if name.split("_")[0] in _APPLIED and self.is_op("("):
+        if (name.split("_")[0] in _APPLIED or ("_" in name and self.is_followed_by_letters())) and self.is_op("("):
             self.take()
             inner = self.items()
             self.expect(")")
             return ["opaque", f"{name}()", inner[2] if inner[0] == "list" else [inner]]
         return ["sym", name]
+
+    def is_followed_by_letters(self) -> bool:
+        """Checks for several letters in brackets, which are arguments."""
+        close = self.boundary(frozenset(), self.at + 1)
+        inner = self.tokens[self.at + 1 : close]
+        return any(token.kind == "sep" for token in inner) and all(token.kind in {"id", "sep"} for token in inner)
 
     def function(self, name: str) -> Node:
         base: Node | None = None
@@ -520,6 +527,8 @@ class _Reader:
         """A bracket, or the product up to the next sign or function."""
         if self.is_op("(", "{"):
             return self.primary()
+        if self.is_op("set{"):
+            return self.curly()
         node = ["neg", self.power()] if self.is_op("-") and self.take() else self.power()
         while self.starts_primary() and self.peek().kind != "func" and not self.is_direction():
             node = trees.times(node, self.power())
@@ -937,15 +946,26 @@ class _Reader:
             before = self.tokens[index - 1] if index > start else Token("", "", 0, 0)
             if kind == "op" and text in OPENING:
                 arguments = text in {"(", "["} and before.kind in {"id", "const", "func", "op"} and before.text != "("
-                within.append(any(within) or before.text == "_" or (arguments and index > start))
+                mark = before.text == "^" and self.is_mark(index - 1, end)
+                within.append(any(within) or before.text == "_" or mark or (arguments and index > start))
             elif kind == "op" and text in CLOSING:
                 within = within[:-1]
             elif any(within):
                 if kind == "id" and self.tokens[start].text == text and self.tokens[start + 1].text == "(":
                     return False
-            elif (kind == "num" and before.text != "_") or text in _NOT_IN_NAMES:
+            elif (kind == "num" and before.text != "_") or (text in _NOT_IN_NAMES and not self.is_mark(index, end)):
                 return False
         return end > start
+
+    def is_mark(self, index: int, end: int) -> bool:
+        """Checks for a superscript that is no power: a word or letters in brackets."""
+        start = index + 1 + (index + 1 < end and self.tokens[index + 1].text == "{")
+        first = self.tokens[start : start + 1]
+        return (
+            self.tokens[index].text == "^"
+            and bool(first)
+            and (first[0].kind == "word" or (first[0].text == "(" and start == index + 2))
+        )
 
     def named(self, start: int, first: int) -> Node:
         """A name with the last value of its chain, exact before approximate."""
@@ -953,6 +973,8 @@ class _Reader:
         side = self.attempt(start, first)
         if side and side[0] == "mul" and [part[0] for part in side[1]] == ["sym", "tuple"]:
             side = ["opaque", f"{side[1][0][1]}()", side[1][1][1]]
+        if side and trees.holds_relation(side):
+            side = None
         operator = self.tokens[first].text
         self.at = first + 1
         if operator == "in":

@@ -30,11 +30,12 @@ _LAYOUT = late(
 )
 _PIECE = late(
     r"(?P<prose>\\(?:text(?:bf|it|rm|sf|tt|normal)?|mbox)\s*\{)|(?P<script>[_^]\s*\{)|(?P<one>[_^]\s*(?:\\[a-zA-Z]+|.))"
+    r"|(?P<begin>\\begin\s*\{[a-z]+\*?\})|(?P<end>\\end\s*\{[a-z]+\*?\})"
     r"|(?P<row>\\\\(?:\s*\[[^\]]{0,10}\])?|\n|\\q?quad(?![a-zA-Z]))|(?P<command>\\(?:[a-zA-Z]+|.))|[{}]|[^\\{}_^\n]+",
     re.DOTALL,
 )
 _LABEL = late(r"\A\s*[(]?(?:[a-h]|i{1,3}|iv|v)[).]:?(?:\s|\\,)*")
-_PLAIN = r"[A-Za-z]+(?:[-'’][A-Za-z]+)*[,:]?(?=\s|[.,:]?$)"
+_PLAIN = r"[A-Za-z]+(?:[-'’][A-Za-z]+)*[.,:;!]?(?=\s|$)"
 _RUN = late(rf"(?<![A-Za-z\\]){_PLAIN}(?:\s+{_PLAIN})+")
 """Plain words in a row."""
 _WORD = late(r"[A-Za-z]{2,}")
@@ -45,27 +46,27 @@ _GOES_ON = late(
 """Prose behind a value that is no unit."""
 _RELATION = late(r"[=<>≈]|\\(?:approx|simeq|sim|[lg]eq?|to|rightarrow|propto)(?![a-z])")
 _SEPARATOR = late(r"[(\[{]|[)\]}]|,(?=\s)(?!\s\d{3}(?!\d))|;")
-STATED = (
+_STATED_IN = (
     r"\b(?:quarter|half|third|twice|double[sd]?|times|squared?|cubed?|root|over|plus|minus|divided|product|sum|ratio|power"
     r"|inverse\w*|proportional\w*|equals?|equally|same"
 )
-_STATES_FORMULA = late(rf"{STATED})\b", re.IGNORECASE)
+_STATES_FORMULA = late(rf"{_STATED_IN})\b", re.IGNORECASE)
 SPELLED = late(
-    rf"{STATED}|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w{{3,5}}teen|\w{{3,5}}ty|hundred"
-    r"|thousand|million|billion|dozen|point|constant|infinit\w+|none|no|not|never|both|pair|couple|single|once|unique\w*"
+    rf"{_STATED_IN}|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|billion|dozen|point|constant|infinit\w+|none|no|not|never|both|pair|couple|single|once|unique\w*"
     r"|vanish\w*|rest|unchanged|conserved|any)\b",
     re.IGNORECASE,
 )
 """Words that may state a number or formula."""
-KNOWN_QUANTITY = late(r"\W*(?:the )?[a-z]+(?: [a-z]+)? of(?: [a-z]+){1,4}\W*\Z", re.IGNORECASE)
+_KNOWN_QUANTITY = late(r"\W*(?:the )?[a-z]+(?: [a-z]+)? of(?: [a-z]+){1,4}\W*\Z", re.IGNORECASE)
 """A quantity by its name: the speed of light."""
 _STRUCTURE = late(r"\\(?:[dt]?frac|sqrt|partial|exp|cos|sin|tan|ln|log)(?![a-z])")
 _SIGN = late(r"[\d=^/+<>\\]")
-_NUMBER_STATED = frozenset({"", "1", "2"})
+_STATED = frozenset({"", "1", "2"})
 
 
 class Statements:
-    """The formulas and words of a text; raises Unparsable for nested environments and for words that may be units."""
+    """The formulas and words of a text; raises Unparsable for open braces and for words that may be units."""
 
     def __init__(self, text: str) -> None:
         """Reads a text of at most MAX_CHARS characters."""
@@ -74,8 +75,8 @@ class Statements:
         self.begins_in_words = False
         self._formula = ""
         text = _LAYOUT.sub(" ", bare(text).replace("\\!", ""))
-        if len(text) > MAX_CHARS or "\\begin" in text:
-            raise Unparsable("nested environments")
+        if len(text) > MAX_CHARS:
+            raise Unparsable("too long")
         scripts: list[bool] = []
         prose = start = 0
         for match in _PIECE.finditer(text):
@@ -85,6 +86,10 @@ class Statements:
                 if kind == "prose" and not prose and True not in scripts:
                     prose, start = len(scripts), match.end()
                     continue
+            elif kind == "begin":
+                scripts.append(True)
+            elif kind == "end":
+                del scripts[-1:]
             elif written == "}":
                 if prose == len(scripts) > 0:
                     self._add_prose(text[start : match.start()])
@@ -158,14 +163,16 @@ def weigh(comparison: AnswerComparison, whole: Decision, compare: Compare) -> De
     golds, values = _values(key), _values(answer)
     prose = " ".join(answer.words)
     few = len(key.words) <= MAX_REMARK and not key.begins_in_words and len(answer.formulas) <= MAX_FORMULAS
+    if not (key.formulas or answer.words) and len(key.words) >= MIN_WORDS:
+        subject = " ".join(key.words)
+        other = values and all(map(_is_measured, values)) and not _KNOWN_QUANTITY.match(subject)
+        return reject(NAME, "a value for words") if other and not SPELLED.search(subject) else whole
     if not golds or values is None or not few or (golds, values) == ([comparison.gold], [comparison.answer]):
         return whole
-    if _DOTS.intersection(key.formulas) and any(symbols(_tree(value)) for value in values):
+    if values and (OTHERWISE.search(prose) or (_DOTS & {*key.formulas} and any(map(_letters, values)))):
         return whole
     states = _STATES_FORMULA if max(map(_letters, golds)) >= MIN_LETTERS else SPELLED
-    named = (len(answer.words) >= MIN_WORDS or len(prose) >= MIN_NAME) and not KNOWN_QUANTITY.match(prose)
-    if values and OTHERWISE.search(prose):
-        return whole
+    named = (len(answer.words) >= MIN_WORDS or len(prose) >= MIN_NAME) and not _KNOWN_QUANTITY.match(prose)
     if states.search(prose) or not (values or (named and any(map(_is_formula, golds)))):
         return whole
     if all(compare(gold, value).decision == "reject" for gold in golds for value in values):
@@ -203,13 +210,21 @@ def _letters(key: str) -> int:
 
 def _is_formula(key: str) -> bool:
     """Checks for what words do not say: several letters, an expression, a value with a unit or decimals."""
+    value = unnamed(_tree(key) or [""])
+    return _is_measured(key) or bool(
+        _SIGN.search(key) and value[0] not in {"", "sym", "num", "unit"} and _numbers(value)
+    )
+
+
+def _is_measured(key: str) -> bool:
+    """Checks for several letters, and for a number with decimals or a unit."""
     tree = _tree(key)
-    if not _SIGN.search(key):
-        return False
     if tree is None or _letters(key) >= MIN_LETTERS:
-        return _letters(key) >= MIN_LETTERS
-    value = unnamed(tree[1] if tree[0] == "unit" else tree)
-    numbers = [part[1] for part in nodes(value) if part[:1] == ["num"] and part[1].lstrip("0.") not in _NUMBER_STATED]
-    if value[0] in {"sym", "num"}:
-        return bool(numbers) and (tree[0] == "unit" or "." in numbers[0])
-    return bool(numbers or symbols(value))
+        return _letters(key) >= MIN_LETTERS and _SIGN.search(key) is not None
+    numbers = _numbers(unnamed(tree[1] if tree[0] == "unit" else tree))
+    return bool(numbers) and (tree[0] == "unit" or any("." in number for number in numbers))
+
+
+def _numbers(value: Node) -> list[str]:
+    """The numbers of a tree that words do not state lightly."""
+    return [part[1] for part in nodes(value) if part[:1] == ["num"] and part[1].lstrip("0.") not in _STATED]

@@ -5,7 +5,6 @@ Unreadable, big or slow comparisons are undecided.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,9 +16,8 @@ from livek12.judges.rules.latex import AMBIGUOUS, parse
 from livek12.judges.rules.notation import bare, key_value, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
-from livek12.judges.rules.statements import KNOWN_QUANTITY, SPELLED
 from livek12.judges.rules.tokens import Unparsable
-from livek12.judges.rules.trees import Node, mapped, nodes, symbols, unnamed
+from livek12.judges.rules.trees import Node, mapped, nodes, scaled
 from livek12.judges.rules.units import conversion
 
 NAME = "symbolic"
@@ -49,11 +47,7 @@ class SymbolicStage:
         try:
             gold, answer, readings = _trees(key, text)
         except Unparsable as error:
-            if _are_words(key, text):
-                return reject(NAME, "words for a formula")
-            valued = "=" in text or any(map(str.isdigit, text))
-            doubt = undecided(NAME, str(error))
-            return reject(NAME, "a value for words") if valued and _are_words(text, key) else doubt
+            return undecided(NAME, str(error))
         if _comma_may_be_a_point(key, comparison.answer):
             return _with_decimal_comma(key, comparison.answer)
         if gold == answer:
@@ -137,32 +131,6 @@ def _as_lists(gold: str, answer: str) -> tuple[str, str] | None:
 _TIGHT = late(r"(?<=[A-Za-z])-(?:(?P<power>[1-3])(?!\d)|(?=[A-Za-z]))")
 
 
-_ENVIRONMENT = late(
-    r"\\\\|\\(?:begin|end)\s*\{[a-z]+\*?\}(?:\{[clr]+\})?|\\(?:text[a-z]*|mathrm|q?quad|[,;:! ])(?![a-z])|[&{}~]"
-)
-_WORD = late(r"[(]?(?:[A-Z]?[a-z]{2,}(?:-[A-Z]?[a-z]{2,})*(?:['’]s)?|[A-Z]{2,}|a|[a-h][).:])[),.;:]{0,3}", re.ASCII)
-MIN_WORDS, MIN_LETTERS = 2, 3
-
-
-def _are_words(key: str, text: str) -> bool:
-    """Checks for plain words beside a formula of several letters."""
-    words = _ENVIRONMENT.sub(" ", bare(text))
-    if len(words.split()) < MIN_WORDS or not all(map(_WORD.fullmatch, words.split())) or SPELLED.search(words):
-        return False
-    try:
-        tree = parse(key)
-    except Unparsable:
-        return False
-    return len(symbols(tree)) >= MIN_LETTERS or (_is_measured(tree) and not KNOWN_QUANTITY.match(words))
-
-
-def _is_measured(tree: Node) -> bool:
-    """Checks for a decimal, or a number with a unit, of two digits or more and without letters."""
-    value = unnamed(tree[1] if tree[0] == "unit" else tree)
-    numbers = [part[1] for part in nodes(value) if part[:1] == ["num"] and len(part[1].lstrip("0.")) > 1]
-    return any("." in number or tree[0] == "unit" for number in numbers) and not symbols(value)
-
-
 def _equal_as_units(gold: str, answer: str) -> bool:
     """Compares with a unit's hyphen as no minus: "5 m s-1", "5 N-m"."""
     texts = [
@@ -186,7 +154,7 @@ def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
         if fit != "convertible":
             return node
         size = ["div", ["num", str(factor.numerator)], ["num", str(factor.denominator)]]
-        return ["unit", ["mul", [size, node[1]]], unit, node[3]]
+        return ["unit", scaled(node[1], size), unit, node[3]]
 
     return mapped(answer, converted)
 

@@ -323,13 +323,33 @@ def with_definitions(values: list[Node], conditions: list[Node]) -> tuple[list[N
     return values, rest
 
 
+def holds_relation(node: Node) -> bool:
+    """Checks for an inequality or limit: P(X > 2), E(1 -> 2)."""
+    return holds(node, "rel") or holds(node, "bond")
+
+
+def scaled(node: Node, size: Node) -> Node:
+    """A value, or the values of a name or relation, with a factor."""
+    if node[0] == "named":
+        return [*node[:3], scaled(node[3], size)]
+    if node[0] in {"rel", "bond"}:
+        sides = [side if side[0] in {"sym", "opaque"} else scaled(side, size) for side in sides_of(node)]
+        return [*node[:2], *sides] if node[0] == "bond" else [*node[:2], sides]
+    return ["mul", [size, node]]
+
+
+def sides_of(node: Node) -> list[Node]:
+    """The sides of a relation."""
+    sides: list[Node] = node[2:] if node[0] == "bond" else node[2]
+    return sides
+
+
 def bounds_of(node: Node) -> list[Node]:
     """The sides of an inequality, limit or proportion that are no names; empty for other nodes."""
-    if node[0] == "bond":
-        return node[2:] if node[2][0] not in {"sym", "opaque"} else node[3:]
-    if node[0] != "rel" or len(node[1]) != 1 or node[1][0] in {"=", "!="}:
+    if node[0] not in {"rel", "bond"} or (node[0] == "rel" and node[1] not in (["<"], [">"], ["<="], [">="])):
         return []
-    return [side for side in node[2] if side[0] not in {"sym", "opaque"}]
+    sides = sides_of(node)
+    return [side for side in sides if side[0] not in {"sym", "opaque"}] or sides[1:]
 
 
 def as_quotient(node: Node) -> Node:

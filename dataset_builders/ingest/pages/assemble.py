@@ -328,6 +328,8 @@ _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
+_LONGEST_FRACTION: Final = 25
+"""Letter sizes of a fraction's line, or between brackets: a longer one parts the page."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -428,7 +430,8 @@ def _brackets(glyphs: Sequence[Glyph]) -> Iterator[Bounds]:
     tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
     for first in tall:
         ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
-        if last := min(ends, key=lambda glyph: glyph.left, default=None):
+        last = min(ends, key=lambda glyph: glyph.left, default=None)
+        if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
 
 
@@ -439,10 +442,9 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
         above = [run for run in near if -0.2 * run.size < rule.top - run.bottom < 0.6 * run.size]
         below = [run for run in near if -0.2 * run.size < run.top - rule.bottom < 0.6 * run.size]
         if above and below:
-            size = max(run.size for run in (*above, *below))
+            size = min(run.size for run in (*above, *below))
             left, top, right, bottom = layout.around([_around(run) for run in (*above, *below)])
-            widest = max(run.right - run.left for run in (*above, *below))
-            short = rule.right - rule.left < widest + 2.5 * size  # no rule of the page's head
+            short = rule.length < min(_LONGEST_FRACTION * size, right - left + 2.5 * size)
             if short and rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
                 yield rule.left - size, top, rule.right + size, bottom
 
