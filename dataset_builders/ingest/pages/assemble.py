@@ -441,7 +441,7 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
         near = [run for run in runs if run.left < rule.right and rule.left < run.right]
         above = [run for run in near if -0.2 * run.size < rule.top - run.bottom < 0.6 * run.size]
         below = [run for run in near if -0.2 * run.size < run.top - rule.bottom < 0.6 * run.size]
-        if above and below:
+        if above and below and max(len(above), len(below)) > 1:  # of one run each, none could be parted
             size = min(run.size for run in (*above, *below))
             left, top, right, bottom = layout.around([_around(run) for run in (*above, *below)])
             short = rule.length < min(_LONGEST_FRACTION * size, right - left + 2.5 * size)
