@@ -149,6 +149,9 @@ def anchors(
     best: tuple[float, list[_Candidate]] = (0.0, [])
     for style in ("word", "dot", "paren", "round", "chapter"):
         candidates = _candidates(items, style, without)
+        chapters = {re.findall(r"\d+", items[each.place].text)[0] for each in candidates if style == "chapter"}
+        if len(chapters) > 1 or (chapters and 2 * len(best[1]) >= len(candidates)):
+            continue  # parts of questions
         if style == "word" and sum(items[candidate.place].is_heading for candidate in candidates) > 1:
             candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]
         chosen = _best_run(candidates, sorted(starts), sorted(sections))
