@@ -411,14 +411,14 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
 
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
-    """Runs with those in and at each pair of tall brackets, and each fraction, joined: no column or band parts them."""
+    """Runs; those at each pair of tall brackets, and each fraction, share one box: no column parts them."""
     for left, top, right, bottom in (*_brackets(sheet.glyphs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
         head = min(inside, key=lambda run: run.left)
         box = layout.around([_around(run) for run in inside])
-        whole = replace(head, left=box[0], top=box[1], right=box[2], bottom=box[3], gaps=(), later=(), digits=0)
-        gone = set(map(id, inside))
-        runs = [whole, *(run for run in runs if id(run) not in gone)]
+        for run in inside:
+            run.left, run.top, run.right, run.bottom = box
+            run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
     return runs
 
 
