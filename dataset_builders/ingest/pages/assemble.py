@@ -416,8 +416,8 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
         head = min(inside, key=lambda run: run.left)
         box = layout.around([_around(run) for run in inside])
+        head.left, head.top, head.right, head.bottom = box
         for run in inside:
-            run.left, run.top, run.right, run.bottom = box
             run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
     return runs
 
