@@ -354,6 +354,8 @@ class Comparer:
         outcome, reason = self._compare(*values)
         if all(words) and words[0] != words[1] and outcome == "accept":
             return "undecided", "different words behind the value"
+        if words[1] and outcome == "reject" and trees.holds_symbol(values[1]):
+            return "undecided", "words behind letters, which may be words too"
         return outcome, reason
 
     @staticmethod

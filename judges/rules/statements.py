@@ -60,6 +60,8 @@ SPELLED = late(
 """Words that may state a number or formula."""
 _KNOWN_QUANTITY = late(r"\W*(?:the )?[a-z]+(?: [a-z]+)? of(?: [a-z]+){1,4}\W*\Z", re.IGNORECASE)
 """A quantity by its name: the speed of light."""
+_ENGLISH = late(r"\b(?:the|is|are|of|and|for|with|from|where)\b", re.IGNORECASE)
+"""Words of English alone: prose of another language is not understood here."""
 _STRUCTURE = late(r"\\(?:[dt]?frac|sqrt|partial|exp|cos|sin|tan|ln|log)(?![a-z])")
 _SIGN = late(r"[\d=^/+<>\\]")
 _STATED = frozenset({"", "1", "2"})
@@ -159,6 +161,8 @@ def weigh(comparison: AnswerComparison, whole: Decision, compare: Compare) -> De
     try:
         key, answer = Statements(key_value(comparison.gold)), Statements(comparison.answer)
     except Unparsable:
+        return whole
+    if answer.words and "\\" not in comparison.answer and not _ENGLISH.search(comparison.answer):
         return whole
     golds, values = _values(key), _values(answer)
     prose = " ".join(answer.words)
