@@ -477,8 +477,15 @@ class Comparer:
 
     def _conditioned(self, gold: Node, answer: Node) -> Said:
         """Values under conditions, which are no reason to reject."""
-        conditions = [node[2] if node[0] == "given" else [] for node in (gold, answer)]
-        result = self._compare(*(node[1] if node[0] == "given" else node for node in (gold, answer)))
+        defined = trees.definitions(gold) | trees.definitions(answer)
+        values = [node[1] if node[0] == "given" else node for node in (gold, answer)]
+        result = self._compare(*values)
+        if result[0] != "accept" and defined:
+            result = self._compare(*(trees.substituted(value, defined) for value in values))
+        conditions = [
+            [part for part in (node[2] if node[0] == "given" else []) if part[0] != "named" or part[1] not in defined]
+            for node in (gold, answer)
+        ]
         same = conditions[0] == conditions[1]
         return result if same or result[0] != "accept" else ("undecided", "under another condition")
 

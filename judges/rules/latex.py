@@ -796,8 +796,6 @@ class _Reader:
             raise Unparsable("a condition on whole numbers")
         if not kept:
             raise Unparsable("no expression")
-        if defined:
-            kept, conditions = trees.with_definitions(kept, conditions)
         node = kept[0] if len(kept) == 1 else ["list", kinds.pop() if len(kinds) == 1 else "list", kept]
         return ["given", node, conditions] if conditions else node
 

@@ -312,15 +312,10 @@ def is_condition(node: Node) -> bool:
     return (node[0] == "rel" and "=" not in node[1]) or node[0] == "bond"
 
 
-def with_definitions(values: list[Node], conditions: list[Node]) -> tuple[list[Node], list[Node]]:
-    """Values with definitions ("where k = ...") in place of their letters, and what else is said."""
-    rest = []
-    for node in conditions:
-        if node[0] == "named" and node[2] and node[2][0] == "sym" and holds_symbol(values, node[1]):
-            values = [substituted(value, {node[1]: node[3]}) for value in values]
-        else:
-            rest.append(node)
-    return values, rest
+def definitions(node: Node) -> dict[str, Node]:
+    """The letters that a condition defines ("where k = ...")."""
+    conditions = node[2] if node[0] == "given" else []
+    return {part[1]: part[3] for part in conditions if part[0] == "named" and part[2] and part[2][0] == "sym"}
 
 
 def holds_relation(node: Node) -> bool:

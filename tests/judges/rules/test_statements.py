@@ -31,7 +31,7 @@ OPEN = [
 EQUAL = [
     (r"\exp(k_1 x), \quad \text{where } k_1 = \sqrt{2m}", r"e^{\sqrt{2m} x}"),
     (r"\frac{C}{p} \int p \, dx", r"\frac{C \int p dx}{p}"),
-    (r"L^2 = 2\hbar^2", r"2\hbar^2"),
+    (r"L^2 = 2\hbar^2", r"2\hbar^2"), (r"P = x^4/(1+x)^4, \text{ where } x = e^{-t}", r"(\frac{x}{1+x})^4"),
     (r"\phi_0 \left\{ \frac{R}{r} + 1 \right\}", r"\phi_0 (1 + R/r)"), ("I \\propto 2x", "I \\propto 2 x"),
     (r"\frac{\hslash}{2}", r"\frac{\hbar}{2}"), (r"d = 4260 \, \overset{\circ}{A}", r"426 \text{ nm}"),
 ]  # fmt: skip
