@@ -25,8 +25,8 @@ OPEN = [
     ("v > 3", "3"), (r"r = \sqrt{GM/d^3}", r"r = \sqrt{G(m_1 + m_2)/d^3}"), (r"\cos(mc^2t/\hbar)", r"\cos(mt)"),
     (r"4a^2 \frac{\sin^2 u}{u^2}", r"4a^2 \frac{\sin^2(kd/2)}{(kd/2)^2}"), ("n < 3", "n_m = 2"),
     (r"\ddot{x} + 2gx/a = 0", r"x = A\cos(\sqrt{2g/a} t)"),
-    ("3.5", "x vaut 35"),
-    ("a+b", "La somme de trois nombres"), (r"\sin(kd/2)", r"\sin(\pi d/\lambda)"), (r"\int_0^1 f(x) dx", r"\int_0^2 f(x) dx"),
+    ("3.5", "x vaut 35"), ("a+b", "La somme de trois nombres"),
+    (r"\sin(kd/2)", r"\sin(\pi d/\lambda)"), (r"\int_0^1 f(x) dx", r"\int_0^2 f(x) dx"),
 ]  # fmt: skip
 EQUAL = [
     (r"\exp(k_1 x), \quad \text{where } k_1 = \sqrt{2m}", r"e^{\sqrt{2m} x}"),
