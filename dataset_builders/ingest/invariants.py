@@ -1069,9 +1069,10 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
-    """All letters of a key were read."""
+    """All letters of a key and its solution were read."""
     for places in _keyed(reading).values():
-        lost = tuple(place for place in places if any("□" in text for text in reading.drafts[place].answer))
+        texts = {place: (*reading.drafts[place].answer, reading.drafts[place].solution or "") for place in places}
+        lost = tuple(place for place, key in texts.items() if any("□" in text for text in key))
         yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
 
 

@@ -154,7 +154,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
     if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
-    if entry.unread and (answer or entry.scheme):
+    if entry.unread:
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not answer and not entry.solution:
         with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)

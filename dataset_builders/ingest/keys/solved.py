@@ -23,7 +23,7 @@ from livek12.dataset_builders.ingest.questions.segment import Segment, segment
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.questions.texts import Text, compose
 
-_TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+|[^\s$]")
+_TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
 _COPIED, _MOST, _FEWEST_TOKENS = 0.8, 0.5, 5
 """Share of a question's tokens that its copy has; share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000

@@ -18,6 +18,7 @@ PAPER = (
     "2. 系统总线按信号的类型分为____、____和____。",
     "3. 简述处理器响应中断的条件。",
     "4. 已知集合$A=\\{1,2\\}$，则它的补集是$B=$____。",
+    "5. 一个四位小数取近似值为4.68，它的最大值是____，最小值是____ .",
 )
 SOLVED = (
     "1. 所有的输入输出接口电路都包括（C）端口。",
@@ -28,6 +29,7 @@ SOLVED = (
     "且开中断。",
     "4. 已知集合$A=\\{1,2\\}$，则它的补集是$B=\\{3\\}$。",
     "解：全集去掉它。",
+    "5. 一个四位小数取近似值为4.68，它的最大值是 4.6849 ，最小值是 4.6750 .",
 )
 
 
@@ -39,15 +41,16 @@ def keyed_by(*lines: str) -> IngestedPaper:
 
 def test_the_difference_is_the_key() -> None:
     drafts = by_number(keyed_by(*SOLVED))
-    assert [drafts[number].answer for number in "1234"] == [
+    assert [drafts[number].answer for number in "12345"] == [
         ["C"],
         ["地址总线", "数据总线", "控制总线"],
         [],
         ["$\\{3\\}$"],
+        ["4.6849", "4.6750"],
     ]
     assert drafts["3"].solution == "有请求，且开中断。"
     assert drafts["4"].solution == "全集去掉它。"
-    assert drafts["1"].solution is None
+    assert drafts["1"].solution is drafts["5"].solution is None
     assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
 
 
