@@ -48,7 +48,7 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> 
 
 
 def create(path: Path) -> BinaryIO:
-    """Opens a new file to write and read, in place of what a command left that was killed, or still is stopped."""
+    """Opens a new file in place of what a killed or stopped command left."""
     path.unlink(missing_ok=True)
     return path.open("x+b")
 

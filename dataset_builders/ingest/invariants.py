@@ -582,7 +582,7 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
-    """A last line that speaks of the questions below it, or a text at the top of their page, is the next one's lead."""
+    """A last line about the questions below it, or a text atop their page, leads the next one."""
     for (place, segment, _), (_, following, _) in pairwise(reading.pairs):
         page, last = following.items[0].box.page, segment.items[-1]
         lead = [item for item in segment.items if item.box.page == page]

@@ -211,7 +211,7 @@ def _without_letters(left: Expr, right: Expr) -> str:
 
 
 def _only_one_has_functions(left: Expr, right: Expr) -> str:
-    """Waves and decays on one side alone; the sine of an angle may be a quotient of lengths."""
+    """Waves and decays on one side alone."""
     written = all(side.free_symbols and not side.is_Symbol and not _may_be_words(side) for side in (left, right))
     plain = [not (side.has(sympy.Function) or _in_functions(side)) for side in (left, right)]
     waves = [any(map(_is_wave, sympy.preorder_traversal(side))) for side in (left, right)]
@@ -231,7 +231,7 @@ _ANGULAR = (sympy.sin, sympy.cos, sympy.tan, sympy.asin, sympy.acos, sympy.atan)
 
 
 def _other_dependence(left: Expr, right: Expr) -> str:
-    """A common letter on which they depend otherwise, whatever the letters of one side alone stand for.
+    """A common letter on which they depend otherwise.
 
     How a side changes with the letter must not depend on the letters that only this side has.
     """

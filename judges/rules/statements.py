@@ -185,7 +185,7 @@ def weigh(comparison: AnswerComparison, whole: Decision, compare: Compare) -> De
 
 
 def _values(text: Statements) -> list[str] | None:
-    """The formulas of a text but for nouns in its prose and an ellipsis; None if one is not understood."""
+    """The formulas of a text without nouns and ellipses; None if one is not understood."""
     formulas = [(formula, _tree(formula)) for formula in text.formulas if formula not in _DOTS]
     if any(tree is None for _, tree in formulas):
         return None
@@ -213,7 +213,7 @@ def _letters(key: str) -> int:
 
 
 def _is_formula(key: str) -> bool:
-    """Checks for what words do not say: several letters, an expression, a value with a unit or decimals."""
+    """Checks for what words do not say."""
     value = unnamed(_tree(key) or [""])
     return _is_measured(key) or bool(
         _SIGN.search(key) and value[0] not in {"", "sym", "num", "unit"} and _numbers(value)

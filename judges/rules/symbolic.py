@@ -95,7 +95,7 @@ Trees = tuple[Node, Node]
 
 
 def _trees(gold: str, answer: str) -> tuple[Node, Node, list[Trees | None]]:
-    """Both trees, and their other readings (None: unclear) where a letter may be a unit or a denominator may end."""
+    """Both trees, and their other readings (None: unclear)."""
     try:
         plain = parse(gold), parse(answer)
         if (plain[0][0] == "unit") == (plain[1][0] == "unit"):

@@ -332,7 +332,7 @@ def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
 
 
 def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
-    """Entries of a key whose numbers begin anew with each section, whose name is their `elective`."""
+    """Entries of a key with numbers for each section, which `elective` names."""
     starts = [place for place, item in enumerate(items) if item.line and (is_section(item.text) or numeral(item.text))]
     titles = short_titles([items[start].text for start in starts])
     parts: list[list[Entry]] = []

@@ -403,7 +403,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 
 def _level_arrows(glyphs: Sequence[Glyph]) -> None:
-    """Gives arrows right over letters the base line of these, in place: no band of the page parts them."""
+    """Gives arrows over letters their base line, in place."""
     for arrow in (glyph for glyph in glyphs if glyph.text in OVER):
         under = (g for g in glyphs if arrow.left - 1 < (g.left + g.right) / 2 < arrow.right + 1 and g is not arrow)
         near = [g for g in under if g.text.isalnum() and abs(g.top - arrow.bottom) < 0.4 * arrow.size]
@@ -411,7 +411,7 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
 
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
-    """Runs; those at each pair of tall brackets, and each fraction, share one box: no column parts them."""
+    """Runs; those of a pair of tall brackets or a fraction share one box."""
     for left, top, right, bottom in (*_brackets(sheet.glyphs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
         head = min(inside, key=lambda run: run.left)

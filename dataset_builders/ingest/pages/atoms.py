@@ -575,7 +575,7 @@ def ideographic(character: str) -> bool:
 
 
 def _neutral(tokens: list[_Token]) -> None:
-    """Takes digits, signs and brackets between two pieces of a formula into it; a point between digits is theirs."""
+    """Takes digits, signs and brackets between two pieces of a formula into it."""
     for place, token in enumerate(tokens):
         alone = token.text == "." and not any(other.math for other in tokens[max(0, place - 1) : place + 2 : 2])
         token.math = token.math and not (alone and place)

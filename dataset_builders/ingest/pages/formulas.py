@@ -223,7 +223,7 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
 
 
 def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
-    """Checks that a fraction's part is in its middle: else another row or piece of it was not read."""
+    """Checks that a part of a fraction is in its middle."""
     left, _, right, _ = around(part)
     return abs(left + right - rule.left - rule.right) < 0.8 * size
 

@@ -171,7 +171,7 @@ def unread_sign(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
 
 
 def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph]:
-    """Letters that share most of their height with a box, or have its middle in or a little below them."""
+    """Letters that share most of their height with a box, or stand at its middle."""
     middle = (box[1] + box[3]) / 2
     return [
         g
@@ -543,7 +543,7 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
 def _rows_without_rules(
     table: PageTable, row: int, cells: Mapping[int, list[TextLine]]
 ) -> list[dict[int, list[TextLine]]]:
-    """The lines of a row as rows of their own, if they are level in several cells and would go on if they could."""
+    """The lines of a row as rows of their own, if they are level in several cells."""
     many = max(map(len, cells.values()), default=0)
     full = [lines for lines in cells.values() if len(lines) == many]
     if many < 2 or len(full) < 2 or any(cell[0] > row and home[0] == row for cell, home in table.merged.items()):

@@ -1,4 +1,4 @@
-"""Cells: options beside each other, in two columns of a page or in one line, in the order of their labels."""
+"""Cells: options beside each other, in the order of their labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 _FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
-"""Labels of a list; shares of the page by which lines of a row differ, and the left edges of one cell."""
+"""Labels of a list; shares of the page by which lines of a row and left edges of a cell differ."""
 
 
 def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
@@ -59,7 +59,7 @@ def _with_rows(order: list[int], own: Sequence[int], heads: Sequence[int], items
 
 
 def in_label_order(items: Sequence[Item]) -> list[Item]:
-    """Items with the cells of each list in the order of their labels, which columns may be filled by."""
+    """Items with the cells of each list in the order of their labels."""
     cells = [cell for item in items for cell in _cells(item)]
     begins = [place for place, cell in enumerate(cells) if first_label(cell.text)]
     runs: list[list[int]] = []

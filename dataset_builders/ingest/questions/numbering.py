@@ -104,7 +104,7 @@ _COLUMN = 0.25
 _SURE = 1.0
 """Least weight of a number that is almost surely a question's."""
 _STRAY, _FEWEST_ROUND = 2, 8
-"""Numbers in brackets, (3), are parts where others number the questions, unless one run of them is so much longer."""
+"""Numbers in brackets, (3), are parts where others number the questions, unless a run of them is so much longer."""
 _RESTART = 4.5
 """Cost of going back: more than a short list of statements brings."""
 _GAP, _WIDEST, _FAR = 0.5, 1.2, 12
@@ -233,7 +233,7 @@ def _behind_sections(
 
 
 def _is_of_several(title: str) -> bool:
-    """Checks for a title of several questions: it says so, or names a type of which there is not just the one."""
+    """Checks for a title of several questions."""
     if _SEVERAL.search(title):
         return True
     return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)

@@ -270,7 +270,7 @@ def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title or table; a title that comes again is the head of each question's answer."""
+    """Begin of the key: its title or table; one that comes again heads each answer."""
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     for place, item in enumerate(items):
         late = place > len(items) // 2

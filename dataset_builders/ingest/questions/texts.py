@@ -115,7 +115,7 @@ def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
 
 
 def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
-    """Checks a list for options: it begins a line or follows what asks; small letters and numbers are short."""
+    """Checks a list for options: it begins a line or follows what asks."""
     stem = text[: own.start]
     asking = bool(_LEADS.search(stem)) or asks_to_choose(stem)
     if own.is_capital:
