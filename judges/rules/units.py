@@ -431,6 +431,9 @@ _BEHIND = late(
     r"(?P<value>.*(?:[\d)}\]π]|\\pi))(?:\s|\\[,;: ]|~)+(?P<unit>[A-Za-zΩ][A-Za-zΩ\d^/·{}²³⁻¹-]{0,20})",
     re.DOTALL,
 )
+_BRACKETED = late(
+    r"(?P<value>.*[\d)}π])(?:\s|\\[,;: ]|~|\\q?quad)+\[(?P<unit>[A-Za-zΩ][A-Za-zΩ\d^/·{}-]{0,20})\]", re.DOTALL
+)
 _COMMAND = late(r"\\[a-zA-Z]+")
 _NAME = late(r".*(?:[=≈]|\\approx(?![a-z]))", re.DOTALL)
 _LETTER = late(r"[A-Za-z]")
@@ -442,6 +445,9 @@ _NO_FORMULA = late(
 
 def upright(text: str, letters: bool = False) -> str:
     r"""A text with its unit's letters upright: "2√3 cm" as "2√3\text{ cm}"; `letters` allows any unit."""
+    if len(text) <= MAX_CHARS and (last := _BRACKETED.fullmatch(text)):
+        unit = read_unit(to_latex(last["unit"]))
+        return f"{last['value']}\\text{{ {last['unit']}}}" if unit is not None and unit.symbol else text
     behind = _BEHIND.fullmatch(text) if len(text) <= MAX_CHARS else None
     if behind is None or not (letters or _NO_FORMULA.search(behind["unit"])):
         return text

@@ -29,6 +29,7 @@ OPEN = [
     (r"\sin(kd/2)", r"\sin(\pi d/\lambda)"), (r"\int_0^1 f(x) dx", r"\int_0^2 f(x) dx"),
 ]  # fmt: skip
 EQUAL = [
+    (r"d = \sqrt{\frac{2}{a b}}", r"d = \sqrt{\frac{2}{ab}}\;[m]"), ("a m", "a [m]"),
     (r"\exp(k_1 x), \quad \text{where } k_1 = \sqrt{2m}", r"e^{\sqrt{2m} x}"),
     (r"\frac{C}{p} \int p \, dx", r"\frac{C \int p dx}{p}"),
     (r"L^2 = 2\hbar^2", r"2\hbar^2"), (r"P = x^4/(1+x)^4, \text{ where } x = e^{-t}", r"(\frac{x}{1+x})^4"),
