@@ -18,8 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from livek12.core.groups import grouped
-
 LOOK_SECONDS = 0.2
 """Interval of looking for new processes until `settle`."""
 WATCH_SECONDS = 2.0
@@ -93,7 +91,9 @@ def processes() -> dict[int, tuple[int, str]]:
 
 def family(heads: Iterable[int], there: Mapping[int, tuple[int, str]]) -> list[int]:
     """These processes and their descendants."""
-    children = grouped((parent, process) for process, (parent, _) in there.items())
+    children: dict[int, list[int]] = {}
+    for process, (parent, _) in there.items():
+        children.setdefault(parent, []).append(process)
     members = list(heads)
     for process in members:
         members += children.get(process, [])
