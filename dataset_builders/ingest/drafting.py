@@ -76,13 +76,14 @@ def draft_all(
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]
-    for own in {tuple(others) for others in many}:
+    sections = {tuple(others) for others in many}
+    for own in sections:
         usual = usual_labels([made.drafts[place] for place in own])
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
     made.drafts = _with_listed_points(take_filled(made.drafts), body)
-    for own in {tuple(others) for others in many}:
+    for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
 

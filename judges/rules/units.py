@@ -445,13 +445,14 @@ _NO_FORMULA = late(
 
 def upright(text: str, letters: bool = False) -> str:
     r"""A text with its unit's letters upright: "2√3 cm" as "2√3\text{ cm}"; `letters` allows any unit."""
-    if len(text) <= MAX_CHARS and (last := _BRACKETED.fullmatch(text)):
-        unit = read_unit(to_latex(last["unit"]))
-        return f"{last['value']}\\text{{ {last['unit']}}}" if unit is not None and unit.symbol else text
-    behind = _BEHIND.fullmatch(text) if len(text) <= MAX_CHARS else None
-    if behind is None or not (letters or _NO_FORMULA.search(behind["unit"])):
+    if len(text) > MAX_CHARS:
         return text
-    if _LETTER.search(_COMMAND.sub("", _NAME.sub("", behind["value"]))):
-        return text
+    behind = _BRACKETED.fullmatch(text) if text.endswith("]") else None
+    if behind is None:
+        behind = _BEHIND.fullmatch(text)
+        if behind is None or not (letters or _NO_FORMULA.search(behind["unit"])):
+            return text
+        if _LETTER.search(_COMMAND.sub("", _NAME.sub("", behind["value"]))):
+            return text
     unit = read_unit(to_latex(behind["unit"]))
     return f"{behind['value']}\\text{{ {behind['unit']}}}" if unit is not None and unit.symbol else text

@@ -118,7 +118,7 @@ def _sides(box: Rule | Shape) -> list[Side]:
 
 
 def _inked_sides(boxes: Iterable[Rule | Shape], ink: Grey, scale: float) -> Iterator[list[bool]]:
-    """For the sides of each, true if one has ink."""
+    """For the sides of each, true for one that has ink."""
     sides = [_sides(box) for box in boxes]
     inked = iter(_printed([side for own in sides for side in own], ink, scale))
     for own in sides:
