@@ -286,7 +286,7 @@ SOLVED: Final = re.compile(
     r"|풀이\s*[:：]?(?=\s)"
     r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
     r"|(?:The\s+)?correct\s+answers?\s+(?:is|are)\s*:"
-    r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
+    r"|(?:(?!Short)[A-Z][a-z]+ ){0,2}(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
     r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
     r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
     r"|\bmarks? for (?:getting|identifying|each correct)",

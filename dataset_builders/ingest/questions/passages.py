@@ -7,9 +7,10 @@ before has ended, and says that this is a guess.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from statistics import median
 
 from livek12.dataset_builders.base import one_line
@@ -42,6 +43,8 @@ _LARGER = 1.2
 _FEWEST_LABELS = 3
 _OUT = 0.012
 """Of the page's width: text that stands so far left of all of a question's is not its own."""
+_FEWEST_ALIKE, _ALIKE = 3, 0.7
+"""Lines, and their share of the shorter, that two covers have in common."""
 _LEAST = 100
 """Letters of a passage that nothing names, one of Chinese or Korean counting two: fewer are none."""
 Columns = Mapping[tuple[int, int], tuple[float, float]]
@@ -49,11 +52,11 @@ Columns = Mapping[tuple[int, int], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Passage:
+class SharedText:
     """A shared text.
 
     Attributes:
-        numbers: first and last of its questions; None for a title alone.
+        numbers: first and last of its questions; None for a title alone or a cover.
         guess: a line for a person where nothing printed says whose it is.
     """
 
@@ -66,7 +69,7 @@ def find_passages(
     heads: Mapping[int, Anchor],
     titles: Collection[int],
     columns: Columns,
-) -> dict[int, Passage]:
+) -> dict[int, SharedText]:
     """The passages by the place of their first item.
 
     Args:
@@ -95,22 +98,54 @@ def find_passages(
         guess = (
             "" if _is_set_apart(items[place], items[before:place]) else f"{text}: {one_line(items[place].text, 40)!r}"
         )
-        passages[place] = Passage((heads[first].number, last), guess)
-    return passages
+        passages[place] = SharedText((heads[first].number, last), guess)
+    passages |= dict.fromkeys(_repeated(items, passages, bounds), SharedText(None))
+    first = min(heads, default=len(items))
+    return {
+        _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
+        for place, passage in passages.items()
+    }
 
 
-def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, Passage]:
-    """Passages of a run that name later questions, or the one behind it, once that from `own` on has asked."""
+def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
+    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
+    here = items[place].box.page, items[place].column
+    first = place
+    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
+        first -= 1
+        if is_running(items[first].text) or _is_of_question(items[first].text) or begins_answer(items[first].text):
+            return place
+    above = items[first - 1] if first else None
+    return first if above is None or (above.box.page, above.column) != here else place
+
+
+def _repeated(items: Sequence[Item], passages: Collection[int], bounds: Sequence[int]) -> set[int]:
+    """Places of passages that come again, digits aside: covers of their pages."""
+    shapes = {}
+    for place in passages:
+        end = min(bound for bound in (*bounds, *passages) if bound > place)
+        lines = [re.sub(r"\d+", "#", item.text) for item in items[place:end] if item.text]
+        shapes[place] = Counter(lines)
+    alike = [
+        (a, b)
+        for a, b in combinations(shapes, 2)
+        if (shapes[a] & shapes[b]).total() > max(_FEWEST_ALIKE, _ALIKE * min(shapes[a].total(), shapes[b].total()))
+    ]
+    return {place for pair in alike for place in pair}
+
+
+def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
+    """Passages of a run that name later questions, or the one behind it, once that from `own` on has demanded."""
     passages = {}
     for place in run:
         before = items[own:place]
         if not items[place].line or is_caption(items[place].text):
             continue
         below = items[place + 1].text if place + 1 < run.stop else ""
-        asked = own == run.start or any(asks(item.text) for item in before) or _options_end(before, columns)
-        numbers = named_questions(items[place].text, below, following.number if asked else 0)
+        demanded = own == run.start or any(asks(item.text) for item in before) or _options_end(before, columns)
+        numbers = named_questions(items[place].text, below, following.number if demanded else 0)
         if numbers and numbers[1] >= following.number:
-            passages[place] = Passage(numbers)
+            passages[place] = SharedText(numbers)
     return passages
 
 
@@ -183,7 +218,7 @@ def _options_end(own: Sequence[Item], columns: Columns) -> int:
     return end
 
 
-def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, Passage]:
+def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, SharedText]:
     """Titles, and the numbers that they lead, if text stands between; before the first question with others like it.
 
     They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
@@ -209,11 +244,11 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
             titles[first].add(page)
     later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
     titles = {at: pages for at, pages in titles.items() if at > heads[0] or round(lines[at].size, 3) in later}
-    passages: dict[int, Passage] = {}
+    passages: dict[int, SharedText] = {}
     for place, pages in titles.items():
         end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
         own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
-        passages[place] = Passage((own[0], own[-1]) if own and place + 1 not in chosen else None)
+        passages[place] = SharedText((own[0], own[-1]) if own and place + 1 not in chosen else None)
     return passages
 
 

@@ -33,7 +33,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
-from livek12.dataset_builders.ingest.questions.passages import Passage, find_passages
+from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 
@@ -126,6 +126,8 @@ _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.�
 _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
+_ANSWER_LINE = re.compile(r"(\d{1,3})\s*[.)]\s*_+")
+"""A line to write on with the number of a question that has begun."""
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
 """Set in a letter of their own, they count nothing but sections."""
 _LARGER = 1.2
@@ -369,9 +371,10 @@ class _Sorter:
         self.body, self.part_of = body, part_of
         each = (item.text for item in body.front if all_each(item.text))
         self.section = Section(above="\n".join(each))
-        self.passages: list[tuple[Passage, list[Item]]] = []
+        self.passages: list[tuple[SharedText, list[Item]]] = []
         self.target: list[Item] = []
         self.above: list[Item] = []
+        self.numbers: set[int] = set()
         self.guess = ""
         self.word: str | None = None
 
@@ -383,10 +386,11 @@ class _Sorter:
         self.body.sections.append(self.section)
         self.target, self.passages, self.above, self.guess = self.section.items, [], [], ""
 
-    def shared(self, item: Item, passage: Passage) -> None:
+    def shared(self, item: Item, passage: SharedText) -> None:
         """Begins a passage; a guess doubts the question before it too."""
-        self.passages.append((passage, [item]))
-        self.target = self.passages[-1][1]
+        self.passages += [(passage, [])] if passage.numbers else []
+        self.target = self.passages[-1][1] if passage.numbers else self.body.front
+        self.target.append(item)
         if self.body.segments:
             self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
 
@@ -415,6 +419,7 @@ class _Sorter:
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         self.body.segments.append(question)
         self.target = question.items
+        self.numbers.add(anchor.number)
 
 
 def _distribute(
@@ -447,8 +452,6 @@ def _distribute(
             silent = None
         elif id(item) in named:
             sorter.title(item)
-        elif place in passages and not passages[place].numbers:
-            continue
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
@@ -457,7 +460,7 @@ def _distribute(
             sorter.title(item)
         elif place in passages:
             sorter.shared(item, passages[place])
-        else:
+        elif not (answered := _ANSWER_LINE.fullmatch(item.text)) or int(answered[1]) not in sorter.numbers:
             sorter.target.append(item)
 
 
