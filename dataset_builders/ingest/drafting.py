@@ -74,7 +74,8 @@ def draft_all(
         segment = body.segments[place]
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
-        worth = points.section_points(segment.section.text, segment.number, len(many[place]))
+        choice = bool(draft.options)
+        worth = points.section_points(segment.section.text, segment.number, len(many[place]), choice)
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]

@@ -24,8 +24,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.matching import is_torn
-from livek12.dataset_builders.ingest.keys.matching import with_doubt
+from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,

@@ -252,7 +252,9 @@ def column_of(name: str) -> str:
     """The kind of a column by its name: number, answer, points, solution or elective; else ""."""
     words = re.sub(r"\(.*?\)", "", name.strip().lower()).split()
     spellings = {"".join(words)}, {"_".join(words)}, {*words}
-    return next((column for column, names in _COLUMNS.items() if any({*s} <= {*names.split()} for s in spellings if s)), "")
+    return next(
+        (column for column, names in _COLUMNS.items() if any({*s} <= {*names.split()} for s in spellings if s)), ""
+    )
 
 
 MAX_BYTES = 8 << 20
@@ -317,18 +319,20 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     marked, others = of_mark_schemes(stream.items, name)
     entries = _weighed(marked, stream.items)
     for page in pages:
-        items, pieces = _unfolded([item for item in others if item.box.page == page.number])
+        items = [item for item in others if item.box.page == page.number]
+        unfolded, pieces = _unfolded(items)
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
-        tables = _table_entries(items, f"{name}, page {page.number}", pieces)
+        tables = _table_entries(unfolded, f"{name}, page {page.number}", pieces)
         entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
     if not entries:
         return entries_of_items(stream.items, name)
     numbers = [entry.number for entry in entries]
     if len(set(numbers)) < len(numbers):  # tables of several papers or forms
         return entries
-    later = {entry.number: entry for entry in _numbered(_unfolded(stream.items)[0], name)}
+    later = {entry.number: entry for entry in _weighed(_numbered(_unfolded(stream.items)[0], name), stream.items)}
     below = [later[number] for number in takewhile(later.__contains__, count(max(numbers) + 1))]
-    return [*entries, *_weighed([replace(entry, label=entries[-1].label) for entry in below], stream.items)]
+    own = [later[number] for number in numbers if number in later]
+    return _merged(entries, [*own, *(replace(entry, label=entries[-1].label) for entry in below)])
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
@@ -343,7 +347,8 @@ def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
     parts: list[list[Entry]] = []
     for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
         own = _entries(items[start:end], name) if is_section(items[start].text) else []
-        only = bool(begins_answer(_after_numeral(items[start].text)))
+        text = _after_numeral(items[start].text)
+        only = bool(begins_answer(text) or _SOLVES.match(text))
         if own and own[0].number == 1 and not only:
             parts.append([replace(entry, elective=title) for entry in own])
         elif numeral(items[start].text) and (only or not section_type(items[start].text)):
@@ -362,7 +367,9 @@ def _of_numeral(items: Sequence[Item], where: str) -> Entry:
     """The entry of a question that only a Chinese numeral counts."""
     number, _ = numeral(items[0].text) or (0, 0)
     first = _after_numeral(items[0].text)
-    answer, solution = _answer_and_solution("\n".join(filter(None, (first, *(item.text for item in items[1:])))).strip())
+    answer, solution = _answer_and_solution(
+        "\n".join(filter(None, (first, *(item.text for item in items[1:])))).strip()
+    )
     return Entry(number, answer, None, solution, where=where, unread=_is_drawn(items))
 
 
@@ -389,15 +396,23 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     short = _table_entries(items, name, pieces)
     rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
     long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
-    numbers = {entry.number for entry in short}
+    return _merged(short, long)
+
+
+def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
+    """Short answers with the solutions that stand elsewhere, and the other entries."""
     solved = {entry.number: entry for entry in long}
-    merged = [
-        replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
-        if entry.number in solved and not f"{solved[entry.number].answer} ".startswith(f"{entry.answer} ")
-        else entry
-        for entry in short
-    ]
-    return merged + [entry for entry in long if entry.number not in numbers]
+    merged = []
+    for entry in short:
+        other = solved.pop(entry.number, None)
+        if (
+            other
+            and not (entry.solution or other.loose)
+            and (not other.answer or f"{other.answer} ".startswith(f"{entry.answer} "))
+        ):
+            entry = replace(entry, solution=other.solution, unread=entry.unread or other.unread)
+        merged.append(entry)
+    return merged + [entry for entry in long if entry.number in solved]
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
@@ -570,9 +585,9 @@ def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]
         after = series[place + 1] if place + 1 < len(flat) else []
         goes_on = bool(own) and (own[0][0] in (last, last + 1) or (bool(after) and after[0][0] == own[-1][0] + 1))
         alone = len(own) == 1 and not re.fullmatch(_SHORT, own[0][1])
-        listed = grids.get(place) or (own if len(own) > 2 or (goes_on and not alone) else [])
+        listed = grids.get(place, own if len(own) > 2 or (goes_on and not alone) else [])
         last = own[-1][0] if own else last
-        if line and place in grids or (listed and item.line):
+        if line and (place in grids or (listed and item.line)):
             pieces += listed
             unfolded += [replace(item, line=replace(line, text=f"{number}. {text}")) for number, text in listed]
         elif item.line or id(item) not in tables:
@@ -591,8 +606,12 @@ def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
         cells = sorted(cell[0] for place in places for cell in rows[place])
         numbers = [number for number, _ in cells]
         wide = sum(len(rows[place]) > 1 for place in places)
-        if len({*numbers}) == len(numbers) > 3 and 2 * wide > len(places) and numbers[-1] - numbers[0] <= 1.1 * len(cells):
-            grids |= {places[0]: cells, **dict.fromkeys(places[1:], [])}
+        if (
+            len({*numbers}) == len(numbers) > 3
+            and 2 * wide > len(places)
+            and numbers[-1] - numbers[0] <= 1.1 * len(cells)
+        ):
+            grids |= {place: cells if place == places[0] else [] for place in places}
     return grids
 
 
@@ -640,6 +659,7 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+        end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
         answer, solution = _answer_and_solution(text)

@@ -24,12 +24,14 @@ from livek12.judges.rules.true_false import read_truth
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
+_LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
-_REASONED = re.compile(r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL)
-_RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
-_PIECE = re.compile(
-    r"\$?\s*(?:\\(?:infty|wedge|sim|to|int|sum|prod)|[A-Za-z0-9]|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?"
+_REASONED = re.compile(
+    r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
 )
+_RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
+_PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
+_MARK_CODE = re.compile(r"\b[MAB][1-9]\b")
 _BRACED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _SCRIPT = re.compile(
     rf"\{{\}}[_^]\{{?[^}}]{{2}}|\\(?:sum|int|prod)\^{_BRACED}\{{\}}|\\frac{_BRACED}{_BRACED}\^\{{\\frac"
@@ -71,7 +73,7 @@ def match(
     entries = _of_this_form(entries, drafts, headings)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
-    paper = _shingles(printed)
+    paper, text = _shingles(printed), squeezed(printed)
     matched, lines = [], []
     for draft in drafts:
         candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
@@ -90,8 +92,8 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            others = paper if draft.options else paper - _shingles(draft.markdown)
-            solution = _beyond(entry.solution or "", others).strip() or None
+            others = paper if entry.loose else paper - _shingles(draft.markdown)
+            solution = _beyond(entry.solution or "", others, text).strip() or None
             matched.append(keyed(draft, replace(entry, solution=solution), entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
@@ -108,14 +110,18 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
 
 
-def _beyond(text: str, paper: Set[tuple[str, ...]]) -> str:
+def _beyond(text: str, paper: Set[tuple[str, ...]], words: str) -> str:
     """The lines of a text that the paper does not print; what is too short to tell goes with the line above."""
     kept, printed = [], False
     for line in text.split("\n"):
         own = _shingles(line)
-        printed = 2 * len(own & paper) >= len(own) if own else printed
+        printed = 2 * len(own & paper) >= len(own) if own else printed or (_is_title(line) and squeezed(line) in words)
         kept += [] if printed else [line]
     return "\n".join(kept)
+
+
+def _is_title(line: str) -> bool:
+    return len(re.findall(r"[^\W\d_]", line)) > _RUN and not re.search(r"[$=]", line)
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
@@ -223,7 +229,9 @@ def explained(entry: Entry) -> Entry:
 
 def is_torn(text: str) -> bool:
     """Checks for pieces of formulas that are lines of their own, or scripts of nothing."""
-    return bool(_SCRIPT.search(text)) or any(_PIECE.fullmatch(line.strip()) for line in text.split("\n"))
+    lines = [line.strip() for line in text.split("\n")]
+    digits = not _MARK_CODE.search(text) and any(map(str.isdecimal, lines))
+    return digits or bool(_SCRIPT.search(text)) or any(map(_PIECE.fullmatch, lines))
 
 
 def _judges(answer: str) -> bool:
@@ -331,14 +339,14 @@ def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
             return [printed], f"the key {printed[:40]!r} is no label of an option"
         missing = [label for label in labels if options and label not in options]
         return ["".join(labels)], f"the key {printed[:40]!r} names an option that is not there" if missing else ""
+    if _RINGED.fullmatch(printed) or _LETTER.fullmatch(printed):
+        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type == "fill_in_blank":
         blanks = count_blanks(draft.question)
         numbered = _BLANK.split(printed)
         answer = split_blanks(printed, blanks) if numbered[0] else numbered[1:]
         wrong = blanks > 1 and len(answer) != blanks
         return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
-    if _RINGED.fullmatch(printed):
-        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type in ("short_answer", "open_ended"):
         return split_parts(draft.question, printed), ""
     return [printed], ""
