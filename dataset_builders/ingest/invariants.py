@@ -1057,7 +1057,11 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
-        covered = len({str(e.number) for e in entries} & numbers | {reading.drafts[p].number for p in places})
+        listed_numbers = {str(entry.number) for entry in entries}
+        covered = len(listed_numbers & numbers | {reading.drafts[place].number for place in places})
+        if 2 * len(listed_numbers & numbers) < len(listed_numbers):
+            text = f"{source} has keys of {len(listed_numbers)} questions, most not of this paper: it may be another's"
+            yield Breach(text, tuple(places), "answer", 0.1)
         if not entries or 2 * covered >= len(numbers):
             continue
         if all(entry.listed for entry in entries):
