@@ -402,17 +402,15 @@ def _entries(items: Sequence[Item], name: str) -> list[Entry]:
 def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
     """Short answers with the solutions that stand elsewhere, and the other entries."""
     solved = {entry.number: entry for entry in long}
-    merged = []
-    for entry in short:
-        other = solved.pop(entry.number, None)
-        if (
-            other
-            and not (entry.solution or other.loose)
-            and (not other.answer or f"{other.answer} ".startswith(f"{entry.answer} "))
-        ):
-            entry = replace(entry, solution=other.solution, unread=entry.unread or other.unread)
-        merged.append(entry)
-    return merged + [entry for entry in long if entry.number in solved]
+    numbers = {entry.number for entry in short}
+    whole = [_with_solution(entry, solved.get(entry.number)) for entry in short]
+    return whole + [entry for entry in long if entry.number not in numbers]
+
+
+def _with_solution(entry: Entry, other: Entry | None) -> Entry:
+    if other is None or entry.solution or other.loose or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
+        return entry
+    return replace(entry, solution=other.solution, unread=entry.unread or other.unread)
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:

@@ -58,7 +58,8 @@ def test_numbers_that_begin_anew_are_those_of_sections() -> None:
     ]
     read_entries = entries_of_items(flatten([page(*lines)]).items, "key")
     assert [(entry.elective, entry.number, entry.answer) for entry in read_entries] == [
-        ("填空题", 1, "3"), ("填空题", 2, "4"), ("填空题", 3, "5"), ("选择题", 1, "C"), ("选择题", 2, "A"), ("", 3, ""), ("", 4, ""),
+        ("填空题", 1, "3"), ("填空题", 2, "4"), ("填空题", 3, "5"), ("选择题", 1, "C"), ("选择题", 2, "A"),
+        ("", 3, ""), ("", 4, ""),
     ]  # fmt: skip
 
 
