@@ -104,8 +104,8 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
 
 
 _PIECES = r"""
-\frac \sqrt \angle \vec \hat \dot \overline \int \sum \lim \to \log \sin \nabla \partial \triangle \left( \right) \begin{cases}
-\end{cases} { } ( ) [ ] _ ^ | ' ! % & \\\\ / = + - , ; 2 x AB d n2
+\frac \sqrt \angle \vec \hat \dot \overline \int \sum \lim \to \log \sin \nabla \partial \triangle \left( \right)
+\begin{cases} \end{cases} { } ( ) [ ] _ ^ | ' ! % & \\\\ / = + - , ; 2 x AB d n2
 \cdot \times \in \pm \infty \mathrm{m} \text{a}
 """.split()
 
