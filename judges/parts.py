@@ -153,21 +153,33 @@ def blank_count(question: Question) -> int:
 
 @per_question
 def blank_names(question: Question) -> list[str]:
-    """The names of the blanks ("x=____"), or ""."""
+    """The names of the blanks ("x=____", "the mean is ____"), or ""."""
     text = question.question
-    names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
-    return [_symbols(_NUMBER.sub("", name[1])) if name else "" for name in names]
+    return [_name(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text)]
 
 
 def answer_name(answer: str) -> str:
-    """The name before the first equals sign, or ""."""
-    name, sign, _ = answer.partition("=")
-    return _symbols(name) if sign else ""
+    """The name before the first sign or word of equality, or ""."""
+    sign = _EQUALS.search(answer)
+    return _name(answer[: sign.end()]) if sign else ""
 
 
+def _name(text: str) -> str:
+    match = _NAMED.search(text)
+    if match is None:
+        return ""
+    name = _NUMBER.sub("", match["symbol"] or match["words"])
+    return _symbols(name) if match["symbol"] else _LEADING.sub("", name.strip().lower())
+
+
+_EQUALS = late(r"=|[是为]|\b(?:is|are)\b")
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
 """The number before a blank's name: "(1) a=____"."""
-_BEFORE_BLANK = late(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
+_NAMED = late(
+    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为]|\b(?:is|are)\b))"
+    r"\s*(?:\\[()]|\$)*\s*$"
+)
+_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而]\s*)+")
 _NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
 
 

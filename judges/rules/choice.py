@@ -65,6 +65,8 @@ def _statements(comparison: AnswerComparison) -> Decision:
     gold = _with_commas(comparison.gold)
     if _names_the_letter(gold, comparison.answer):
         return accept(NAME, f"chose {gold}")
+    if (own := _in_brackets(gold)) and (others := _in_brackets(bare(comparison.answer))):
+        return accept(NAME, "the same labels") if own == others else reject(NAME, "other labels")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
@@ -87,6 +89,17 @@ def _statements(comparison: AnswerComparison) -> Decision:
     if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
+
+
+_BRACKETED = late(r"[(（]([a-h]|i{1,3}|iv|vi{0,3})[)）]")
+_LIST_OF_BRACKETED = late(
+    rf"(?:\\text\s?\{{)?{_BRACKETED.pattern}(?:[\s,，、;；&\\和与及]*(?:and\s)?\s*{_BRACKETED.pattern})*\}}?"
+)
+
+
+def _in_brackets(text: str) -> set[str]:
+    """The labels of a text of nothing but labels in brackets: "(a) and (c)"."""
+    return set(_BRACKETED.findall(text)) if _LIST_OF_BRACKETED.fullmatch(text) else set()
 
 
 def _with_commas(text: str) -> str:
