@@ -29,6 +29,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
@@ -301,10 +302,18 @@ _VALUE_ALONE = re.compile(
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
+_BARE_NUMBER = re.compile(r"(\d{1,3})")
+_SIGNED_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$).*", re.I)
+_FEWEST, _LEVEL = 3, 0.005
+_IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
+_OMITTED = re.compile(r"[^\n]{0,6}[(（]?略[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
+"""In place of an answer: none, or where it is."""
+_LABEL_ALONE, _NEXT_LABEL = re.compile(r"[(（](?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（](?:2|b|ii|二)[)）]")
 _WORTH = re.compile(
-    r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*|\A\s*\d{1,3}\s*(?:points?|marks?|pts)[ \t]*(?=\n|\Z)",
+    r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
+    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)\s*[)）\]]?[ \t]*(?=\n|\Z)",
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
@@ -346,16 +355,17 @@ def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
     titles = short_titles([items[start].text for start in starts])
     parts: list[list[Entry]] = []
     for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
-        own = _entries(items[start:end], name) if is_section(items[start].text) else []
         text = _after_numeral(items[start].text)
         only = bool(begins_answer(text) or _SOLVES.match(text))
-        if own and own[0].number == 1 and not only:
+        own = _entries(items[start:end], name) if is_section(items[start].text) and not only else []
+        if own:
             parts.append([replace(entry, elective=title) for entry in own])
-        elif numeral(items[start].text) and (only or not section_type(items[start].text)):
+        elif numeral(items[start].text) and (only or not (section_type(text) or _IN_BRACKETS.fullmatch(text))):
             parts.append([_of_numeral(items[start:end], name)])
     doubled = [number for part in parts for number in {entry.number for entry in part}]
-    named = [part[0].elective for part in parts if part and part[0].elective]
-    apart = len(starts) > 1 and len(set(doubled)) < len(doubled) and len(set(named)) == len(named) > 0
+    named = [part[0].elective for part in parts if part[0].elective]
+    anew = sum(part[0].number == 1 or not part[0].elective for part in parts)
+    apart = len({*doubled}) < len(doubled) and len({*named}) == len(named) > 0 and anew > 1
     return [entry for part in parts for entry in part] if apart else []
 
 
@@ -652,28 +662,39 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers and go on to the next."""
-    chosen = _bracketed(items) or max(_alone(items), anchors(items), key=lambda run: len({each.number for each in run}))
+    """Entries that begin with their numbers and go on to the next, or a section; a title with points is none's answer."""
+    runs = _alone(items, _BARE_NUMBER), anchors(items)
+    chosen = _bracketed(items) or _alone(items, _SIGNED_NUMBER) or max(runs, key=lambda run: len({a.number for a in run}))
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
-        lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
+        first = items[anchor.place].text[anchor.end :]
+        worth = marks(first) if says_worth(first) else []
+        if worth and (items[anchor.place].text[:1].isalpha() or _WORTH.fullmatch(first)):
+            first = ""
+        lines = [first, *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
         answer, solution = _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
         loose = bool(answer and solution) and not SOLUTION_HEAD.search(text)
-        drawn = _is_drawn(items[anchor.place : end])
-        entry = Entry(anchor.number, answer, None, solution, where=where, listed=listed, unread=drawn, loose=loose)
-        entries.append(entry)
+        entry = Entry(anchor.number, answer, worth[0].points if worth else None, solution, where=where, listed=listed)
+        entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), loose=loose))
     return entries
 
 
-def _alone(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with a line of only their number, if these count up and are several."""
-    lines = [(place, int(item.text)) for place, item in enumerate(items) if re.fullmatch(r"\d{1,3}", item.text)]
-    counted = _counts_up([str(number) for _, number in lines])
-    return [Anchor(place, number, len(str(number))) for place, number in lines] if counted else []
+def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
+    """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
+    lines = [(place, match) for place, item in enumerate(items) if (match := form.fullmatch(item.text))]
+    steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
+    if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
+        return []
+    left = items[lines[-1][0]].box.left
+    for place in range(lines[-1][0], len(items)):
+        match = re.match(r"\s*(\d{1,3})\s?[.．、)）]", items[place].text)
+        follows = match and int(match[1]) == int(lines[-1][1][1]) + 1 and abs(items[place].box.left - left) < _LEVEL
+        lines += [(place, match)] if match and follows else []
+    return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _bracketed(items: Sequence[Item]) -> list[Anchor]:
@@ -695,6 +716,10 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if head := SOLUTION_HEAD.match(f"\n{text}"):
         return "", text[head.end() - 1 :]
     first, _, rest = text.partition("\n")
+    if _OMITTED.fullmatch(text):
+        return "", None
+    if _LABEL_ALONE.fullmatch(first) and _NEXT_LABEL.search(rest):
+        return "", text
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()
         return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None

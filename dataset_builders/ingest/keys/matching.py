@@ -31,6 +31,8 @@ _REASONED = re.compile(
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
+_BREAKS_OFF = re.compile(r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE)
+"""Ends before a formula or picture."""
 _MARK_CODE = re.compile(r"\b[MAB][1-9]\b")
 _BRACED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _SCRIPT = re.compile(
@@ -231,7 +233,7 @@ def is_torn(text: str) -> bool:
     """Checks for pieces of formulas that are lines of their own, or scripts of nothing."""
     lines = [line.strip() for line in text.split("\n")]
     digits = not _MARK_CODE.search(text) and any(map(str.isdecimal, lines))
-    return digits or bool(_SCRIPT.search(text)) or any(map(_PIECE.fullmatch, lines))
+    return digits or bool(_SCRIPT.search(text) or _BREAKS_OFF.search(text)) or any(map(_PIECE.fullmatch, lines))
 
 
 def _judges(answer: str) -> bool:

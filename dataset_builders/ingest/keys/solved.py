@@ -97,7 +97,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
         if 2 * len(old) < len(own):
-            text = line[0].replace(IMAGE_MARK, "").strip()
+            text = line[0].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
@@ -123,7 +123,7 @@ def _plain(token: str) -> str:
 
 
 def _in_bracket(words: Sequence[str], place: int, end: int) -> bool:
-    return place > 0 and end < len(words) and words[place - 1] in _OPEN and words[end] in _CLOSED
+    return place > 0 and end < len(words) and words[place - 1] in _OPEN and words[end] in _CLOSED and place == end
 
 
 def _as_formula(text: str) -> str:
