@@ -63,7 +63,7 @@ class Entry:
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
-        loose: its solution has no head.
+        unsure: the reason why it may be another question's.
     """
 
     number: int
@@ -79,7 +79,7 @@ class Entry:
     by_ocr: bool = False
     listed: bool = False
     unread: bool = False
-    loose: bool = False
+    unsure: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -302,15 +302,19 @@ _VALUE_ALONE = re.compile(
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_BARE_NUMBER = re.compile(r"(\d{1,3})")
-_SIGNED_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$).*", re.I)
+_BARE_NUMBER = re.compile(r"(\d{1,3})$")
+_SIGNED_NUMBER = re.compile(
+    r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
+)
 _FEWEST, _LEVEL = 3, 0.005
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
-_OMITTED = re.compile(r"[^\n]{0,6}[(（]?略[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
+_OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_LABEL_ALONE, _NEXT_LABEL = re.compile(r"[(（](?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（](?:2|b|ii|二)[)）]")
+_FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
+_TWICE = "a number comes twice in the key: those behind it may be of other questions"
+NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
     r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)\s*[)）\]]?[ \t]*(?=\n|\Z)",
@@ -418,7 +422,7 @@ def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
 
 
 def _with_solution(entry: Entry, other: Entry | None) -> Entry:
-    if other is None or entry.solution or other.loose or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
+    if other is None or entry.solution or other.unsure or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
         return entry
     return replace(entry, solution=other.solution, unread=entry.unread or other.unread)
 
@@ -664,28 +668,31 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next, or a section; a title with points is none's answer."""
     runs = _alone(items, _BARE_NUMBER), anchors(items)
-    chosen = _bracketed(items) or _alone(items, _SIGNED_NUMBER) or max(runs, key=lambda run: len({a.number for a in run}))
+    chosen = (
+        _bracketed(items) or _alone(items, _SIGNED_NUMBER) or max(runs, key=lambda run: len({a.number for a in run}))
+    )
+    twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
         first = items[anchor.place].text[anchor.end :]
         worth = marks(first) if says_worth(first) else []
-        if worth and (items[anchor.place].text[:1].isalpha() or _WORTH.fullmatch(first)):
-            first = ""
-        lines = [first, *(item.text for item in items[anchor.place + 1 : end])]
+        titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
+        lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
-        answer, solution = _answer_and_solution(text)
+        answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        loose = bool(answer and solution) and not SOLUTION_HEAD.search(text)
-        entry = Entry(anchor.number, answer, worth[0].points if worth else None, solution, where=where, listed=listed)
-        entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), loose=loose))
+        points = worth[0].points if worth else None
+        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed)
+        unsure = _TWICE if place > twice else NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
+        entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), unsure=unsure))
     return entries
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
     """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
-    lines = [(place, match) for place, item in enumerate(items) if (match := form.fullmatch(item.text))]
+    lines = [(place, match) for place, item in enumerate(items) if (match := form.match(item.text))]
     steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
     if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
         return []
@@ -718,7 +725,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
-    if _LABEL_ALONE.fullmatch(first) and _NEXT_LABEL.search(rest):
+    if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()
