@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, pairwise, takewhile
 from pathlib import Path
@@ -181,7 +181,8 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
     rest: list[Item] = []
     for item in items:
         rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
-        in_table = _by_columns(rows, where) or _by_rows(rows, where)
+        in_rows = [Entry(*pair, where=where) for two in pairwise(rows) for pair in _of_rows(*two)]
+        in_table = _by_columns(rows, where) or in_rows
         entries += in_table
         rest += [] if in_table else [item]
     forms = [entry for entry in entries if entry.elective]
@@ -199,45 +200,56 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         or len(answers) != max(1, len(forms))
     ):
         return []
-    worth = names.index("points") if names.count("points") == 1 else -1
     entries = []
     for row in rows[1:]:
-        number = NUMBER_CELL.fullmatch(row[0])
-        if number and len(row) == len(names):
-            points = float(row[worth]) if worth > 0 and re.fullmatch(r"\d{1,3}(?:\.\d)?", row[worth]) else None
+        if NUMBER_CELL.fullmatch(row[0]) and len(row) == len(names):
+            cells = dict(zip(names, row, strict=True))
             entries += [
-                Entry(int(number[1]), row[at], points, elective=rows[0][at] if len(forms) > 1 else "", where=where)
+                _of_cells({**cells, "answer": row[at], "elective": rows[0][at] if len(forms) > 1 else ""}, where)
                 for at in answers
                 if row[at]
             ]
     return entries
 
 
-def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """Rows of numbers, each above a row of answers; their names may be missing."""
+def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
+    """The entry of a row, by the kinds of its columns."""
+    number = NUMBER_CELL.fullmatch(cells.get("number", ""))
+    worth = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
+    return Entry(
+        int(number[1]) if number else 0,
+        _SAID.sub("", cells.get("answer", "")),
+        float(worth[1]) if worth else None,
+        cells.get("solution") or None,
+        label=label,
+        elective=cells.get("elective", ""),
+        where=where,
+    )
+
+
+def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]]:
+    """Answers of a row of numbers, or spans, above one of answers: both are named, or only the numbers count up."""
+    if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
+        above, below = above[1:], below[1:]
+    elif not _counts_up(above) or len(below) != len(above) or not all(below) or _counts_up(below):
+        return []
     entries = []
-    for above, below in pairwise(rows):
-        if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
-            entries += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
-        if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
-            numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
-            entries += [
-                Entry(int(number[1]), answer, where=where)
-                for number, answer in zip(numbers, below, strict=False)
-                if number and answer
-            ]
-            spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
-            entries += [
-                Entry(number, letter, where=where)
-                for span, answers in zip(spans, below, strict=False)
-                if span
-                for number, letter in of_span(int(span[1]), int(span[2]), answers)
-            ]
+    for cell, answer in zip(above, below, strict=False):
+        if answer and (number := NUMBER_CELL.fullmatch(cell)):
+            entries.append((int(number[1]), answer))
+        elif span := _SPAN_CELL.fullmatch(cell):
+            entries += of_span(int(span[1]), int(span[2]), answer)
     return entries
 
 
-def _counts_up(cells: Sequence[str], fewest: int = 3) -> bool:
-    numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
+def _cells(line: str) -> list[str]:
+    """Cells of a row that is a line of text."""
+    return _ANSWERS_ROW.sub("answer ", _NUMBERS_ROW.sub("number ", line, 1), 1).split()
+
+
+def _counts_up(cells: Sequence[str]) -> bool:
+    numbers = [int(match[1]) for cell in cells if (match := NUMBER_CELL.fullmatch(cell))]
+    fewest = _FEWEST - ("Q" in cells[0])
     return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
@@ -408,7 +420,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     items, pieces = _unfolded(items)
     short = _table_entries(items, name, pieces)
-    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
+    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _lines_of_rows(row.text, below.text)}
     long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
     return _merged(short, long)
 
@@ -450,18 +462,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
         if not number:
             problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
             continue
-        points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
-        entries.append(
-            Entry(
-                int(number[1]),
-                _SAID.sub("", cells.get("answer", "")),
-                float(points[1]) if points else None,
-                cells.get("solution") or None,
-                label=squeezed(file.stem),
-                elective=cells.get("elective", ""),
-                where=f"{file.name}:{line}",
-            )
-        )
+        entries.append(_of_cells(cells, f"{file.name}:{line}", squeezed(file.stem)))
     return entries, problems
 
 
@@ -553,8 +554,8 @@ def _table_entries(items: Sequence[Item], where: str, pieces: Sequence[tuple[int
         if spans := list(_SPAN.finditer(text)):
             answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
             answers += [(*entry, None) for entry in _series(" ".join(_SPAN.sub(" ", text).split()))]
-        elif place + 1 < len(texts) and (row := _of_rows(text, texts[place + 1])):
-            answers += row
+        elif place + 1 < len(texts) and (row := _lines_of_rows(text, texts[place + 1])):
+            answers += [(*pair, None) for pair in row]
         elif any(map(_has_points, texts)) and (triples := _triples(text)):
             answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
     ranks: dict[tuple[int, str], int] = {}
@@ -652,25 +653,15 @@ def _value(head: re.Match[str]) -> int:
     return int(head["boxed"] or head["bare"])
 
 
-def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
-    """Entries of a row of numbers above one of answers: named, or only they count up."""
-    named = _NUMBERS_ROW.match(numbers) and _ANSWERS_ROW.match(answers)
-    left = [cell.removeprefix("Q") for cell in _NUMBERS_ROW.sub("", numbers, 1).split()]
-    right = _ANSWERS_ROW.sub("", answers, 1).split()
-    counted = (
-        all(map(str.isdigit, left)) if named else _counts_up(left, 2 + ("Q" not in numbers)) and not _counts_up(right)
-    )
-    if len(left) != len(right) or not counted:
-        return []
-    return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
+def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
+    above, below = _cells(numbers), _cells(answers)
+    return _of_rows(above, below) if above and len(above) == len(below) else []
 
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers and go on to the next, or a section; a title with points is none's answer."""
-    runs = _alone(items, _BARE_NUMBER), anchors(items)
-    chosen = (
-        _bracketed(items) or _alone(items, _SIGNED_NUMBER) or max(runs, key=lambda run: len({a.number for a in run}))
-    )
+    """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
+    signed = _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
+    chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
     twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
     for place, anchor in enumerate(chosen):
@@ -702,13 +693,6 @@ def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
         follows = match and int(match[1]) == int(lines[-1][1][1]) + 1 and abs(items[place].box.left - left) < _LEVEL
         lines += [(place, match)] if match and follows else []
     return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
-
-
-def _bracketed(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with 【第1题】 or 【1题答案】, if there are several."""
-    matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
-    titled = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
-    return titled if len(titled) > 1 else []
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
