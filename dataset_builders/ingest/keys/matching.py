@@ -42,7 +42,7 @@ _SCRIPT = re.compile(
     r"|[=+<>≤≥]\s*\$?\s{3,}\$?\s*(?:[=+<>]|\\(?:ge|le|frac|sqrt))"
 )
 """A script before its letter, a sum without its body, a gap behind a relation."""
-_SIGN = re.compile("[√×✓✗]")
+_SIGN = re.compile("[√×✓✗TF]")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
 _SURE = 0.85

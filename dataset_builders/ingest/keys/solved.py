@@ -32,8 +32,8 @@ _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
-_BRACKETED: Final = re.compile(r"[(（]\s*([A-H]+|[√×✓✗xX]|\$\\sqrt\$)\s*[)）]")
-"""An answer in a bracket of its own."""
+_BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
+"""An answer that is all of a line or bracket."""
 
 
 def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
@@ -80,6 +80,9 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
             new.update(range(begin, stop))
     worked = []
     for text in _new_lines(copy, theirs, new):
+        if label := _BRACKETED.fullmatch(text):
+            answers.append(label[1])
+            continue
         _, answer, solution = split_answered(f"\n{text}")
         answers += [answer] if answer else []
         worked.append((solution or "") if answer else SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip())

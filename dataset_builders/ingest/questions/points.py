@@ -187,9 +187,10 @@ def _without_alternatives(text: str, printed: Sequence[Mark]) -> list[Mark]:
 
 def of_some_parts(text: str) -> bool:
     """Checks for marks behind some of a text's parts (a), (b), … that are lines, and not behind all or the last."""
-    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s", text)]
+    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s(?!\s*__)", text)]
     own = [bool(marks(text[begin:end])) for begin, end in pairwise([*labels, len(text)])]
     total = bool(labels) and bool(marks(text[: labels[0]]))
+    total = total or any(len(mark.terms) == len(labels) for mark in marks(text))
     return not total and any(own[:-1]) and not all(own)
 
 
