@@ -642,7 +642,7 @@ def _series(text: str) -> list[tuple[int, str]]:
         match = next((each for each in alike if (_value(each), _style(each)) == due), None)
     ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
     entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
-    return entries if all(0 < len(answer) <= _LONGEST_LISTED for _, answer in entries) else []
+    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
 
 
 def _style(head: re.Match[str]) -> str:

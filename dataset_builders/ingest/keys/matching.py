@@ -45,6 +45,9 @@ _SCRIPT = re.compile(
 _SIGN = re.compile("[√×✓✗TF]")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
+_GROUND = re.compile(r"[\s$,，、]")
+_LABEL = 8
+"""Signs of an answer that is no copy of the question if they stand in it."""
 _SURE = 0.85
 """A label that OCR read with less confidence is a doubt."""
 READ_KEY = 0.45
@@ -186,6 +189,12 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
             draft = draft.model_copy(update={"question_type": "true_false", "doubts": doubts})
             entry = replace(entry, answer=sign)
+    elif (
+        entry.solution
+        and len(given := _GROUND.sub("", entry.answer)) > _LABEL
+        and given in _GROUND.sub("", draft.question)
+    ):
+        entry = replace(entry, answer="", solution=f"{entry.answer}\n{entry.solution}")
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
     answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}

@@ -72,7 +72,7 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     for place, end, begin, stop in _additions(compared, words):
         text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
-        if label := _BRACKETED.fullmatch(text):
+        if label := _BRACKETED.fullmatch(text.strip("_ ")):
             answers.append(label[1])
         elif fills and (end < len(words) or "\n" not in text):
             answers.append(_as_formula(text.strip("_ \n")))
