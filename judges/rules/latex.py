@@ -479,7 +479,7 @@ class _Reader:
 
     def symbol(self, name: str) -> Node:
         token = self.peek()
-        previous = self.tokens[self.at - 1]
+        previous = self.tokens[self.at - 1] if self.at else token
         if self.subscripted():
             name = trees.with_index(["sym", name], self.raw_group())[1]
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():

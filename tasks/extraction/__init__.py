@@ -14,8 +14,9 @@ from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
 from livek12.tasks.extraction import regions
 from livek12.tasks.extraction.choices import find_choice, find_choices, is_choice
-from livek12.tasks.extraction.closings import closing_answer
+from livek12.tasks.extraction.closings import closing_answer, is_of_another
 from livek12.tasks.extraction.markers import plainly
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import boxed_values, find_truth, find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
@@ -76,6 +77,8 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         answers, method = find_truth(text, cut)
     else:
         answers, method = find_values(text, question, cut)
+        if count == 1 == len(answers) and question.question and is_of_another(question.question, text, answers[0]):
+            answers = [quoted(answers[0])]
         prose = count > 1 or needs_prose(question)
         if (
             not answers

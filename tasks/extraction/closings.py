@@ -16,6 +16,7 @@ from livek12.core.languages import HAN, HANGUL, KANA
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
+from livek12.judges.rules.names import place_of
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.regions import tail, without_stars
@@ -25,6 +26,7 @@ from livek12.tasks.extraction.remarks import (
     SO,
     SO_KO,
     SO_ZH,
+    clause_before,
     sentence_before,
 )
 
@@ -130,6 +132,31 @@ _PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,
 _FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
 _RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
 _CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
+_SYMBOL = (
+    r"(?P<name>(?:(?:\\?(?:sin|cos|tan)\s?)?(?:(?:\\angle|∠|[Aa]ngle)\s?)?(?:\\(?!math|text|d?frac|sqrt|left)[a-z]{2,8}|p?[A-Za-zα-ω][A-Z]{0,2})"
+    r"(?:_\{?\w{1,4}\}?|['′]{1,3}|\^\w){0,2}))(?:\((?P<of>[^()\s=]{1,8})\))?"
+)
+_ASKED_SYMBOL = late(
+    rf"(?:\b(?:[Ff]ind|[Dd]etermine|[Cc]alculate|[Cc]ompute|[Ww]hat\sis|value\sof)\s|[求算])\s?(?:the\svalue\sof\s)?\$?{_SYMBOL}\$?"
+    r"(?:的值|,?\s(?:if|given|when|where|in)\b|\s?[.?。？]?\s?\Z)"
+)
+_NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b)")
+_ANGLE = late(r"(?:\\angle|∠|[Aa]ngle)\s?")
+_QUANTITIES = (
+    "radius diameter circumference",
+    "area perimeter volume",
+    "mean median mode",
+    "maximum minimum",
+    "probability odds",
+    "半径 直径 周长",
+    "面积 周长 体积",
+    "最大值 最小值",
+    "반지름 지름 둘레",
+    "넓이 둘레 부피",
+    "최댓값 최솟값",
+)
+"""Quantities of one thing, of which an answer has one."""
+_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(' '.join(_QUANTITIES).split())})")
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
@@ -287,6 +314,22 @@ def announced_value(sentence: str, question: str) -> str | None:
         return None
     sentence = _without_work(sentence)
     return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
+
+
+def is_of_another(question: str, text: str, value: str) -> bool:
+    """Checks whether a value is that of another quantity than the one asked for ("Find x.", "y = 3")."""
+    start = text.rfind(value)
+    wording = clause_before(text, start).removesuffix(r"\boxed{") + value
+    stated, asked = _NAMED_SYMBOL.match(wording.lstrip("$( ")), [*_ASKED_SYMBOL.finditer(question)]
+    if stated and asked:
+        names = list({_ANGLE.sub("∠", name) for name in (asked[-1]["name"], asked[-1]["name"][::-1])})
+        own = place_of(_ANGLE.sub("∠", stated[0]) + "0", names) is not None
+        return not own or bool(asked[-1]["of"] and stated["of"] and asked[-1]["of"] != stated["of"])
+    if any(map(str.isdigit, wording[: -len(value)])):
+        return False
+    wanted, spoken = set(_QUANTITY.findall(question.lower())), set(_QUANTITY.findall(wording.lower()))
+    families = (row.split() for row in _QUANTITIES)
+    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in families)
 
 
 def _without_work(sentence: str) -> str:
