@@ -479,7 +479,7 @@ class _Reader:
 
     def symbol(self, name: str) -> Node:
         token = self.peek()
-        previous = self.tokens[self.at - 1] if self.at else token
+        previous = self.tokens[self.at - 1]
         if self.subscripted():
             name = trees.with_index(["sym", name], self.raw_group())[1]
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
@@ -641,6 +641,8 @@ class _Reader:
 
     def decoration(self, name: str) -> Node:
         """A decorated symbol; an angle or triangle by vertices; the reals."""
+        if self.at >= self.end:
+            raise Unparsable(f"{name} of nothing")
         if name in {"angle", "triangle"} and not self.is_op("{"):
             return trees.named_by_points(name, self.vertices()) or self.symbol(f"{name}({self.raw_group()})")
         inner = self.raw_group(MAX_CONTENT if name in _ENCLOSED else MAX_NAME)
