@@ -362,17 +362,15 @@ def _as_choice(question: Question, response: str) -> Question:
     letters = _LETTERS.fullmatch(question.answer[0].strip()) if len(question.answer) == 1 else None
     if letters is None or question.question_type != "short_answer" or question.options:
         return question
-    bracketed = letters[0].startswith("(")
-    if len(letters[0]) > 1 and not (bracketed or _CHOOSES.search(response)):
+    if len(letters[0]) > 1 and not _CHOOSES.search(response):
         return question
-    kind: QuestionType = "multiple_choice" if len(letters[0]) > 1 and not bracketed else "single_choice"
+    kind: QuestionType = "multiple_choice" if len(letters[0]) > 1 else "single_choice"
     choice = question.model_copy(update={"question_type": kind})
     answers = extract(response, choice, None).answers
-    return choice if bracketed or (len(answers) == 1 and read_labels(answers[0])) else question
+    return choice if len(answers) == 1 and read_labels(answers[0]) else question
 
 
-_LETTERS = late(r"[A-HJ](?:,?\s?[A-HJ]){0,7}|\([a-h]\)")
-"""Letters of options; one in brackets is nothing else."""
+_LETTERS = late(r"[A-HJ](?:,?\s?[A-HJ]){0,7}")
 _CHOOSES = late(r"[选選]|\b(?:options?|choices?|choose|pick|select)\b|고르|고른|선택|보기", re.IGNORECASE)
 
 

@@ -654,8 +654,6 @@ class _Reader:
 
     def decoration(self, name: str) -> Node:
         """A decorated symbol; an angle or triangle by vertices; the reals."""
-        if self.at >= self.end:
-            raise Unparsable(f"{name} of nothing")
         if name in {"angle", "triangle"} and not self.is_op("{"):
             return trees.named_by_points(name, self.vertices()) or self.symbol(f"{name}({self.raw_group()})")
         inner = self.raw_group(MAX_CONTENT if name in _ENCLOSED else MAX_NAME)
