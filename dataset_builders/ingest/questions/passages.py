@@ -89,7 +89,7 @@ def find_passages(
             rest = _own_end(items[begin:end], columns)
             guesses |= {begin + rest: end} if rest is not None else {}
     for place, first in guesses.items():
-        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > place)
+        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
         closed = _options_end(items[before:place], columns)
         here = [at for at in heads if first <= at < end and (closed or items[at].box.page == items[first].box.page)]

@@ -26,7 +26,7 @@ _MARKS = (
     re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?\s+(?:[\d.]+\s+)?out\s+of\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE),
-    re.compile(r"\[\s*(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
+    re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"

@@ -204,7 +204,7 @@ _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
-_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
