@@ -202,6 +202,8 @@ def _options_end(own: Sequence[Item], columns: Columns) -> int:
     if not whole:
         return 0
     run = max(whole, key=lambda run: run[-1][0])
+    if run[0][1].is_number and (len(run) <= _FEWEST_LABELS or any(asks(own[at].text) for at, _ in run)):
+        return 0  # parts
     if any(marks(item.text) or "?" in item.text for item in own[run[0][0] :]):
         return 0
     at, end = own[run[-1][0]], run[-1][0] + 1

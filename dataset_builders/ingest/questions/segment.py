@@ -412,7 +412,7 @@ class _Sorter:
             self.above, self.guess = [], ""
         shared = [line for _, lines in own for line in lines] or self.above
         part = self.part_of.get(item.box.page, "")
-        word = "".join(re.findall(r"[^\W\d_]{2,}[^\W\d]*", item.text[: anchor.end])).strip()
+        word = " ".join(re.findall(r"[^\W\d_]{2,}", item.text[: anchor.end]))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
         elif word and self.word not in (None, word) and anchor.number == 1 and self.target is not self.section.items:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section
+from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -216,15 +216,20 @@ def _spaced(items: Sequence[Item]) -> None:
 
 
 def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:
-    if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
-        stream.headings[page.number].append(block.text)
-        return
+    if block.kind in ("header", "footer"):
+        options = [place for place, line in enumerate(block.lines, 1) if _OPTIONS.match(line.text)]
+        end = options[-1] if options and options[0] == 1 else 0
+        stream.headings[page.number] += (
+            ["\n".join(line.text for line in block.lines[end:])] if block.lines[end:] else []
+        )
+        block = replace(block, lines=block.lines[:end])
     if len(stream.items) >= MAX_ITEMS:
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
             again = page.width and _place(line.text, line.box) in ground
-            if again and not is_section(line.text) and not counts_questions(line.text):
+            named = is_section(line.text) or counts_questions(line.text) or passage_range(line.text)
+            if again and not named:
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
-from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, passage_range
+from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
 from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -176,6 +176,67 @@ def test_the_next_two_questions_share_their_passage() -> None:
     lead = "The following two questions refer to a relation R."
     drafts = read(page("1. Why?", lead, "2. Which keys has R?", "3. Which rows has R?", "4. How?")).drafts
     assert [lead in draft.question for draft in drafts] == [False, True, True, False]
+
+
+def test_a_passage_of_one_question_names_it() -> None:
+    options = ["(1) a hill", "(2) a lake", "(3) a town", "(4) a field"]
+    lead = "Base your answer to question 2 on the passage below"
+    below = "The mill stands by the river."
+    lines = ["1. The river rises in", *options, lead, below, "2. The mill stands on", *options]
+    first, second = read(page(*lines)).drafts
+    assert [option.text for option in first.options][3] == "a field" and not second.doubts[1:]
+    assert second.question.replace("\n", " ") == f"{lead} {below} The mill stands on"
+
+
+def test_a_range_at_the_head_of_a_page_is_no_running_head() -> None:
+    heads = [f"Questions {n} – {n + 1} (2 points each): Use the following scenario." for n in (1, 3, 5)]
+    pages = [
+        page(head, "Five tutors are here.", f"{2 * n + 1}. How many?", f"{2 * n + 2}. Why?", number=n + 1, top=0.05)
+        for n, head in enumerate(heads)
+    ]
+    drafts = read(*marked(pages)).drafts
+    assert [draft.question.split("\n")[0] for draft in drafts] == [head for head in heads for _ in range(2)]
+
+
+def test_text_at_the_head_of_a_page_is_a_guess() -> None:
+    text = ["The river rises in the hills above the town and runs down to the sea."] * 2
+    pages = page("1. Why does it rain?"), page(*text, "2. Where is the mill?", "3. Who owns it?", number=2, top=0.05)
+    drafts = read(*pages).drafts
+    assert [text[0] in draft.question for draft in drafts] == [False, True, True]
+    assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+def test_lists_within_questions_are_none() -> None:
+    statements = ["1. It rains.", "2. It snows.", "3. It is dry."]
+    lines = [line for n in range(1, 5) for line in (f"{n}. Consider these statements:", *statements, "Which are true?")]
+    made = page(*lines)
+    blocks = [block if "Consider" in block.text else indented(block) for block in made.blocks]
+    assert [draft.number for draft in read(replace(made, blocks=blocks)).drafts] == list("1234")
+
+
+def indented(block: Block) -> Block:
+    """A block further to the right."""
+    box = replace(block.box, left=block.box.left + 0.05, right=block.box.right + 0.05)
+    return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
+
+
+def test_a_table_of_contents_asks_nothing() -> None:
+    contents = page(*(f"Question #{n} (1 Point) .................... {n // 2 + 3}" for n in range(1, 7)))
+    asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
+    assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
+
+
+def test_heads_by_the_shape_of_their_series() -> None:
+    lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "① 한강 ② 남산 ③ 부산 ④ 독도")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
+    lines = [f"{n}. What is {n}?" for n in range(1, 4)]
+    behind = [f"Bonus Question {n}: Where is {n}?" for n in (1, 2)]
+    assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
+
+
+def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
+    drafts = read(page("1. What is one?", "1. ____", "2. What is two?", "2. ____")).drafts
+    assert [draft.question for draft in drafts] == ["What is one?", "What is two?"]
 
 
 def test_a_blank_that_holds_a_letter_is_the_key() -> None:
