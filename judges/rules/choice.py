@@ -157,9 +157,15 @@ def _known(comparison: AnswerComparison) -> set[str]:
     return {label for option in comparison.options for label in read_labels(option.label) or ()}
 
 
+_SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
+"""Several option letters in small print, in their order: "acd"."""
+
+
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """Named labels; digits ("135") are one each unless an option bears them all."""
     several = type_of(comparison.question_type).several
+    if several and _SMALL_LETTERS.fullmatch(plain := bare(text)) and set(plain.upper()) <= _known(comparison):
+        return frozenset(plain.upper())
     if several and _DIGITS.fullmatch(digits := bare(text)) and digits not in (offered := _known(comparison)):
         labels = frozenset(digits)
         if len(labels) == len(digits) and labels <= (offered or set("12345")):
@@ -167,16 +173,9 @@ def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     return read_labels(text)
 
 
-_SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
-"""Several option letters in small print, in their order: "acd"."""
-
-
 def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
     offered = _known(comparison)
     answer = comparison.answer
-    small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None
-    if small and offered >= set(small[0].upper()):
-        answer = small[0].upper()
     labels = _labels(comparison, answer)
     if labels is not None and (not offered or labels <= offered):
         by_text = _by_text(comparison, answer)

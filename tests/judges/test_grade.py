@@ -173,6 +173,8 @@ def test_answers_that_name_the_blanks_are_placed_by_these_names() -> None:
         asked = question(question="则 $x=$____，$y=$____.", points=4, **fields)
         assert mark(asked, "x=3, y=5").points == 4
         assert mark(asked, "x=3, y=6").points == 2
+        assert mark(asked, "(x, y) = (3, 5)").points == mark(asked, "y, x = 5, 3").points == 4
+        assert mark(asked, r"\left(x, y\right) = \left(5, 3\right)").points == 0
         assert mark(asked, "y=5, x=3").points == 4
         assert mark(asked, "y=5", "x=3").points == 4
         assert mark(asked, "y=3, x=5").points == 0

@@ -34,6 +34,7 @@ ACCEPT = [
     (r"x\in[-2,7]", "[-2, 7]"), (r"\mathbb{R}", r"(-\infty,+\infty)"),
     ("x^2+y^2=1", "1-x^{2}-y^{2}=0"), ("2x+4y-3=0", r"y=-\frac{1}{2}x+\frac{3}{4}"), ("y=-8(x-3)", "-8x+24"),
     (r"\begin{pmatrix} 1/5 \\ -18/5 \end{pmatrix}", r"\begin{bmatrix} 0.2 \\ -3.6 \end{bmatrix}"),
+    (r"\begin{pmatrix}-2&1\\1&0\end{pmatrix}", r"A^{-1}=-\begin{bmatrix}2&-1\\-1&0\end{bmatrix}"),
     (r"\begin{pmatrix}6&8\\10&12\end{pmatrix}",
     r"\begin{pmatrix}1&2\\3&4\end{pmatrix}+\begin{pmatrix}5&6\\7&8\end{pmatrix}"),
     (r"\cos ^{10}(\frac{\pi}{10})", "0.6054"), (r"\sqrt2", "1.4142"), (r"41.4\%", r"\sqrt{2}-1"),
