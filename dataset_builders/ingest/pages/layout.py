@@ -388,7 +388,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             parts.dividers += tall
             loose += rules
             continue
-        table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
+        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
             parts.asked.append(table)

@@ -81,6 +81,8 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
             drawn = _grey(pdf.drawn(page, dpi, annotated=annotated))
     inked = _inked_sides(raw.rules, full, scale)  # letters may be rules
     raw.rules = [rule for rule, on in zip(raw.rules, inked, strict=True) if any(on)]
+    for rule in raw.rules:
+        _shorten(rule, drawn, scale)
     drawings = [shape for shape in raw.shapes if shape.kind != "image"]
     inked = _inked_sides(drawings, drawn, scale)
     unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not _trim(shape, on, drawn, scale)}
@@ -134,6 +136,15 @@ def _trim(shape: Shape, inked: list[bool], drawn: Grey, scale: float) -> bool:
             shape.left, shape.right = min(x for x, _ in spots), max(x for x, _ in spots)
             shape.top, shape.bottom = min(y for _, y in spots), max(y for _, y in spots)
     return any(inked)
+
+
+def _shorten(rule: Rule, drawn: Grey, scale: float) -> None:
+    """Cuts a flat rule to its printed part, in place; one set as letters has none."""
+    level, first = round((rule.top + rule.bottom) / 2 * scale), max(0, round(rule.left * scale))
+    row = drawn[max(0, level - 1) : level + 2, first : round(rule.right * scale) + 1] < _WHITE
+    spots = row.any(axis=0).nonzero()[0].tolist() if rule.flat else []
+    if spots:
+        rule.left, rule.right = (first + spots[0]) / scale, (first + spots[-1] + 1) / scale
 
 
 def _pieces_of(side: Side) -> Iterator[Side]:
