@@ -872,8 +872,8 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
         elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
             yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
-        elif len(figures) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
-            text = f"{len(figures)} pictures stand in it: they may be pieces of one"
+        elif figures and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+            text = f"{len(some)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
         elif match := _BETWEEN.search(draft.question):
             text = f"{match[1].strip()!r} stands between its pictures, and may be in one"

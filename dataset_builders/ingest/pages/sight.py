@@ -65,13 +65,12 @@ class Sight:
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
-    """Removes letters that are not printed from `raw`, with a note."""
+    """Removes letters that are not printed from `raw`, with a note; `picture` is without annotations that write."""
     import numpy as np
 
     annotated = not pdf.has_annotations(page)
     if not annotated:
-        picture = pdf.drawn(page, dpi, annotated=False)
-        raw.notes.append("text in annotations, which lie over the page, was not read")
+        raw.notes.append("text and ink of annotations, which lie over the page, were not read")
     scale = picture.width / raw.width
     full = _grey(picture)
     texts = _Texts(page)

@@ -191,9 +191,10 @@ def _show(raw: RawPage, ink: Sequence[Bounds], size: float) -> list[Bounds]:
         box = layout.around([ink[at] for at in group])
         home = _home(box, letters, size)
         fits = 0.2 * size < max(box[2] - box[0], box[3] - box[1]) and box[3] - box[1] < _HIGHEST * size
-        near = [g for g in letters if layout.overlaps(box, (g.left, g.top, g.right, g.bottom), 0.1 * size)]
+        near = [g for g in letters if layout.overlaps(box, _around([g]), 0.35 * size)]
+        formula = any(g.math or not g.sound for g in near)
         beside = home is not None and max(home.left - box[2], box[0] - home.right) < _ASIDE * size
-        if fits and beside and all(g.math or not g.sound for g in near):
+        if fits and beside and formula and not any(ideographic(g.text[0]) for g in near):
             raw.glyphs.append(_placed(box, home, size))
         else:
             rest += [ink[at] for at in group]
