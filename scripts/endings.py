@@ -51,14 +51,15 @@ def answer(as_json: bool, value: Any, *lines: str, indent: int | None = None) ->
 
 
 def show(scored: Scored, as_json: bool) -> bool:
-    """Prints the scores and writes the files; returns true if all could be written."""
+    """Writes the files, prints the scores; returns true if all could be written."""
     from livek12.report.terminal import print_summary
 
+    problem = scored.write()  # before the first line: who reads may close the pipe
     if as_json:
         typer.echo(scored.text)
     else:
         print_summary(scored.scores, run_name=str(scored.folder.path))
-    if problem := scored.write():
+    if problem:
         tell(f"warning: {problem}", err=True)
     return not problem
 

@@ -12,7 +12,7 @@ from livek12.core.records import IMAGE_MARK, Image, Language
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
-from livek12.dataset_builders.ingest.keys.matching import READ_KEY, keyed, with_doubt
+from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
@@ -31,7 +31,9 @@ _WHOLE = 100
 _ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
 _SHARES = 3
-"""Questions that make options usual."""
+"""Questions that make options, or words in place of an answer, usual."""
+_LABEL = 12
+"""Characters of an answer that several questions may have."""
 _SHOWN = re.compile(
     r"如图|图中|下图|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
@@ -72,7 +74,8 @@ def draft_all(
         segment = body.segments[place]
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
-        worth = points.section_points(segment.section.text, segment.number, len(many[place]))
+        choice = bool(draft.options)
+        worth = points.section_points(segment.section.text, segment.number, len(many[place]), choice)
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]
@@ -82,10 +85,22 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_listed_points(take_filled(made.drafts), body)
+    made.drafts = _with_listed_points(take_filled(_without_form_words(made.drafts)), body)
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def _without_form_words(drafts: Sequence[Draft]) -> list[Draft]:
+    """Drafts without what a form prints in place of each answer: "Write the letter here" is no key."""
+    answers = Counter(answer for draft in drafts for answer in draft.answer if len(answer) > _LABEL)
+    words = {answer for answer, many in answers.items() if many >= _SHARES}
+    return [_keyless(draft) if words & {*draft.answer} else draft for draft in drafts]
+
+
+def _keyless(draft: Draft) -> Draft:
+    doubts = [doubt for doubt in draft.doubts if doubt.kind != "answer"]
+    return draft.model_copy(update={"answer": [], "answer_from": "", "doubts": doubts})
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
@@ -182,9 +197,10 @@ def _draft(
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
-    if not answer:
+    entry = Entry(segment.number, answer or "", solution=solution)
+    if not answer and not (draft.options and explained(entry).answer):
         return draft
-    draft = keyed(draft, Entry(segment.number, answer, solution=solution), "the paper")
+    draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")
     if own.by_ocr and draft.question_type not in CHOICE_TYPES:
         draft = with_doubt(draft, "answer", "the key was read from a picture: compare it with the page", READ_KEY)
     return draft

@@ -4,7 +4,7 @@ An ingested folder (`--out DIR`) holds:
 
     questions.jsonl   a row a question, as `livek12 build livek12 --source DIR` reads it
     images/, pages/   figures by name, and PAPER_N.png a page
-    report.html       per paper: found, matched, uncertain, missing numbers
+    report.html       per paper: found, matched, doubtful, missing numbers
     .ingest/          PAPER.json (an `IngestedPaper`) a paper and reviewers' actions: not read by `build`
 """
 
@@ -43,7 +43,7 @@ DoubtKind = Literal[
 
 
 class Doubt(Record):
-    """Something to review, in words, and the confidence (0 to 1) of what was read."""
+    """Something to review, in words; those of least confidence (0 to 1, a rank) are shown first."""
 
     kind: DoubtKind
     text: str
@@ -103,6 +103,11 @@ class Draft(Record):
     def confidence(self) -> float:
         """The least confidence of a doubt: the review queue's order."""
         return min((doubt.confidence for doubt in self.doubts), default=1.0)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if a doubt says more than that the key is missing."""
+        return any(doubt.kind != "answer" or self.answer or self.solution for doubt in self.doubts)
 
 
 class PageAccount(Record):

@@ -24,7 +24,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.matching import with_doubt
+from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
@@ -1057,7 +1057,11 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
     numbers = {draft.number for draft in reading.drafts}
     for source, places in _keyed(reading).items():
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
-        covered = len({str(e.number) for e in entries} & numbers | {reading.drafts[p].number for p in places})
+        listed_numbers = {str(entry.number) for entry in entries}
+        covered = len(listed_numbers & numbers | {reading.drafts[place].number for place in places})
+        if 2 * len(listed_numbers & numbers) < len(listed_numbers):
+            text = f"{source} has keys of {len(listed_numbers)} questions, most not of this paper: it may be another's"
+            yield Breach(text, tuple(places), "answer", 0.1)
         if not entries or 2 * covered >= len(numbers):
             continue
         if all(entry.listed for entry in entries):
@@ -1074,6 +1078,8 @@ def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
         texts = {place: (*reading.drafts[place].answer, reading.drafts[place].solution or "") for place in places}
         lost = tuple(place for place, key in texts.items() if any("□" in text for text in key))
         yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
+        torn = tuple(place for place, key in texts.items() if any(map(is_torn, key[-1:])))
+        yield Breach("a formula of its key is torn: compare it with the page", torn, "answer", 0.2)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:

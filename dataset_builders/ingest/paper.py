@@ -374,7 +374,13 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     lines = list(key.problems)
     keyed = list(drafts)
     if key.name:
-        keyed, problems = matching.match(keyed, key.entries_for(keyed), key.name, headings)
+        items = (
+            *body.front,
+            *(item for own in body.sections for item in own.items),
+            *(item for own in body.segments for item in (*own.passage, *own.items)),
+        )
+        printed = "\n".join(item.text for item in items)
+        keyed, problems = matching.match(keyed, key.entries_for(keyed), key.name, headings, printed)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]

@@ -22,8 +22,6 @@ from livek12.dataset_builders.reading.images import find_pages
 from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
 
-UNSURE = 0.5
-"""Questions less certain than this are called uncertain."""
 _LOST = re.compile(r"section .* has no question|a question's head stands before")
 _SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
 _NAME = re.compile(r"[\w.-]{1,200}")
@@ -54,11 +52,11 @@ def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[s
 
 
 def counts(paper: IngestedPaper) -> dict[str, int]:
-    """Counts of questions, keyed ones, uncertain ones, and unmatched numbers."""
+    """Counts of questions, keyed ones, doubtful ones, and unmatched numbers."""
     return {
         "found": len(paper.drafts),
         "matched": sum(bool(draft.answer or draft.solution) for draft in paper.drafts),
-        "uncertain": sum(draft.confidence < UNSURE for draft in paper.drafts),
+        "doubtful": sum(draft.is_doubtful for draft in paper.drafts),
         "missing": _missing(paper.errors),
     }
 
@@ -74,7 +72,7 @@ def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for paper in papers:
         total.update(counts(paper))
-    return {name: total[name] for name in ("found", "matched", "uncertain", "missing")}
+    return {name: total[name] for name in ("found", "matched", "doubtful", "missing")}
 
 
 def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
@@ -88,7 +86,7 @@ def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str
                 "height": round((box.bottom - box.top) * 1000),
                 "number": draft.number,
                 "anchor": f"{paper.paper_id}-{place}",
-                "unsure": draft.confidence < UNSURE,
+                "doubtful": draft.is_doubtful,
             }
             boxes.setdefault(box.page, []).append(view)
     return {
@@ -137,7 +135,7 @@ def _question(paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
         "answer_from": draft.answer_from,
         "solution": render(draft.solution) if draft.solution else "",
         "doubts": [{"kind": doubt.kind, "text": doubt.text} for doubt in draft.doubts],
-        "unsure": draft.confidence < UNSURE,
+        "doubtful": draft.is_doubtful,
         "pages": ", ".join(map(str, draft.page_numbers)),
     }
 

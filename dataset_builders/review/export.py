@@ -34,7 +34,7 @@ MARK = "export.json"
 
 
 class Exported(Record):
-    """Export manifest: counts, reasons of the rejected, and files."""
+    """Export manifest: counts, reasons of the rejected, and files; `unkeyed` of the accepted have no key."""
 
     accepted: int
     rejected: int
@@ -43,6 +43,7 @@ class Exported(Record):
     reasons: dict[str, int] = {}
     papers: list[str] = []
     cut: int = 0
+    unkeyed: int = 0
     files: list[str] = []
 
 
@@ -72,6 +73,7 @@ def export(store: ReviewStore, out: Path, pdfs: Path | None = None) -> Exported:
             reasons=dict(reasons.most_common()),
             papers=papers,
             cut=cut,
+            unkeyed=sum(not any(map(row.get, ("answer", "solution", "scheme"))) for row in accepted),
         )
         write_atomically(
             temporary / ROWS, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in accepted)

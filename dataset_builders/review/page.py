@@ -128,6 +128,7 @@ def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
         "type": copy.form.question_type,
         "confidence": round(draft.confidence, 3),
         "doubts": sorted({doubt.kind for doubt in draft.doubts}),
+        "doubtful": draft.is_doubtful,
         "state": state if visible else "other",
         "mine": mine.verdict if mine else "open",
         "others": others,

@@ -147,4 +147,4 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
         tell("no paper was ingested: see the errors above", err=True)
 
 
-_WORDS = {"found": "questions", "matched": "with a key", "uncertain": "uncertain", "missing": "numbers missing"}
+_WORDS = {"found": "questions", "matched": "with a key", "doubtful": "with doubts", "missing": "numbers missing"}

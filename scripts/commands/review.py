@@ -131,6 +131,8 @@ def _tell_export(done: Exported, out: Path, as_json: bool) -> None:
         typer.echo(done.model_dump_json())
         return
     tell(f"{out}: {done.accepted} accepted questions of {', '.join(done.papers)}; {done.cut} figures cut anew")
+    if done.unkeyed:
+        tell(f"without a key: {done.unkeyed}; their answers get no mark until you add it (livek12 keys add)")
     tell(f"left out: {done.rejected} rejected, {done.conflict} in conflict, {done.open} open")
     for reason, many in done.reasons.items():
         tell(f"  rejected {many}: {' '.join(reason.split())[:120]}")

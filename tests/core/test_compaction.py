@@ -6,11 +6,7 @@ import json
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -315,47 +311,6 @@ def test_any_lines_come_back(
     restore(folder)
     assert journals(folder) == before
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run whose compaction takes a while."""
-    yield run_folder(tmp_path_factory.mktemp("big") / "run", questions=60, letters=2000)
-
-
-def killed(folder: Path, *words: str, after: float) -> bool:
-    """Runs `compact` and kills it after so many seconds; whether it was killed at work."""
-    command = [sys.executable, "-m", "livek12", "compact", str(folder), *words, "--quiet"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            process.wait(after)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-    return process.returncode != 0
-
-
-@pytest.mark.parametrize(
-    "moments", [pytest.param(2, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.release)]
-)
-def test_a_kill_at_any_moment_loses_nothing(big: Path, tmp_path: Path, moments: int) -> None:
-    before, seen = journals(big), read(big)
-    folder = tmp_path / "run"
-    shutil.copytree(big, folder)
-    began = time.monotonic()
-    assert not killed(folder, after=120)
-    took = time.monotonic() - began
-    for words in ((), ("--undo",)):
-        for moment in range(moments):
-            shutil.rmtree(folder)
-            shutil.copytree(big, folder)
-            if words:
-                compact(folder)
-            killed(folder, *words, after=took * (0.2 + 0.8 * (moment + 1) / moments))
-            assert read(folder) == seen, (words, moment)
-            compact(folder)
-            restore(folder)
-            assert journals(folder) == before, (words, moment)
-            assert not list(folder.glob(".*.new")) + list(folder.glob(".*.unpacked"))
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +16,7 @@ from livek12.evaluation import marking, reporting
 from livek12.evaluation.studies.agreement import require_every_answer
 from livek12.judges.jury import JudgeOptions
 from livek12.judges.llm.spec import EVERY_ANSWER
-from tests.engines.scripted_server import Reply, serving
+from tests.engines.scripted_server import serving
 from tests.judges.llm.judge_server import options, replying, text_of
 from tests.scripts.command import livek12_here
 
@@ -184,42 +178,3 @@ def test_held_back_keys_come_from_another_data_set(run: RunFolder, data: Path, t
     assert " with the keys of " in str(reporting.score(public)["marked_by"])
     with pytest.raises(UserError, match=str(tmp_path)):
         marking.judge(public, again=True, options=JudgeOptions(answers=str(tmp_path)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tasks", ["mdk12,kmmmu"])
-def test_killed_while_judging_it_goes_on_where_it_stopped(run: RunFolder) -> None:
-    script = replying()
-    inner = script._answer
-
-    def slowly(name: str, before: int, body: dict[str, object]) -> Reply:
-        reply = inner(name, before, body)
-        return Reply(body=reply.body, wait=0.05)
-
-    script._answer = slowly
-    kills = 2
-    with serving(script) as address:
-        args = ["judge", run.path, "--judge", "alpha", "--judge-engine", "openai", "--judge-engine-args"]
-        command = [sys.executable, "-m", "livek12.scripts.cli", *map(str, args), f"base_url={address},concurrency=2"]
-        for _ in range(kills):
-            before = len(script.seen)
-            child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            target = before + random.randint(1, 5)
-            while child.poll() is None and len(script.seen) < target:
-                time.sleep(0.002)
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        ended = livek12_here(*command[3:])
-    assert ended.code == 0, ended.err
-    assert all(v.state == "graded" for v in run.verdicts().values())
-    stored = Counter(str(v.key) for v in _lines(run.path))
-    assert max(stored.values()) == 1
-    asked = Counter(json.dumps([seen.body["messages"], seen.body["seed"]]) for seen in script.seen)
-    assert sum(asked.values()) - len(asked) <= kills * 4  # only what was on its way when it was killed
-
-
-def _lines(folder: Path) -> list[object]:
-    from livek12.core.records import Verdict
-    from livek12.core.run.journal import read_journal
-
-    return list(read_journal(folder, "verdicts", Verdict))

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,10 +16,9 @@ from livek12.core.run.folder import RunFolder
 from livek12.dataset_builders import build
 from livek12.tasks.plugins.harness_task import documents
 from livek12.tasks.registry import get_task
-from tests.conftest import ROOT
-from tests.engines.scripted_server import Json, Reply, Script, Seen, completion, serving
+from tests.engines.scripted_server import Json, Reply, Script, Seen, completion, error, serving
 from tests.judges.llm.judge_server import text_of
-from tests.scripts.command import COMMAND, Ended, livek12_here
+from tests.scripts.command import Ended, livek12_here
 
 LEVELS = ("easy", "medium", "hard")
 ITEMS = 24
@@ -61,6 +54,7 @@ class Sitter(Script):
         super().__init__(lambda question, before: Reply())
         self.explains: dict[int, str] = {}
         self.texts: list[str] = []
+        self.second_fails = False
 
     def take(self, body: Json, headers: dict[str, str]) -> Reply:
         text = text_of(body)
@@ -76,6 +70,8 @@ class Sitter(Script):
             number = int(text.partition("Item ")[2].partition(":")[0])
             right = number % 3 == 0 or f"Explained {number}." in text
             said = r"So \boxed{B}." if right else r"So \boxed{A}."
+        if self.second_fails and not first:
+            return error(400, "no")
         reply = completion(said)
         tokens = (7, 100) if first else (20, 3)
         reply["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
@@ -131,6 +127,17 @@ def test_a_model_that_explains_nothing_fails_these_questions_and_is_asked_again(
     assert len(sitter.texts) == before + 4 == 2 * ITEMS + 2
 
 
+def test_where_second_requests_fail_the_first_ones_are_not_made_again(data: Path, tmp_path: Path) -> None:
+    sitter = Sitter()
+    sitter.second_fails = True
+    with serving(sitter) as address:
+        assert run(data, tmp_path / "run", address).code == 1
+        before, sitter.second_fails = len(sitter.texts), False
+        assert run(data, tmp_path / "run", address).code == 0
+    again = ["Explain each of the following knowledge points" in text for text in sitter.texts[before:]]
+    assert again == [False] * ITEMS and before == 2 * ITEMS
+
+
 def test_both_kinds_flow_and_enough_is_kept_for_the_end(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,39 +164,3 @@ def test_a_response_of_one_request_is_written_as_before() -> None:
 def test_harnesses_are_told_that_there_are_two_requests() -> None:
     with pytest.raises(UserError, match=r"mdk12_kpref makes two requests .* mdk12_kprag here"):
         documents(get_task("mdk12_kpref"), [], {})
-
-
-@contextmanager
-def endpoint(log: Path) -> Iterator[str]:
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.endpoint", str(log)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    try:
-        assert server.stdout
-        yield server.stdout.readline().strip()
-    finally:
-        server.kill()
-        server.wait(30)
-
-
-@pytest.mark.slow
-def test_killed_at_three_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.touch()
-    with endpoint(log) as address:
-        line: list[Any] = [*COMMAND, "generate", "--task", "mdk12_kpref", "--data", data, "--model", "oracle"]
-        line += ["--engine", "openai", "--engine-args", f"base_url={address},concurrency=1", "--out", tmp_path / "run"]
-        for moment in (3, 14, 27):
-            command = subprocess.Popen([*map(str, line)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            until = time.monotonic() + 60
-            while len(log.read_text().splitlines()) < moment and time.monotonic() < until:
-                time.sleep(0.005)
-            assert command.poll() is None, "it ended before it was killed"
-            command.kill()
-            command.wait(30)
-        assert subprocess.run([*map(str, line)], timeout=120, check=False, capture_output=True).returncode == 0
-    asked = Counter(log.read_text().splitlines())
-    # at a kill one request is in hand, and one more may have been answered and not be stored yet
-    assert len(asked) == 2 * ITEMS and sum(asked.values()) - len(asked) <= 2 * 3
-    stored = list(RunFolder.open(tmp_path / "run").responses())
-    assert len(stored) == ITEMS and all(response.earlier for response in stored)

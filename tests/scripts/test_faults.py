@@ -49,9 +49,9 @@ def attacked(folder: Path, seconds: float, *names: str) -> list[dict[str, Any]]:
 
 
 def test_a_fault_at_any_call_ends_in_a_line_and_loses_nothing(tmp_path: Path) -> None:
-    (tried,) = attacked(tmp_path, 2, "undo")
-    assert tried["failures"] == []
-    assert tried["trials"] and min(tried["calls"].values()) > 20
+    for tried in attacked(tmp_path, 0, "undo", "compact", "kill"):
+        assert tried["failures"] == []
+        assert tried["trials"] and min(tried["calls"].values()) > 20
 
 
 @pytest.mark.release

@@ -33,12 +33,15 @@ def test_export_says_what_is_left_out(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "papers")
     with ReviewStore(folder) as store:
         store.act("ann", "accept", "alpha-q1", {})
+        store.act("ann", "edit", "alpha-q2", {"fields": {"answer": [], "solution": ""}, "group": "1"})
+        store.act("ann", "accept", "alpha-q2", {})
         for number in (1, 3):
             store.act("ann", "reject", f"beta-q{number}", {"text": "key missing"})
     ended = livek12_here("review", folder, "--export", tmp_path / "out")
     assert ended.code == 0
-    assert "1 accepted questions of alpha" in ended.out
-    assert "left out: 2 rejected, 0 in conflict, 5 open" in ended.out
+    assert "2 accepted questions of alpha" in ended.out
+    assert "without a key: 1" in ended.out
+    assert "left out: 2 rejected, 0 in conflict, 4 open" in ended.out
     assert "rejected 2: key missing" in ended.out
 
 

@@ -138,6 +138,15 @@ def test_commands_that_write_say_in_one_line_that_the_folder_is_read_only(
     assert contents(out) == before
 
 
+def test_a_reader_that_goes_away_does_not_cost_the_report(asked: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert livek12_here("generate", *asked, "--out", out).code == 0
+    with subprocess.Popen([*COMMAND, "report", str(out)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as command:
+        assert command.stdout
+        command.stdout.close()
+    assert {"report.json", "report.html"} <= set(contents(out))
+
+
 def test_what_another_command_has_in_hand_has_not_failed(tmp_path: Path) -> None:
     """Of two that share a folder the first to end is done, and says no failure."""
     run = RunFolder.create_or_resume(tmp_path, spec(trials=1), {"t": [question(name) for name in "abc"]})

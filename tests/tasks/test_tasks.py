@@ -180,11 +180,15 @@ def test_real_questions_are_partitioned(gaokao_mm_data: str) -> None:
 
 def check_counts(data: str) -> dict[str, int]:
     """Counts are those of the questions asked, for every task that has some; all others are refused in one line."""
-    census = Census(data)
-    counts = {task.name: count for family in families() for task, count in census.members(family)}
+    counts = counted(data)
     for name in {*counts, *all_tasks()}:
         assert len(asked(name, data)) == counts.get(name, 0), name
     return counts
+
+
+def counted(data: str) -> dict[str, int]:
+    census = Census(data)
+    return {task.name: count for family in families() for task, count in census.members(family)}
 
 
 def test_counts_are_what_is_asked(sample: str, monthly: str) -> None:
@@ -388,7 +392,7 @@ def test_json_has_every_task_with_the_count_of_its_paper() -> None:
 
 def test_json_of_a_data_set_has_what_it_holds(monthly: str) -> None:
     rows = listed("--data", monthly)
-    assert {name: row["questions"] for name, row in rows.items()} == check_counts(monthly)
+    assert {name: row["questions"] for name, row in rows.items()} == counted(monthly)
     assert list(listed("--data", monthly, "en_complex_layout_2611")) == [
         "livek12_en_complex_layout_2611",
         "livek12_text_only_en_complex_layout_2611",

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import count, groupby, pairwise, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError
@@ -22,10 +22,12 @@ from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, PageBl
 from livek12.dataset_builders.ingest.questions.headings import (
     ANSWER_HEAD,
     SOLUTION_HEAD,
+    begins_answer,
     is_section,
     numeral,
     short_titles,
 )
+from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
@@ -60,6 +62,7 @@ class Entry:
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
+        loose: its solution has no head.
     """
 
     number: int
@@ -75,6 +78,7 @@ class Entry:
     by_ocr: bool = False
     listed: bool = False
     unread: bool = False
+    loose: bool = False
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -244,9 +248,10 @@ def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
 
 def column_of(name: str) -> str:
     """The kind of a column by its name: number, answer, points, solution or elective; else ""."""
-    bare = re.sub(r"\s+", "_", name.strip().lower())
+    words = re.sub(r"\(.*?\)", "", name.strip().lower()).split()
+    spellings = {"".join(words)}, {"_".join(words)}, {*words}
     return next(
-        (column for column, names in _COLUMNS.items() if {bare, bare.replace("_", "")} & set(names.split())), ""
+        (column for column, names in _COLUMNS.items() if any({*s} <= {*names.split()} for s in spellings if s)), ""
     )
 
 
@@ -254,6 +259,8 @@ MAX_BYTES = 8 << 20
 MAX_ROWS = 5000
 LONGEST_ANSWER = 60
 """Characters of an answer that is no solution."""
+_LONGEST_LISTED = 120
+"""Characters of an answer in a line of several, formulas as LaTeX."""
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
@@ -263,14 +270,15 @@ _TRIPLE = re.compile(
     rf"\s+(?P<answer>{_VALUE}(?:\s*[,，]\s*[{_CIRCLED}])*)"
     r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
 )
-_PAIR = re.compile(
-    rf"(?<!\S)[(（]?(?P<number>\d{{1,3}})\s*(?:[.．、:：)）]|번)?\s*(?P<answer>[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}|[(（]?[a-h][)）]?)"
-    r"(?=\s|[;；,，。.]|$)[;；,，。.]?"
+_SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
+_ENTRY = re.compile(
+    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"
+    r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
+    rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
+"""The number of an entry."""
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
-_LISTED = re.compile(r"[(（]?(\d{1,3})\s*[.．、:：)）]\s*(\S.{0,120})")
-"""A numbered answer in a line of several."""
-_BETWEEN = re.compile(r"\s{3,}|(?<=[;；])\s*(?=\d{1,3}\s?[.．、])")
+_APART = re.compile(r"\s{3,}|\t")
 _HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
@@ -293,8 +301,6 @@ _VALUE_ALONE = re.compile(
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
-_RUN_ON = re.compile(r"(?<=[A-J①-⑩])(?=\d{1,3}\s*[.．、])")
-"""Two entries without a space, by OCR."""
 _WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*|\A\s*\d{1,3}\s*(?:points?|marks?|pts)[ \t]*(?=\n|\Z)",
     re.IGNORECASE,
@@ -312,16 +318,19 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     entries = _weighed(marked, stream.items)
     for page in pages:
         items = [item for item in others if item.box.page == page.number]
+        unfolded, pieces = _unfolded(items)
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
-        tables = _table_entries(items, f"{name}, page {page.number}")
+        tables = _table_entries(unfolded, f"{name}, page {page.number}", pieces)
         entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
     if not entries:
         return entries_of_items(stream.items, name)
     numbers = [entry.number for entry in entries]
     if len(set(numbers)) < len(numbers):  # tables of several papers or forms
         return entries
-    below = (entry for entry in _numbered(stream.items, name) if entry.answer and entry.number > max(numbers))
-    return [*entries, *_weighed([replace(entry, label=entries[-1].label) for entry in below], stream.items)]
+    later = {entry.number: entry for entry in _weighed(_numbered(_unfolded(stream.items)[0], name), stream.items)}
+    below = [later[number] for number in takewhile(later.__contains__, count(max(numbers) + 1))]
+    own = [later[number] for number in numbers if number in later]
+    return _merged(entries, [*own, *(replace(entry, label=entries[-1].label) for entry in below)])
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
@@ -335,21 +344,35 @@ def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
     titles = short_titles([items[start].text for start in starts])
     parts: list[list[Entry]] = []
     for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
-        only = not is_section(items[start].text)
-        own = [_of_numeral(items[start:end], name)] if only else _entries(items[start:end], name)
-        parts.append([replace(entry, elective="" if only else title) for entry in own])
+        own = _entries(items[start:end], name) if is_section(items[start].text) else []
+        text = _after_numeral(items[start].text)
+        only = bool(begins_answer(text) or _SOLVES.match(text))
+        if own and own[0].number == 1 and not only:
+            parts.append([replace(entry, elective=title) for entry in own])
+        elif numeral(items[start].text) and (only or not section_type(items[start].text)):
+            parts.append([_of_numeral(items[start:end], name)])
     doubled = [number for part in parts for number in {entry.number for entry in part}]
     named = [part[0].elective for part in parts if part and part[0].elective]
     apart = len(starts) > 1 and len(set(doubled)) < len(doubled) and len(set(named)) == len(named) > 0
     return [entry for part in parts for entry in part] if apart else []
 
 
+def _after_numeral(text: str) -> str:
+    return text[end[1] :] if (end := numeral(text)) else text
+
+
 def _of_numeral(items: Sequence[Item], where: str) -> Entry:
     """The entry of a question that only a Chinese numeral counts."""
-    number, end = numeral(items[0].text) or (0, 0)
-    text = "\n".join(filter(None, (items[0].text[end:], *(item.text for item in items[1:])))).strip()
-    answer, solution = _answer_and_solution(text)
-    return Entry(number, answer, None, solution, where=where)
+    number, _ = numeral(items[0].text) or (0, 0)
+    first = _after_numeral(items[0].text)
+    answer, solution = _answer_and_solution(
+        "\n".join(filter(None, (first, *(item.text for item in items[1:])))).strip()
+    )
+    return Entry(number, answer, None, solution, where=where, unread=_is_drawn(items))
+
+
+def _is_drawn(items: Sequence[Item]) -> bool:
+    return any(item.block.kind == "figure" for item in items)
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
@@ -367,18 +390,25 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
-    short = _table_entries(items, name)
+    items, pieces = _unfolded(items)
+    short = _table_entries(items, name, pieces)
     rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
     long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
-    numbers = {entry.number for entry in short}
+    return _merged(short, long)
+
+
+def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
+    """Short answers with the solutions that stand elsewhere, and the other entries."""
     solved = {entry.number: entry for entry in long}
-    merged = [
-        replace(entry, solution=solved[entry.number].solution or solved[entry.number].answer or None)
-        if entry.number in solved and not f"{solved[entry.number].answer} ".startswith(f"{entry.answer} ")
-        else entry
-        for entry in short
-    ]
-    return merged + [entry for entry in long if entry.number not in numbers]
+    numbers = {entry.number for entry in short}
+    whole = [_with_solution(entry, solved.get(entry.number)) for entry in short]
+    return whole + [entry for entry in long if entry.number not in numbers]
+
+
+def _with_solution(entry: Entry, other: Entry | None) -> Entry:
+    if other is None or entry.solution or other.loose or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
+        return entry
+    return replace(entry, solution=other.solution, unread=entry.unread or other.unread)
 
 
 def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
@@ -424,6 +454,8 @@ _PART_LABEL = re.compile(
 )
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""
+_NAMED = re.compile(r"((?:[A-Z][a-z]+ ){0,1}[A-Z][a-z]+) Answer")
+_RULE = re.compile(r"\n\s*[-=]{8,}")
 _ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
 
@@ -439,19 +471,28 @@ def _after(kind: str, label: str) -> str:
 
 
 def _split_parts(text: str) -> tuple[str, str] | None:
-    """Question and answers of parts that each have their answer below; None if no part follows an answer."""
+    """Question and answers of parts that each have their answer below; None if no part follows an answer.
+
+    A part begins with the label that is due, a rule, or the name that the next answer's head has.
+    """
     question, place = "", 0
     answers: list[str] = []
     kind = ""
-    while answer := ANSWER_HEAD.search(text, place):
+    heads = list(ANSWER_HEAD.finditer(text))
+    for answer, later in zip(heads, [*heads[1:], None], strict=False):
+        if answer.start() < place:
+            continue
         question += text[place : answer.start()]
         labels = _labels(question)
+        begins = {name: rf"[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d)" for name, label in labels.items()}
+        if later and (named := _NAMED.match(later[0].strip())):
+            begins["name"] = rf"[ \t]*(?:[-=]{{8,}}|{named[1]}\b(?! Answer))"
         place = len(text)
-        for name, label in labels.items():
-            begins = re.compile(rf"\n(?=[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d))")
-            if (match := begins.search(text, answer.end())) and match.start() < place:
+        for name, pattern in begins.items():
+            if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
                 place, kind = match.start(), name
-        answers.append(f"({labels.get(kind, '')}) {text[answer.end() : place].strip()}")
+        own = _RULE.sub("", text[answer.end() : place]).strip()
+        answers.append(f"({labels.get(kind) or len(answers) + 1}) {own}")
     return (f"{question}{text[place:]}", "\n".join(answers)) if kind else None
 
 
@@ -464,13 +505,13 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     start = answer.end() if answer else 0
     solution = SOLUTION_HEAD.search(text, start) or _SOLUTION_LINE.search(text, start)
     if not answer:
-        titled = solution and (solution[0].strip()[0] in "【[［〖" or solution[0].lstrip(" ").startswith("\n"))
+        titled = solution and (solution[0].strip()[0] in "【[［〖<＜" or solution[0].lstrip(" ").startswith("\n"))
         if solution and titled and text[: solution.start()].strip():
             return text[: solution.start()].rstrip(), None, text[solution.end() :].strip() or None
         return text, None, None
     end = solution.start() if solution else len(text)
     key = _WORTH.sub("", text[answer.end() : end]).strip()
-    worked = text[solution.end() :].strip() if solution else ""
+    key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
     if len(rest) > LONGEST_ANSWER and _VALUE_ALONE.fullmatch(first) and not _BULLET.match(rest):  # it is explained
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
@@ -487,24 +528,19 @@ def _texts(items: Sequence[Item]) -> list[str]:
     return [text for item in items for text in ([item.text] if item.line else [line.text for line in item.block.lines])]
 
 
-def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
+def _table_entries(items: Sequence[Item], where: str, pieces: Sequence[tuple[int, str]] = ()) -> list[Entry]:
+    """Entries of tables, rows, spans, and `pieces` of lists."""
     formed, others = of_tables(items, where)
-    listed, others = _of_lists(others)
-    texts = [_RUN_ON.sub(" ", " ".join(text.replace("\t", " ").split())) for text in _texts(others)]
-    pattern = _TRIPLE if any(_HAS_POINTS.search(squeezed(text)) for text in texts) else None
-    answers: list[tuple[int, str, float | None]] = [*listed]
+    texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(others)]
+    answers: list[tuple[int, str, float | None]] = [(number, text, None) for number, text in pieces]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
             answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
-            rest = " ".join(_SPAN.sub(" ", text).split())
-            pairs = list(_PAIR.finditer(rest))
-            answers += [(int(m["number"]), m["answer"], None) for m in pairs if _covers(rest, pairs)]
+            answers += [(*entry, None) for entry in _series(" ".join(_SPAN.sub(" ", text).split()))]
         elif place + 1 < len(texts) and (row := _of_rows(text, texts[place + 1])):
             answers += row
-        elif pattern and (triples := list(pattern.finditer(text))) and _covers(text, triples):
+        elif any(map(_has_points, texts)) and (triples := _triples(text)):
             answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
-        elif (pairs := list(_PAIR.finditer(text))) and _covers(text, pairs):
-            answers += [(int(m["number"]), m["answer"], None) for m in pairs]
     ranks: dict[tuple[int, str], int] = {}
     entries = []
     for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in answers)):
@@ -514,29 +550,90 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
     return entries
 
 
-def _of_lists(items: Sequence[Item]) -> tuple[list[tuple[int, str, float | None]], list[Item]]:
-    """Entries of lines of numbered answers with wide gaps, and the other items.
+def _has_points(text: str) -> bool:
+    return bool(_HAS_POINTS.search(squeezed(text)))
 
-    Numbers go up by one; a line with one answer goes on with them.
+
+def _triples(text: str) -> list[re.Match[str]]:
+    """Numbers, answers and points that are all of a line, which no sentence is."""
+    triples = list(_TRIPLE.finditer(text))
+    covered = sum(len(squeezed(match[0])) for match in triples)
+    return triples if covered >= 0.8 * len(squeezed(text)) else []
+
+
+def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]:
+    """Items in which each entry begins a line, as "12. B", and the entries that shared one.
+
+    The series of their numbers is the proof: in a line, in that of a neighbour, or in all columns of a block of lines.
     """
-    answers: list[tuple[int, str, float | None]] = []
-    rest: list[Item] = []
-    for item in items:
-        cells = [_LISTED.fullmatch(cell.strip()) for cell in _BETWEEN.split(item.text)] if item.line else []
-        numbers = [int(cell[1]) for cell in cells if cell]
-        goes_on = bool(answers) and bool(numbers) and numbers[0] == answers[-1][0] + 1
-        counted = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
-        if len(numbers) == len(cells) and counted and (len(cells) > 2 or goes_on):
-            answers += [(int(cell[1]), cell[2].rstrip(";；,，"), None) for cell in cells if cell]
-        else:
-            rest.append(item)
-    return answers, rest
+    lines = [item.block.lines if item.block.kind == "table" and item.block.lines else [item.line] for item in items]
+    flat = [(item, line) for item, own in zip(items, lines, strict=True) for line in own]
+    texts = [line.text.strip() if line else "" for _, line in flat]
+    pointed = any(map(_has_points, texts))
+    series = [[] if pointed and _triples(text) else _series(text) for text in texts]
+    unfolded: list[Item] = []
+    pieces: list[tuple[int, str]] = []
+    tables: set[int] = set()
+    grids = _grids(texts)
+    last = 0
+    for place, (item, line) in enumerate(flat):
+        own = series[place]
+        after = series[place + 1] if place + 1 < len(flat) else []
+        goes_on = bool(own) and (own[0][0] in (last, last + 1) or (bool(after) and after[0][0] == own[-1][0] + 1))
+        alone = len(own) == 1 and not re.fullmatch(_SHORT, own[0][1])
+        listed = grids.get(place, own if len(own) > 2 or (goes_on and not alone) else [])
+        last = own[-1][0] if own else last
+        if line and (place in grids or (listed and item.line)):
+            pieces += listed
+            unfolded += [replace(item, line=replace(line, text=f"{number}. {text}")) for number, text in listed]
+        elif item.line or id(item) not in tables:
+            unfolded.append(item)
+        tables.add(id(item))
+    return unfolded, pieces
 
 
-def _covers(text: str, matches: Sequence[re.Match[str]]) -> bool:
-    """Checks that a line is nothing but entries, not a sentence with a number and a letter."""
-    covered = sum(len(squeezed(match[0])) for match in matches)
-    return covered >= 0.8 * len(squeezed(text))
+def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
+    """Entries of blocks of lines in columns, all of them at the first line, in order."""
+    rows = [[_series(cell) for cell in _APART.split(text)] for text in texts]
+    whole = [all(len(cell) == 1 for cell in row) for row in rows]
+    grids: dict[int, list[tuple[int, str]]] = {}
+    for is_grid, run in groupby(range(len(texts)), key=whole.__getitem__):
+        places = [*run] if is_grid else []
+        cells = sorted(cell[0] for place in places for cell in rows[place])
+        numbers = [number for number, _ in cells]
+        wide = sum(len(rows[place]) > 1 for place in places)
+        if (
+            len({*numbers}) == len(numbers) > 3
+            and 2 * wide > len(places)
+            and numbers[-1] - numbers[0] <= 1.1 * len(cells)
+        ):
+            grids |= {place: cells if place == places[0] else [] for place in places}
+    return grids
+
+
+def _series(text: str) -> list[tuple[int, str]]:
+    """Entries of a line that begins with one, or with a numeral and 1, and counts on within."""
+    match = _ENTRY.match(text)
+    if not match and numeral(text):
+        match = next((first for first in _ENTRY.finditer(text) if _value(first) == 1), None)
+    heads: list[re.Match[str]] = []
+    while match:
+        heads.append(match)
+        following = _ENTRY.finditer(text, match.end())
+        due = _value(match) + 1, _style(match)
+        alike = (each for each in following if not text.count("$", 0, each.start()) % 2)
+        match = next((each for each in alike if (_value(each), _style(each)) == due), None)
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
+    entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
+    return entries if all(0 < len(answer) <= _LONGEST_LISTED for _, answer in entries) else []
+
+
+def _style(head: re.Match[str]) -> str:
+    return head[0][0].translate(str.maketrans("（", "(")) if head["boxed"] else ""
+
+
+def _value(head: re.Match[str]) -> int:
+    return int(head["boxed"] or head["bare"])
 
 
 def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
@@ -554,16 +651,27 @@ def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next."""
-    chosen = _bracketed(items) or anchors(items)
+    chosen = _bracketed(items) or max(_alone(items), anchors(items), key=lambda run: len({each.number for each in run}))
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+        end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
         lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
         answer, solution = _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        entries.append(Entry(anchor.number, answer, None, solution, where=where, listed=listed))
+        loose = bool(answer and solution) and not SOLUTION_HEAD.search(text)
+        drawn = _is_drawn(items[anchor.place : end])
+        entry = Entry(anchor.number, answer, None, solution, where=where, listed=listed, unread=drawn, loose=loose)
+        entries.append(entry)
     return entries
+
+
+def _alone(items: Sequence[Item]) -> list[Anchor]:
+    """Entries that begin with a line of only their number, if these count up and are several."""
+    lines = [(place, int(item.text)) for place, item in enumerate(items) if re.fullmatch(r"\d{1,3}", item.text)]
+    counted = _counts_up([str(number) for _, number in lines])
+    return [Anchor(place, number, len(str(number))) for place, number in lines] if counted else []
 
 
 def _bracketed(items: Sequence[Item]) -> list[Anchor]:
@@ -582,6 +690,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
         return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
         return "", solution or text
+    if head := SOLUTION_HEAD.match(f"\n{text}"):
+        return "", text[head.end() - 1 :]
     first, _, rest = text.partition("\n")
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()

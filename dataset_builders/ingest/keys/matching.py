@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from itertools import count, takewhile
 
@@ -21,19 +21,38 @@ from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
+from livek12.judges.rules.true_false import read_truth
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
+_LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+_REASONED = re.compile(
+    r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
+)
+_RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
+_PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
+_MARK_CODE = re.compile(r"\b[MAB][1-9]\b")
+_BRACED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
+_SCRIPT = re.compile(
+    rf"\{{\}}[_^]\{{?[^}}]{{2}}|\\(?:sum|int|prod)\^{_BRACED}\{{\}}|\\frac{_BRACED}{_BRACED}\^\{{\\frac"
+    r"|[=+<>≤≥]\s*\$?\s{3,}\$?\s*(?:[=+<>]|\\(?:ge|le|frac|sqrt))"
+)
+"""A script before its letter, a sum without its body, a gap behind a relation."""
+_SIGN = re.compile("[√×✓✗]")
+_BLANK = re.compile(r"\s*【\d{1,2}】\s*")
+"""A label of a blank in its key."""
 _SURE = 0.85
 """A label that OCR read with less confidence is a doubt."""
 READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
+_RUN = 5
+"""Words in a row that are no chance."""
 _FORMS = ("홀수형", "짝수형")
 
 
 def match(
-    drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str
+    drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str, printed: str = ""
 ) -> tuple[list[Draft], list[str]]:
     """Drafts with their keys, and a line for each number that does not match.
 
@@ -42,6 +61,7 @@ def match(
         entries: of its key.
         source: name of the key.
         headings: print around the questions (title, subject, form), without spaces.
+        printed: text of the paper, of which no solution has a line that is not its question's.
     """
     if not entries:
         return list(drafts), []
@@ -54,6 +74,7 @@ def match(
     entries = _of_this_form(entries, drafts, headings)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
+    paper, text = _shingles(printed), squeezed(printed)
     matched, lines = [], []
     for draft in drafts:
         candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
@@ -72,7 +93,9 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            matched.append(keyed(draft, entry, entry.source or source))
+            others = paper if entry.loose else paper - _shingles(draft.markdown)
+            solution = _beyond(entry.solution or "", others, text).strip() or None
+            matched.append(keyed(draft, replace(entry, solution=solution), entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
     for entry in left:
@@ -81,6 +104,25 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    tokens = re.findall(r"[一-鿿가-힣]|\w+", re.sub(r"\$[^$]*\$", " ", text))
+    return set(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
+
+
+def _beyond(text: str, paper: Set[tuple[str, ...]], words: str) -> str:
+    """The lines of a text that the paper does not print; what is too short to tell goes with the line above."""
+    kept, printed = [], False
+    for line in text.split("\n"):
+        own = _shingles(line)
+        printed = 2 * len(own & paper) >= len(own) if own else printed or (_is_title(line) and squeezed(line) in words)
+        kept += [] if printed else [line]
+    return "\n".join(kept)
+
+
+def _is_title(line: str) -> bool:
+    return len(re.findall(r"[^\W\d_]", line)) > _RUN and not re.search(r"[$=]", line)
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
@@ -136,6 +178,14 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     if PICTURE in f"{entry.answer}{entry.solution}":
         solution = entry.solution and entry.solution.replace(PICTURE, UNREAD)
         entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
+    entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
+    if draft.question_type in CHOICE_TYPES:
+        entry = explained(entry)
+        sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
+        if not draft.options and _SIGN.fullmatch(sign):
+            doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
+            draft = draft.model_copy(update={"question_type": "true_false", "doubts": doubts})
+            entry = replace(entry, answer=sign)
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
     answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
@@ -158,7 +208,10 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
     if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
-    if entry.unread:
+    if entry.loose and entry.solution and draft.options:
+        text = "text without a head stands behind its key: it may be another question's"
+        with_key = with_doubt(with_key, "answer", text, 0.3)
+    if entry.unread and not (draft.options and answer and not problem and not entry.solution):
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not answer and not entry.solution:
         with_key = with_doubt(with_key, "answer", f"the key of {source} is empty", 0.3)
@@ -166,6 +219,27 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
         with_key = with_doubt(with_key, "points", text, 0.2)
     return with_key
+
+
+def explained(entry: Entry) -> Entry:
+    """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
+    match = _REASONED.fullmatch(entry.answer.strip())
+    rest = entry.solution
+    if not entry.answer and (match := _RING.fullmatch((entry.solution or "").strip())):
+        rest = None
+    reason = "\n".join(filter(None, (match["reason"].strip(), rest))) if match else ""
+    return replace(entry, answer=match["label"], solution=reason or None) if match else entry
+
+
+def is_torn(text: str) -> bool:
+    """Checks for pieces of formulas that are lines of their own, or scripts of nothing."""
+    lines = [line.strip() for line in text.split("\n")]
+    digits = not _MARK_CODE.search(text) and any(map(str.isdecimal, lines))
+    return digits or bool(_SCRIPT.search(text)) or any(map(_PIECE.fullmatch, lines))
+
+
+def _judges(answer: str) -> bool:
+    return read_truth(answer, signs=True, reasoned=True) is not None
 
 
 def _misread(draft: Draft, entry: Entry) -> str:
@@ -260,6 +334,8 @@ def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
     printed = printed.strip()
     if not printed:
         return [], ""
+    if draft.question_type == "true_false":
+        return [printed], "" if _judges(printed) else f"the key {printed[:40]!r} is neither true nor false"
     if draft.question_type in CHOICE_TYPES:
         labels = _labels(printed) or _labels(printed.split("\n")[0])
         options = [option.label for option in draft.options]
@@ -267,13 +343,14 @@ def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
             return [printed], f"the key {printed[:40]!r} is no label of an option"
         missing = [label for label in labels if options and label not in options]
         return ["".join(labels)], f"the key {printed[:40]!r} names an option that is not there" if missing else ""
+    if _RINGED.fullmatch(printed) or _LETTER.fullmatch(printed):
+        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type == "fill_in_blank":
         blanks = count_blanks(draft.question)
-        answer = split_blanks(printed, blanks)
+        numbered = _BLANK.split(printed)
+        answer = split_blanks(printed, blanks) if numbered[0] else numbered[1:]
         wrong = blanks > 1 and len(answer) != blanks
         return answer, f"{blanks} blanks, and a key that is one answer" if wrong else ""
-    if _RINGED.fullmatch(printed):
-        return [printed], f"the key {printed!r} is a label, but the question has no options"
     if draft.question_type in ("short_answer", "open_ended"):
         return split_parts(draft.question, printed), ""
     return [printed], ""

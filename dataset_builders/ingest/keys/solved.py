@@ -7,7 +7,7 @@ is the answer; what stands elsewhere, mostly below, is the solution.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
@@ -32,6 +32,8 @@ _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
+_BRACKETED: Final = re.compile(r"[(（]\s*([A-H]+|[√×✓✗xX]|\$\\sqrt\$)\s*[)）]")
+"""An answer in a bracket of its own."""
 
 
 def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
@@ -44,7 +46,8 @@ def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: s
         if copy and (parts := _difference(draft.markdown, copy.text)):
             answer, solution = parts
             entry = Entry(int(draft.number), answer, solution=solution or None, elective=draft.elective, where=name)
-            entries.append(replace(entry, unread=copy.unread and bool(_FORMULA.search(answer))))
+            drawn = bool(solution) and copy.text.count(IMAGE_MARK) > draft.markdown.count(IMAGE_MARK)
+            entries.append(replace(entry, unread=drawn or (copy.unread and bool(_FORMULA.search(answer)))))
     return entries if len(entries) > max(1, _MOST * len(drafts)) else []
 
 
@@ -64,26 +67,53 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     words_asked = sum(word != BLANK for word in words)
     if sum(block.size for block in compared.get_matching_blocks()) < _COPIED * words_asked:
         return None
-    answers, worked = [], []
+    answers: list[str] = []
+    new: set[int] = set()
     for place, end, begin, stop in _additions(compared, words):
         text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
-        if fills and (end < len(words) or "\n" not in text):
+        if label := _BRACKETED.fullmatch(text):
+            answers.append(label[1])
+        elif fills and (end < len(words) or "\n" not in text):
             answers.append(_as_formula(text.strip("_ \n")))
-        elif stop - begin > _REMARK or end == len(words):
-            _, answer, solution = split_answered(f"\n{text}")
-            answers += [answer] if answer else []
-            worked.append((solution or "") if answer else _below(copy, theirs[begin].start(), text))
+        else:
+            new.update(range(begin, stop))
+    worked = []
+    for text in _new_lines(copy, theirs, new):
+        _, answer, solution = split_answered(f"\n{text}")
+        answers += [answer] if answer else []
+        worked.append((solution or "") if answer else SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip())
     if any(answer.count("\n") > 1 or SOLUTION_HEAD.search(answer) for answer in answers):
         answers, worked = [], [*answers, *worked]  # the solution repeats the question's end
     return "; ".join(filter(None, answers)), "\n".join(filter(None, worked))
+
+
+def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[str]:
+    """Runs of lines that are mostly new, whole, and what is new at the ends of others."""
+    runs: list[str] = []
+    follows = False
+    for line in re.finditer(r"[^\n]+", copy):
+        own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
+        old = [place for place in own if place not in new]
+        tail = [place for place in own if not old or place > old[-1]]
+        if 2 * len(old) < len(own):
+            text = line[0].replace(IMAGE_MARK, "").strip()
+        elif len(tail) > _REMARK:
+            text = copy[tokens[tail[0]].start() : line.end()].strip()
+            text = f"${text}" if text.count("$") % 2 else text
+        else:
+            follows = follows and not own
+            continue
+        runs[len(runs) - follows :] = [f"{runs[-1]}\n{text}" if follows else text]
+        follows = True
+    return runs
 
 
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Places and ends of what is added to a question, or fills its blanks: there and in the copy."""
     for kind, place, end, begin, stop in compared.get_opcodes():
         if kind == "insert" or (
-            kind == "replace" and (set(words[place:end]) <= {BLANK} or stop - begin > 4 * (end - place))
+            kind == "replace" and (set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
         ):
             yield place, end, begin, stop
 
@@ -102,9 +132,3 @@ def _as_formula(text: str) -> str:
     if _FORMULA.search(bare) and not any(map(ideographic, bare)):
         return f"${bare}$"
     return bare if text.count("$") % 2 else text.strip()
-
-
-def _below(copy: str, start: int, text: str) -> str:
-    """The solution without its head, its first formula whole."""
-    text = SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip()
-    return f"${text}" if text.count("$") % 2 and copy[:start].endswith("$") else text

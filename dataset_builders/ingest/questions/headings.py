@@ -255,12 +255,12 @@ _NOTICE = re.compile(
     r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = re.compile(
-    r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|정답)\s*[】\]］〗]"
-    r"|(?:答案|参考答案|正确答案|정?답|Answer(?:\s+Key)?|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
+    r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
+    r"|(?:答案|参考答案|正确答案|정?답|(?:[A-Z][a-z]+ ){0,2}Answer(?:\s+Key)?|Correct answer)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
 SOLUTION_HEAD = re.compile(
-    r"(?:^|\n|\s)(?:[【\[［〖]\s*(?:解析|详解|解答|分析|点评|试题解析|解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗]"
+    r"(?:^|\n|\s)(?:[【\[［〖<＜]\s*(?:解析|详解|解答|分析|点评|试题解析|学?解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗>＞]"
     r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",

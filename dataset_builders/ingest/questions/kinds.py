@@ -74,6 +74,10 @@ _TRUE_FALSE = re.compile(
     r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
+_TO_WORK = re.compile(
+    r"(?:^|[，,。.：:；;\n])\s*(?:试|求证|证明|计算|求(?!导))|\b(?:prove|show)\s+that|(?:시오|하라)\s*[.。]?\s*$", re.I
+)
+"""Asks for more than to judge a statement."""
 _PROVES = re.compile(
     r"求证|证明|\bprove|show\s+that|증명|(?:[임함됨음]|것)을\s*(?:보[이여](?:시오|라|고)|확인하시오)", re.IGNORECASE
 )
@@ -94,7 +98,7 @@ _DEMANDS = re.compile(
     r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
     re.IGNORECASE,
 )
-_PART = re.compile(r"[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
+_PART = re.compile(r"(?<![\w\\}])[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
 _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 
 
@@ -140,8 +144,11 @@ def type_of(
         return "fill_in_blank", raw, 1.0 if kind or not _TELLS.search(text) else 0.4
     if kind == FREE and blanks and not _WORKS_OUT.search(text):
         return "fill_in_blank", raw, 0.8
-    if _TRUE_FALSE.search(text):
+    parts = [match.start() for match in _PART.finditer(text)]
+    if (judges := _TRUE_FALSE.search(text)) and (len(parts) < 2 or judges.start() < parts[0]):
         return "true_false", raw, 0.9
+    if kind == "true_false" and _TO_WORK.search(text):
+        kind = FREE
     if kind in (FREE, None) and _is_proof(text):
         return "proof", raw, 0.9
     if kind not in (FREE, None):
@@ -185,9 +192,8 @@ def _choice(text: str, section: str, raw: str | None) -> str:
 
 
 def _is_proof(text: str) -> bool:
-    if not _PROVES.search(text):
-        return False
-    starts = [match.start() for match in _PART.finditer(text)] or [0]
-    pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    """Checks that each part that asks asks for a proof, or that what stands above the parts does."""
+    starts = [match.start() for match in _PART.finditer(text)] or [len(text)]
+    pieces = [text[begin:end] for begin, end in zip([0, *starts], [*starts, len(text)], strict=True)]
     asking = [piece for piece in pieces if _PROVES.search(piece) or _ASKS.search(piece)]
     return bool(asking) and all(_PROVES.search(piece) and not _ASKS.search(piece) for piece in asking)

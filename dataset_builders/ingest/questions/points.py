@@ -40,8 +40,8 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
-    re.compile(rf"(?:각|문항당|문항\s*당)\s*{_NUMBER}\s*점"),
+    re.compile(rf"每\s*(?:小?题|小?[空格]|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
     re.compile(rf"{_SPELT}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_SPELT}\s*(?:points?|marks?)", re.IGNORECASE
@@ -74,7 +74,16 @@ _SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?
 _PART = re.compile(
     r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
-_HALF_BLANK = re.compile(r"每\s*空")
+_HALF_BLANK = re.compile(r"每\s*小?[空格]")
+_OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
+_DETAILED = re.compile(r"[(（]\s*本[小大]?题[^()（）]{0,12}满分\s*(\d{1,3})\s*分[，,；;]([^()（）]*第[^()（）]*)[)）]")
+"""Points of a question and of its parts in one bracket."""
+_SAID_FIRST = re.compile(
+    r"(?P<before>[^\n]*?)[(（，,.。\s]\s*(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
+)
+"""A first line that ends in points without their bracket, or half of it."""
+_OR = re.compile(r"\n[ \t]*(?:OR|Or|或|또는)[ \t]*(?=\n)")
+"""Between two parts of which one is answered."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,9 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     """
     if product := _PRODUCT.search(text.partition("\n")[0]):
         return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []
+    if detailed := _DETAILED.search(text):
+        parts_worth = [float(own) for own in re.findall(r"(\d{1,3})\s*分", detailed[2])]
+        return f"{text[: detailed.start()]}{text[detailed.end() :]}".strip(), float(detailed[1]), parts_worth
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = _sum(totals[0][1])
@@ -136,8 +148,11 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     printed = marks(text)
     if not printed and (head := _HEAD.match(text)):
         return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
+    if not printed and (head := _SAID_FIRST.match(text)) and "\n" in text:
+        return f"{head['before']}{text[head.end() :]}".strip(), float(head[2]), []
     if not printed:
         return text, None, []
+    printed = _without_alternatives(text, printed)
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
     at_head = not text[: printed[0].start].strip(" 　*")
     total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
@@ -148,6 +163,26 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     if not rest and len(total.terms) == len(parts):
         part_points = [*total.terms]
     return _without(text, total), total.points, part_points
+
+
+def _without_alternatives(text: str, printed: Sequence[Mark]) -> list[Mark]:
+    """Marks without those behind OR, which are as many points as those of the part before it."""
+    counted: list[Mark] = []
+    spare = 0.0
+    ors = [match.start() for match in _OR.finditer(text)]
+    for end, mark in zip([0, *(mark.end for mark in printed)], printed, strict=False):
+        begin = next((at for at in ors if end <= at < mark.start), None)
+        if begin is not None and counted:
+            label = next((match[0].strip() for match in _PART.finditer(text, begin, mark.start)), "")
+            starts = [match.start() for match in _PART.finditer(text, 0, begin) if match[0].strip() == label]
+            group = [own.points for own in counted if starts and own.start > starts[-1]]
+            spare = sum(group) or counted[-1].points
+        if spare >= mark.points:
+            spare -= mark.points
+        else:
+            spare = 0.0
+            counted.append(mark)
+    return counted
 
 
 def of_some_parts(text: str) -> bool:
@@ -199,7 +234,7 @@ def said_of(text: str, number: int) -> str:
 
 def each_blank(text: str) -> float | None:
     """Points of each blank by a section's title."""
-    match = re.search(rf"每\s*空\s*(?:各|得)?\s*{_NUMBER}\s*分", text)
+    match = re.search(rf"每\s*小?[空格]\s*(?:各|得)?\s*{_NUMBER}\s*分", text)
     return float(match[1]) if match else None
 
 
@@ -209,10 +244,16 @@ def _covers(match: re.Match[str], number: int) -> bool:
     return int(match["low"]) <= number <= int(match["high"])
 
 
-def all_each(text: str) -> set[float]:
-    """All points that a text gives to each question."""
-    each = (match[1].lower() for pattern in _EACH for match in pattern.finditer(text))
-    return {float(NUMBERS.get(value, value)) for value in each}
+def all_each(text: str, choice: bool = False) -> set[float]:
+    """All points that a text gives to each question; those with options have their own, if it tells them apart."""
+    matches = sorted((match for pattern in _EACH for match in pattern.finditer(text)), key=lambda match: match.start())
+    begins = [0, *(match.end() for match in matches)]
+    of_choice = [
+        bool(_OF_CHOICE.search(text, begin, match.end())) for begin, match in zip(begins, matches, strict=False)
+    ]
+    if choice and len({*of_choice}) > 1:
+        matches = [match for match, own in zip(matches, of_choice, strict=True) if own]
+    return {float(NUMBERS.get(match[1].lower(), match[1])) for match in matches}
 
 
 def each_and_total(text: str) -> tuple[float | None, float | None]:
@@ -223,7 +264,7 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
     return (each.pop() if len(each) == 1 and alone else None), (totals.pop() if len(totals) == 1 else None)
 
 
-def section_points(text: str, number: int, many: int = 0) -> float | None:
+def section_points(text: str, number: int, many: int = 0, choice: bool = False) -> float | None:
     """Points of a question by the instructions of its section, which has so `many`; an only one has those of all."""
     for match in _SINGLES.finditer(text):
         if str(number) in re.split(r"\D+", match[1]):
@@ -231,8 +272,10 @@ def section_points(text: str, number: int, many: int = 0) -> float | None:
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None
-    if each := all_each(own):
+    if each := all_each(own, choice):
         return each.pop() if len(each) == 1 else None
+    if many == 1 and len(only := {mark.points for mark in marks(text.partition("\n")[0])}) == 1:
+        return only.pop()
     if times := _TIMES.search(own):
         return float(times[2]) * (int(times[1]) if many == 1 else 1)
     everywhere = all_each(text)

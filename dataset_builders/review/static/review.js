@@ -123,9 +123,8 @@ function showRail() {
   let paper = "";
   for (const row of rows) {
     if (filter.order !== "unsure" && row.paper !== paper) parts.push(h("div", { class: "paper", title: row.paper }, paper = row.paper));
-    const sure = row.confidence < 1 ? Math.round(100 * row.confidence) + "%" : "";
     parts.push(h("button", { class: row.id === id ? "current" : "", "data-id": row.id, title: `${row.id}: ${row.title}${row.doubts.length ? "\n? " + row.doubts.join(", ") : ""}`, onclick: () => open(row.id) },
-      h("span", { class: "dot " + row.state }), h("span", { class: "name" }, row.number || "–"), h("span", { class: "sure" + (row.confidence < .5 ? " low" : "") }, sure), filter.order === "unsure" && !filter.paper && info.papers.length > 1 ? h("small", {}, row.paper) : ""));
+      h("span", { class: "dot " + row.state }), h("span", { class: "name" }, row.number || "–"), h("span", { class: "doubts" + (row.doubtful ? " more" : "") }, row.doubts.length ? "?" : ""), filter.order === "unsure" && !filter.paper && info.papers.length > 1 ? h("small", {}, row.paper) : ""));
   }
   fill(".rail", parts.length ? parts : h("div", { class: "empty" }, "nothing here"));
   $(".rail .current")?.scrollIntoView({ block: "nearest" });
@@ -141,7 +140,7 @@ function showHead() {
   options("paper", [["", "all papers"], ...info.papers.map(paper => [paper.paper_id, paper.paper_id])]);
   options("state", Object.entries(STATES).map(([value, [text, holds]]) => [value, `${text} (${queue.filter(holds).length})`]));
   options("doubt", [["", "any doubt"], ["none", "without doubts"], ...[...new Set(queue.flatMap(row => row.doubts))].sort().map(kind => [kind, kind])]);
-  options("order", [["unsure", "least certain first"], ["printed", "as printed"]]);
+  options("order", [["unsure", "most doubtful first"], ["printed", "as printed"]]);
 }
 
 function step(by_) {
@@ -212,7 +211,7 @@ function edit(fields, more) {
 
 function showRead() {
   const { html, form } = q, letters = new Set(q.type.endsWith("choice") ? form.answer.join("").split("") : []);
-  const notes = q.doubts_said.map(doubt => h("li", {}, h("b", {}, doubt.kind), h("span", {}, doubt.text), h("span", {}, Math.round(100 * doubt.confidence) + "% sure")));
+  const notes = q.doubts_said.map(doubt => h("li", {}, h("b", {}, doubt.kind), h("span", {}, doubt.text)));
   if (q.mine === "rejected") notes.push(h("li", { class: "reason" }, h("b", {}, "rejected"), h("span", {}, q.reason)));
   if (q.stale) notes.push(h("li", { class: "stale" }, h("b", {}, "changed"), h("span", {}, "since you decided: decide again")));
   if (q.settled) notes.push(h("li", { class: "stale" }, h("b", {}, "settled"), h("span", {}, `by ${q.settled.by}: ${q.settled.verdict}${q.settled.other ? `, ${q.settled.other}'s version` : ""}`)));
@@ -546,7 +545,11 @@ function settle(kind, asked, said, on) {
   else send(kind, asked, said);
 }
 
-const accept = () => act("accept", {}, true);
+function accept() {
+  const unkeyed = q && !opening && !refusedHere().length && !q.form.answer.some(Boolean) && !q.form.solution && !q.form.scheme.length;
+  act("accept", {}, true);
+  if (unkeyed) toast(`${q.form.number || id} is accepted without a key`);
+}
 function undo(kind) { group = ""; send(kind, "", {}, async said => { await reload(); await open(queue.some(row => row.id === said.draft) ? said.draft : queue.some(row => row.id === id) ? id : following(), true); toast(kind === "undo" ? "taken back" : "done again"); }); }
 
 function reject() {

@@ -30,12 +30,54 @@ def entries(*lines: str) -> dict[int, str]:
         (["1-5 ABCDA 6-8 DCB"], {1: "A", 2: "B", 3: "C", 4: "D", 5: "A", 6: "D", 7: "C", 8: "B"}),
         (["1. B 2. C 3. AD"], {1: "B", 2: "C", 3: "AD"}),
         (["1．B", "2．$\\frac{1}{2}$", "3．解：由题意得"], {1: "B", 2: "$\\frac{1}{2}$", 3: ""}),
+        (["1√ 2× 3√"], {1: "√", 2: "×", 3: "√"}),
+        (
+            ["（1）D）（2）A）（3）D）", "（4）B）（5）【6】C）"],
+            {1: "D）", 2: "A）", 3: "D）", 4: "B）", 5: "【6】C）"},
+        ),
+        (["1. 0.2； 2. 5/7；    3. $2. 4$；"], {1: "0.2", 2: "5/7", 3: "$2. 4$"}),
+        (["1)- b      4) - c", "2)- a      5) - d", "3)- d"], {1: "b", 2: "a", 3: "d", 4: "c", 5: "d"}),
+        (["11", "(1)15", "12", "(1)F B", "13", "7"], {11: "", 12: "", 13: "7"}),
         (["1-5 ABC"], {}),
         (["他在第 3 A 组"], {}),
     ],
 )
 def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
     assert entries(*lines) == found
+
+
+def test_numbers_that_begin_anew_are_those_of_sections() -> None:
+    lines = [
+        "一、填空题",
+        "1. 3；  2. 4；  3. 5",
+        "二、选择题",
+        "1、C   2、A",
+        "三、解：似然函数为",
+        "x=2",
+        "四、证明：由题意",
+    ]
+    read_entries = entries_of_items(flatten([page(*lines)]).items, "key")
+    assert [(entry.elective, entry.number, entry.answer) for entry in read_entries] == [
+        ("填空题", 1, "3"), ("填空题", 2, "4"), ("填空题", 3, "5"), ("选择题", 1, "C"), ("选择题", 2, "A"),
+        ("", 3, ""), ("", 4, ""),
+    ]  # fmt: skip
+
+
+def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:
+    passage = "The next two questions are on a shop that sells apples and pears."
+    asked = [
+        "1. How many apples are in the shop?",
+        "A. 1    B. 2    C. 3    D. 4",
+        passage,
+        "2. How many pears?",
+        "A. 1    B. 2    C. 3    D. 4",
+    ]
+    key = AnswerKey(
+        entries=entries_of_pages([page("1. A", passage, "2. B", "Explanation: all are sold.")], "k"), name="k"
+    )
+    first, second = read(page(*asked), key=key).drafts
+    assert (first.answer, first.solution) == (["A"], None)
+    assert second.solution == "all are sold."
 
 
 def test_solutions_stand_with_their_numbers() -> None:
