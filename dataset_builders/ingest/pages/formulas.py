@@ -852,7 +852,7 @@ def _small(atoms: list[Atom]) -> set[int]:
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
-            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES:
+            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES | {PICTURE}:
                 continue
             beside = (
                 -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach

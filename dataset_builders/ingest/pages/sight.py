@@ -84,7 +84,8 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     inked = _inked_sides(drawings, drawn, scale)
     unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not any(on)}
     raw.shapes = [shape for shape in raw.shapes if id(shape) not in unseen]
-    for part in (*raw.rules, *(shape for shape in drawings if shape.points)):
+    parts: list[Rule | Shape] = [*(rule for rule in raw.rules if rule.flat), *(s for s in drawings if s.points)]
+    for part in parts:
         _cut(part, drawn, scale)
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)

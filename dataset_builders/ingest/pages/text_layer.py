@@ -134,7 +134,7 @@ def _is_over_text(box: Bounds, letters: Sequence[Glyph]) -> bool:
 
 
 def _reach(part: Shape | Rule, strokes: Sequence[Shape], size: float) -> Bounds:
-    """Where other parts of its formula may be: beside it, and over and under a bar."""
+    """The room of other parts of its formula: beside it, and over and under a bar."""
     aside = (layout.NEAR - _ROW) / 2
     over, under = _at_bar(part, strokes, size) if isinstance(part, Rule) and part.flat else (False, False)
     off = max(0.0, _BAR * size - _ROW)
@@ -151,11 +151,11 @@ def _at_bar(rule: Rule, strokes: Sequence[Shape], size: float) -> tuple[bool, bo
 def _is_stroke(shape: Shape, letters: Sequence[Glyph], size: float) -> bool:
     """A picture low enough for a line, or a stroke that is no bigger than a sign and no ground of text."""
     wide, tall = shape.right - shape.left, shape.bottom - shape.top
-    held = [g.text[0] for g in letters if _holds(shape.box, g)]  # the line of a root is long
-    inside = any(shape.filled or ideographic(letter) or "가" <= letter <= "힣" for letter in held)
+    inner = [g.text[0] for g in letters if _holds(shape.box, g)]  # the line of a root is long
+    inside = any(shape.filled or ideographic(letter) or "가" <= letter <= "힣" for letter in inner)
     if shape.kind == "image":
         return tall < _HIGHEST * size
-    return not inside and tall < _STROKE * size and (bool(held) or wide < _STROKE * size)
+    return not inside and tall < _STROKE * size and (bool(inner) or wide < _STROKE * size)
 
 
 def _is_part(rule: Rule, strokes: Sequence[Shape], size: float) -> bool:
@@ -177,9 +177,9 @@ def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph
     beside = [g for g in letters if max(g.left - box[2], box[0] - g.right) < _ASIDE * size and g.size > 0.8 * size]
     bases = [g.base for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
     drawn = all(shape.kind != "image" for shape in shapes)
-    held = any(_holds(box, g) for g in beside)
+    around_text = any(_holds(box, g) for g in beside)
     near = any(layout.overlaps(box, _around([g]), size) and not _holds(box, g) for g in beside)
-    woven = near if held else len(shapes) > 1
+    woven = near if around_text else len(shapes) > 1
     return (drawn and woven) or (bool(bases) and max(bases) - min(bases) < 0.5 * size)
 
 
@@ -660,17 +660,27 @@ def _rows_without_rules(
     if min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0]):
         return []  # scripts are no rows
     rows: list[dict[int, list[TextLine]]] = [{} for _ in bases]
+    wraps = [column for column, lines in cells.items() if _may_wrap(table, (row, column), lines)]
+    listed = sum(len(lines) == many and column not in wraps for column, lines in cells.items())
+    if wraps and (many < _LISTED or not listed):
+        return []
     for column, lines in cells.items():
-        edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == (row, column))
-        several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
-        if several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines)):
-            return []  # it may be wrapped
         for line in lines:
             at = min(range(many), key=lambda place: abs(bases[place] - line.base))
             if abs(bases[at] - line.base) > 0.4 * line.size or column in rows[at]:
                 return []
             rows[at][column] = [line]
     return rows
+
+
+_LISTED: Final = 4
+"""Level lines of a column that is no wrapped text and of others: rows."""
+
+
+def _may_wrap(table: PageTable, cell: tuple[int, int], lines: Sequence[TextLine]) -> bool:
+    edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == cell)
+    several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
+    return several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines))
 
 
 def _first_word(line: TextLine) -> float:
