@@ -41,9 +41,9 @@ from livek12.judges.rules.demands import (
     Demand,
     asked_unit,
     asks_for_all,
-    asks_for_monotony,
     asks_for_solutions,
     demand,
+    leaves_ends_open,
     shows_unit,
 )
 from livek12.judges.rules.labels import label_sequence
@@ -123,7 +123,7 @@ _OTHER_PART = "right for another entry of the key"
 
 def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
     """The answers by the names of blanks or keys; None for a contradiction."""
-    printed = (blank_names(question) or [answer_name(gold) for gold in golds]) if len(answers) > 1 else []
+    printed = _printed_names(question, golds) if len(answers) > 1 else []
     if len(printed) != len(answers) or not printed:
         return list(answers)
     given = [answer_name(answer or "") for answer in answers]
@@ -132,6 +132,10 @@ def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | No
     if len(set(printed)) == len(printed) and sorted(given) == sorted(printed):
         return [answers[given.index(name)] for name in printed]
     return None
+
+
+def _printed_names(question: Question, golds: Sequence[str]) -> list[str]:
+    return blank_names(question) or [answer_name(gold) for gold in golds]
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
@@ -161,7 +165,9 @@ def _decide_listed(
 ) -> Decision:
     """Decides one part; an answer that is right for another entry or unnamed variable is open."""
     decision = decide_part(question, part, answer, config, cascade)
-    movable = part.listed or (len(parts) > 1 and part.name is not None)
+    names = dict(zip(map(id, parts), _printed_names(question, [each.gold for each in parts]), strict=False))
+    elsewhere = part.name is not None or answer_name(answer or "") not in {"", names.get(id(part))}
+    movable = part.listed or (len(parts) > 1 and elsewhere)
     if decision.decision == "reject" and movable and answer is not None:
         if part.name is not None and place_of(answer, [part.name]) is not None:
             return decision
@@ -204,8 +210,15 @@ def decide_part(
     in_place = _placed(question, golds, values)
     if in_place is None:
         return undecided(RULES, _OTHER_BLANK)
-    pairs = zip(golds, in_place, strict=True)
-    single = [cascade.decide(_comparison(question, part, key, value or "", config)) for key, value in pairs]
+
+    def decide(key: str, value: str | None) -> Decision:
+        return cascade.decide(_comparison(question, part, key, value or "", config))
+
+    single = [decide(*pair) for pair in zip(golds, in_place, strict=True)]
+    for key, value, decision, name in zip(golds, in_place, single, _printed_names(question, golds), strict=True):
+        of_another = decision.decision == "reject" and answer_name(value or "") not in {"", name}
+        if of_another and any(decide(other, value).decision == "accept" for other in golds if other != key):
+            return undecided(RULES, _OTHER_BLANK)
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
     if whole.decision == "accept" and in_place == values:
@@ -283,7 +296,7 @@ def _comparison(
         language=question.language,
         unit=part.unit or (asked_unit(question.question) if alone else None),
         unit_shown=shows_unit(question.question, gold),
-        open_ends=(free := asks_for_monotony(question.question)),
+        open_ends=(free := leaves_ends_open(question.question)),
         ends_count=not free and question.question.strip() != "",
         all_asked=asks_for_all(question.question),
         solutions=asks_for_solutions(question.question),

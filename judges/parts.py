@@ -5,6 +5,7 @@ A part is a variable, a blank or a sub-question; letters of a choice question ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -15,7 +16,7 @@ from livek12.core.question_types import CHOICE_TYPES, READER_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.base import VariableType
 from livek12.judges.rules.labels import label_sequence
-from livek12.judges.rules.notation import split_values
+from livek12.judges.rules.notation import bare, split_values
 
 _BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
 
@@ -136,8 +137,27 @@ _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 def blank_values(text: str, count: int) -> list[str]:
     """The values of `count` blanks; alternatives ("3 or 5") are one value."""
-    values = split_values(text, count)
+    values = _named_together(text, count) or split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
+
+
+_TOGETHER = late(r"\s*\(?([^()=]+?)\)?\s*=\s*(\(.+\)|[^()=]+)", re.DOTALL)
+_NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
+
+
+def _named_together(text: str, count: int) -> list[str]:
+    """The values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
+    match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
+    if match is None:
+        return []
+    names = [name.strip() for name in match[1].split(",")]
+    values = split_values(match[2][1:-1] if match[2].startswith("(") else match[2], count)
+    if not len(names) == len(values) == count > 1 or not all(map(_NAME.fullmatch, names)):
+        return []
+    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
+
+
+_NO_BRACKET = late(r"\\(?:left|right)(?![a-zA-Z])|\$")
 
 
 def alternatives(text: str) -> int:
@@ -153,21 +173,33 @@ def blank_count(question: Question) -> int:
 
 @per_question
 def blank_names(question: Question) -> list[str]:
-    """The names of the blanks ("x=____"), or ""."""
+    """The names of the blanks ("x=____", "the mean is ____"), or ""."""
     text = question.question
-    names = (_BEFORE_BLANK.search(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text))
-    return [_symbols(_NUMBER.sub("", name[1])) if name else "" for name in names]
+    return [_name(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text)]
 
 
 def answer_name(answer: str) -> str:
-    """The name before the first equals sign, or ""."""
-    name, sign, _ = answer.partition("=")
-    return _symbols(name) if sign else ""
+    """The name before the first sign or word of equality, or ""."""
+    sign = _EQUALS.search(answer)
+    return _name(answer[: sign.end()]) if sign else ""
 
 
+def _name(text: str) -> str:
+    match = _NAMED.search(text)
+    if match is None:
+        return ""
+    name = _NUMBER.sub("", match["symbol"] or match["words"])
+    return _symbols(name) if match["symbol"] else _LEADING.sub("", name.strip().lower())
+
+
+_EQUALS = late(r"=|[是为]|\b(?:is|are)\b")
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
 """The number before a blank's name: "(1) a=____"."""
-_BEFORE_BLANK = late(r"([^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=\s*(?:\\[()]|\$)*\s*$")
+_NAMED = late(
+    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为]|\b(?:is|are)\b))"
+    r"\s*(?:\\[()]|\$)*\s*$"
+)
+_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而]\s*)+")
 _NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
 
 

@@ -28,11 +28,13 @@ from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
+    SOLVED,
     follows,
     is_notice,
     is_part_of_section,
+    is_running,
     is_section,
-    passage_range,
+    width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.labels import label_lists, labels_of, stray_labels
@@ -344,27 +346,11 @@ def _own_text(reading: PaperReading) -> Iterator[Breach]:
 
 # ---- text ----
 
-_WORDS: Final = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
-_FEWEST_WORDS, _FEWEST_SIGNS = 7, 16
-"""Words of a line in a picture, or Chinese or Korean characters, that are running text: labels are shorter."""
-_SHARED, _SHARES = 80, 3
-"""Characters that stand in so many questions."""
+_SHARES = 3
+"""Questions that have the same are no chance."""
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SOLVED: Final = re.compile(
-    r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
-    r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
-    r"|풀이\s*[:：]?(?=\s)"
-    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
-    r"|(?:The\s+)?correct\s+answers?\s+(?:is|are)\s*:"
-    r"|(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
-    r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
-    r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
-    r"|\bmarks? for (?:getting|identifying|each correct)",
-    re.IGNORECASE,
-)
-"""The head of an answer or solution; "Answer: ____" is a place to write."""
 _SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
 _LONG_ANSWER, _LABEL_LINE = 200, 90
@@ -373,7 +359,7 @@ _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|�
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
-    r"(?:\{\}[_^]\S{1,3}?-?){2}|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
+    r"(?:\{\}[_^]\S{1,3}?-?){2}|_\^|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
     r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]"
     r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
@@ -445,15 +431,6 @@ def _no_text_in_pictures(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"running text stands in a picture only: {one_line(running, 60)!r}", (place,), "text", 0.2)
 
 
-def is_running(text: str) -> bool:
-    """Checks that a line is a sentence or a piece of one, no label of a figure."""
-    for piece in re.split(r"\s{3,}|\t", text):
-        signs = sum("一" <= sign <= "鿿" or "가" <= sign <= "힣" for sign in piece)
-        if len(_WORDS.findall(piece)) >= _FEWEST_WORDS or signs >= _FEWEST_SIGNS:
-            return True
-    return False
-
-
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     """Text before, between or behind questions or below a title, and in none, is not needed by them."""
     body = reading.body
@@ -478,7 +455,7 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
         beyond = _needed([item.text for item in items if item.box.page > 1])
         if not before or len(beyond) < _MOST_OF_COVER:  # a cover and its rules have pages of their own
             beyond = _needed([item.text for item in items if item.box.page == first or not before])
-        if sum(map(_width, beyond)) >= _FEWEST_TOLD:
+        if sum(map(width, beyond)) >= _FEWEST_TOLD:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
             yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
@@ -581,26 +558,15 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "text", 0.4)
 
 
-def _announced_questions_follow(reading: PaperReading) -> Iterator[Breach]:
-    """A last line about the questions below it, or a text atop their page, leads the next one."""
-    for (place, segment, _), (_, following, _) in pairwise(reading.pairs):
-        page, last = following.items[0].box.page, segment.items[-1]
-        lead = [item for item in segment.items if item.box.page == page]
-        before = segment.items[: len(segment.items) - len(lead)]
-        complete = any("?" in item.text for item in before)
-        own = any(_is_of_question(item) or ("?" in item.text and not complete) for item in lead)
-        ended = bool(before) and before[-1].box.page < page and bool(_SAYS.search(before[-1].text))
-        if len(segment.items) > 1 and _ANNOUNCES.search(last.text):
-            text = f"its last line announces questions, and may be the next one's: {one_line(last.text, 40)!r}"
+def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
+    """No text may be of a question or of its neighbour; a last line about the questions below it leads the next."""
+    for place, segment, _ in reading.pairs:
+        if segment.guess:
+            yield Breach(segment.guess, (place,), "text", 0.3)
+        elif len(segment.items) > 1 and _ANNOUNCES.search(segment.items[-1].text) and place + 1 < len(reading.drafts):
+            last = one_line(segment.items[-1].text, 40)
+            text = f"its last line announces questions, and may be the next one's: {last!r}"
             yield Breach(text, (place, place + 1), "text", 0.2)
-        elif ended and not own and sum(_width(item.text) for item in lead) > _LONG_ANSWER / 2:
-            text = f"text at the top of a page may be the next one's: {one_line(lead[0].text, 40)!r}"
-            yield Breach(text, (place, place + 1), "text", 0.3)
-
-
-def _is_of_question(item: Item) -> bool:
-    code = item.line is not None and item.line.pitch > 0
-    return code or bool(labels_of(item.text) or marks(item.text))
 
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
@@ -661,31 +627,6 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
-def _shared_text_has_a_head(reading: PaperReading) -> Iterator[Breach]:
-    """Text in three or more questions has a head that names them."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for place, segment, _ in reading.pairs:
-        if segment.passage and not segment.inline:
-            groups.setdefault(tuple(map(id, segment.passage)), []).append(place)
-    for places in groups.values():
-        passage = reading.body.segments[places[0]].passage
-        numbers = {reading.body.segments[place].number for place in places}
-        heads = [span for item in passage[:2] if (span := passage_range(item.text))]
-        covered = any(low <= min(numbers) and max(numbers) <= high for low, high in heads)
-        pages = {reading.body.segments[place].items[0].box.page for place in places} | {passage[-1].box.page}
-        title, below = ([item.line for item in passage[:2]] + [None, None])[:2]
-        titled = False
-        if title and below:
-            titled = title.size > (1 + _RESIZED) * below.size or (title.bold > below.bold and len(pages) == 1)
-        if (
-            len(places) >= _SHARES
-            and not (covered or titled)
-            and len("".join(item.text for item in passage)) >= _SHARED
-        ):
-            text = f"the same text stands in {len(places)} questions, and nothing on the page says that they share it"
-            yield Breach(text, tuple(places), "text", 0.3)
-
-
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     """None has half of the paper, five medians, or more than three pages."""
     lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
@@ -714,7 +655,7 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of an answer or solution stands in a question."""
     for place, draft in enumerate(reading.drafts):
         for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
-            if match := _SOLVED.search(text):
+            if match := SOLVED.search(text):
                 head = one_line(match[0].strip(), 20)
                 line = f"{head!r} in the text: an answer or solution stands in the question"
                 yield Breach(line, (place,), kind, 0.2)
@@ -751,7 +692,7 @@ def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Brea
     for place, draft in enumerate(reading.drafts):
         sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
         last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
-        if sum(map(_width, sentences[last + 1 :])) > _LONG_ANSWER:
+        if sum(map(width, sentences[last + 1 :])) > _LONG_ANSWER:
             places.append(place)
     if len(places) >= max(_SHARES, len(reading.drafts) / 2):
         yield Breach("long text stands behind what it asks: it may be the answer", tuple(places), "text", 0.3)
@@ -914,7 +855,7 @@ def unknown_language(stream: Stream) -> str:
     own = re.compile("|".join(f"[{row.letters}]" for row in languages() if row.letters))
     others = Counter(unicodedata.name(sign, "").split(" ")[0] for sign in letters if not own.match(sign))
     foreign = {name: many for name, many in others.items() if name and not _SCRIPTS.match(name)}
-    words = [word.lower() for word in _WORDS.findall(text)]
+    words = [word.lower() for word in re.findall(r"[A-Za-zÀ-ɏ]{2,}", text)]
     script = ""
     if len(letters) >= _FEWEST_LETTERS and sum(foreign.values()) > _FOREIGN * len(letters):
         script = f"script without rules here ({max(foreign, key=foreign.__getitem__).lower()})"
@@ -1098,20 +1039,16 @@ def _repeats(draft: Draft) -> bool:
     answer = _plain("".join(draft.answer))
     question = _plain(draft.question)
     beginning = _beginning(key)
-    begins = _width(beginning) >= _FEWEST and question.startswith(beginning)
-    begins = begins or (_width(question) >= _FEWEST and key.startswith(question))
+    begins = width(beginning) >= _FEWEST and question.startswith(beginning)
+    begins = begins or (width(question) >= _FEWEST and key.startswith(question))
     return begins or (len(answer) >= _COPIED and answer in question)
 
 
 def _beginning(text: str) -> str:
     end = 0
-    while end < len(text) and _width(text[:end]) < _REPEATED:
+    while end < len(text) and width(text[:end]) < _REPEATED:
         end += 1
     return text[:end]
-
-
-def _width(text: str) -> int:
-    return sum(1 if sign.isascii() else 2 for sign in text)
 
 
 def _plain(text: str) -> str:
@@ -1133,11 +1070,10 @@ INVARIANTS: Final = (
     _sections_have_questions,
     _one_head_a_question,
     _questions_end_at_their_end,
-    _announced_questions_follow,
+    _roles_are_sure,
     _order_is_that_of_the_layer,
     _points_are_read,
     _no_text_in_pictures,
-    _shared_text_has_a_head,
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_stand_with_solutions,

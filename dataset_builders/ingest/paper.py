@@ -37,7 +37,6 @@ from livek12.dataset_builders.ingest.questions.segment import (
     Body,
     missing_numbers,
     segment,
-    share,
     within,
 )
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
@@ -244,7 +243,6 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    share(body.segments, stream)
     within(body)
     language = options.language or _language(stream)
     title = _title(stream, body)

@@ -116,6 +116,14 @@ def _on_unknown_grounds(gold: Node, answer: Node) -> bool:
     return any(value[0] not in _CONTAINERS and trees.holds_opaque(value) for value in values)
 
 
+def _matrix_of(node: Node) -> Node:
+    """The matrix that a power of a letter equals: A^{-1} = …."""
+    if node[0] != "rel" or {*node[1]} != {"="} or node[2][0][0] != "pow" or node[2][0][1][0] != "sym":
+        return node
+    last: Node = node[2][-1]
+    return last if trees.holds(last, "matrix") else node
+
+
 class Comparer:
     """Compares the trees of one key and one answer."""
 
@@ -153,6 +161,7 @@ class Comparer:
     def _compare(self, gold: Node, answer: Node) -> Said:
         if (finite := (self._finite(gold), self._finite(answer))) != (gold, answer):
             gold, answer = finite
+        gold, answer = _matrix_of(gold), _matrix_of(answer)
         kinds = {gold[0], answer[0]}
         if gold == answer:
             return "accept", "same expression"

@@ -65,6 +65,8 @@ def _statements(comparison: AnswerComparison) -> Decision:
     gold = _with_commas(comparison.gold)
     if _names_the_letter(gold, comparison.answer):
         return accept(NAME, f"chose {gold}")
+    if (own := _in_brackets(gold)) and (others := _in_brackets(bare(comparison.answer))):
+        return accept(NAME, "the same labels") if own == others else reject(NAME, "other labels")
     signs = next((signs for signs in (_STATEMENTS, _JAMO, _STEPS) if signs.fullmatch(gold)), None)
     if signs is None:
         return undecided(NAME)
@@ -87,6 +89,17 @@ def _statements(comparison: AnswerComparison) -> Decision:
     if signs.fullmatch(answer) and (signs is not _STEPS or (not rising and len(wanted) == len(given))):
         return reject(NAME, "other labels")
     return undecided(NAME, "perhaps not statement numbers")
+
+
+_BRACKETED = late(r"[(（]([a-h]|i{1,3}|iv|vi{0,3})[)）]")
+_LIST_OF_BRACKETED = late(
+    rf"(?:\\text\s?\{{)?{_BRACKETED.pattern}(?:[\s,，、;；&\\和与及]*(?:and\s)?\s*{_BRACKETED.pattern})*\}}?"
+)
+
+
+def _in_brackets(text: str) -> set[str]:
+    """The labels of a text of nothing but labels in brackets: "(a) and (c)"."""
+    return set(_BRACKETED.findall(text)) if _LIST_OF_BRACKETED.fullmatch(text) else set()
 
 
 def _with_commas(text: str) -> str:
@@ -144,9 +157,15 @@ def _known(comparison: AnswerComparison) -> set[str]:
     return {label for option in comparison.options for label in read_labels(option.label) or ()}
 
 
+_SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
+"""Several option letters in small print, in their order: "acd"."""
+
+
 def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     """Named labels; digits ("135") are one each unless an option bears them all."""
     several = type_of(comparison.question_type).several
+    if several and _SMALL_LETTERS.fullmatch(plain := bare(text)) and set(plain.upper()) <= _known(comparison):
+        return frozenset(plain.upper())
     if several and _DIGITS.fullmatch(digits := bare(text)) and digits not in (offered := _known(comparison)):
         labels = frozenset(digits)
         if len(labels) == len(digits) and labels <= (offered or set("12345")):
@@ -154,16 +173,9 @@ def _labels(comparison: AnswerComparison, text: str) -> frozenset[str] | None:
     return read_labels(text)
 
 
-_SMALL_LETTERS = late(r"a?b?c?d?e?f?g?h?(?<=..)")
-"""Several option letters in small print, in their order: "acd"."""
-
-
 def _chosen(comparison: AnswerComparison) -> tuple[frozenset[str] | None, str]:
     offered = _known(comparison)
     answer = comparison.answer
-    small = _SMALL_LETTERS.fullmatch(bare(answer)) if type_of(comparison.question_type).several else None
-    if small and offered >= set(small[0].upper()):
-        answer = small[0].upper()
     labels = _labels(comparison, answer)
     if labels is not None and (not offered or labels <= offered):
         by_text = _by_text(comparison, answer)

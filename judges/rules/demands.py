@@ -110,13 +110,17 @@ def _operand(words: str, depth: int) -> str:
 
 _UNIT_PHRASES = [
     late(r"\bhow (?:many|much) (?P<unit>(?:square |cubic )?[a-z]+(?: per [a-z]+)?)\b", re.IGNORECASE),
-    late(r"\b(?:in|the nearest) (?:units of )?(?P<unit>(?:square |cubic )?[a-zA-Z]+(?: per [a-z]+)?)\s*[?.,;)]"),
+    late(
+        r"\b(?:in|the nearest) (?:units of )?(?P<unit>(?:square |cubic )?[a-zA-Z]+(?: per [a-z]+|/[a-zA-Z]+)?)"
+        r"\s*[?.,;)]"
+    ),
     late(r"[(（]\s*(?:in|单位(?:为|是)?[:：]?|단위[:：]?)\s*(?P<unit>[^()（）]{1,24})[)）]"),
     late(r"多少(?P<unit>(?:平方|立方)?[\u4e00-\u9fff]{1,4})[?？。，,]"),
     late(r"몇\s*(?P<unit>[\uac00-\ud7a3]{1,6}|[a-zA-Z/]{1,6})(?:인가|입니까|일까|이다|인지)"),
 ]
-_MONOTONY = late(
-    r"monoton|\b(?:in|de)creasing\b|\b(?:in|de)creases\b|单调|递增|递减|增区间|减区间|증가하는|감소하는|단조",
+_FREE_ENDS = late(
+    r"monoton|\b(?:in|de)creasing\b|\b(?:in|de)creases\b|单调|递增|递减|增区间|减区间|증가하는|감소하는|단조"
+    r"|confidence interval|置信区间|신뢰\s?구간",
     re.IGNORECASE,
 )
 _PER_CENT = late(
@@ -153,9 +157,9 @@ def shows_unit(question: str, gold: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def asks_for_monotony(question: str) -> bool:
-    """Checks for questions on monotony."""
-    return _MONOTONY.search(question[:MAX_QUESTION]) is not None
+def leaves_ends_open(question: str) -> bool:
+    """Checks for questions on monotony or confidence, whose intervals may be open or closed."""
+    return _FREE_ENDS.search(question[:MAX_QUESTION]) is not None
 
 
 _THINGS = r"(?:values?|solutions?|roots?|zeros?|pairs?|triples?|numbers?|integers?|primes?|functions?|points?)"

@@ -192,9 +192,10 @@ class _Reader:
         return self.tokens[self.at] if self.at < self.end else Token("end", "", len(self.source), len(self.source))
 
     def take(self) -> Token:
-        token = self.peek()
+        if self.at >= self.end:
+            raise Unparsable("an unfinished formula")
         self.at += 1
-        return token
+        return self.tokens[self.at - 1]
 
     def is_op(self, *texts: str) -> bool:
         if self.at >= self.end:
@@ -317,8 +318,9 @@ class _Reader:
     def is_next_power(self, node: Node) -> bool:
         last = node[1][-1] if node[0] == "mul" else node
         after = self.tokens[self.at + 1 : self.at + 2] if self.at + 1 < self.end else []
-        powers = last[0] == "pow" and last[1][0] == "num"
-        return powers and self.peek().kind == "num" and bool(after) and after[0][:2] == ("op", "^")
+        if last[0] in {"num", "div"} or self.peek().kind != "num" or not after or after[0][:2] != ("op", "^"):
+            return False
+        return last not in (["sym", "x"], ["sym", "X"]) or self.peek().text != "10"  # 5 x 10^3
 
     def starts_primary(self) -> bool:
         kind, text = self.peek()[:2]
@@ -477,13 +479,24 @@ class _Reader:
             return self.absolute()
         raise Unparsable(f"unexpected {text!r}")
 
+    def letters_of_exponent(self, place: int) -> set[str]:
+        """The letters of the exponent whose sign is expected at a place."""
+        if place + 1 >= self.end or self.tokens[place][:2] != ("op", "^"):
+            return set()
+        group = self.tokens[place + 1].text == "{"
+        close = self.boundary(frozenset(), place + 2) if group else place + 2
+        return {token.text for token in self.tokens[place + 1 : close] if token.kind == "id"}
+
     def symbol(self, name: str) -> Node:
         token = self.peek()
         previous = self.tokens[self.at - 1]
         if self.subscripted():
             name = trees.with_index(["sym", name], self.raw_group())[1]
         elif token.kind == "num" and token.start == previous.end and token.text.isdigit():
-            name = f"{name}_{self.take().text}"
+            letters = self.letters_of_exponent(self.at + 1)
+            if letters and name not in letters and token.text != "1":
+                raise Unparsable("an index or a factor")
+            name = name if name in letters else f"{name}_{self.take().text}"  # n2^n is no power of n_2
         if self.is_op("(") and not name[0].isupper():
             close = self.boundary(frozenset({"sep"}), self.at + 1)
             if close < self.end and self.tokens[close].kind == "sep":

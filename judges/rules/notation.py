@@ -277,7 +277,8 @@ _PART_LABEL = late(
 
 _ONE_PART = late(
     r"(?:(?P<word>\\(?:text(?:bf|it|rm|up|normal)?|mathrm|mathbf|mbox)\s*\{\s*)?[(（](?P<label>[a-h]|i{1,3}|iv|vi{0,3})[)）]"
-    r"(?(word)\s*\}))(?P<space>(?:\s|~|\\(?:[,;: ]|quad(?![a-zA-Z]))){1,8})(?=\S)(?![-+*/^=<>_!~]\s|[*/^=<>_!])"
+    r"(?(word)\s*\}))(?P<space>(?:\s|~|\\(?:[,;: ]|quad(?![a-zA-Z]))){1,8})(?=\S)"
+    r"(?![-+*/^=<>_!~]\s|[*/^=<>_!&和与及或,，、]|(?:and|or)\b)"
 )
 r"""The label of a part with a space behind it, also one of LaTeX ("\;", "~"); a factor in brackets has none."""
 

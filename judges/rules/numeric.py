@@ -171,6 +171,8 @@ def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
             return "accept", "the same number of per cent"
     if 100 * share.value == bare_one.value:
         return "undecided", "only one of them is in per cent"
+    if answer.percent and answer.quantum is None:  # 17 % may be 1/6
+        answer = replace(answer, quantum=Fraction(1, 100), digits=len(str(abs(answer.value.numerator))))
     return compare(gold, answer)
 
 

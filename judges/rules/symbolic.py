@@ -71,6 +71,8 @@ class SymbolicStage:
             return accept(NAME, "the same values, with commas between them")
         if decision.decision == "reject" and _equal_as_units(key, comparison.answer):
             return undecided(NAME, "powers of units, or a sum")
+        if decision.decision == "reject" and _OPTION.fullmatch(bare(key)) and answer[0] != "sym":
+            return undecided(NAME, "a letter that may be an option")
         return decision
 
     def _asked(self, gold: Node, answer: Node, comparison: AnswerComparison) -> Decision:
@@ -118,6 +120,7 @@ def _loose(gold: str, answer: str) -> Trees | None:
         return None
 
 
+_OPTION = late(r"[A-F]")
 _DOUBTFUL_END = late(r"(?:[ΩΩ]|\\Omega|!)[\s}$)\\.]*\Z")
 _GROUPED = late(r"[+-]?\d{1,3}(?:,\d{3})+")
 

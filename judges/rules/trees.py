@@ -295,10 +295,13 @@ def base_letter(name: str) -> str:
 
 
 def alike_but_for_index(name: str, other: str) -> bool:
-    """E and E_1, c_p and C_P, E_b and E_{binding}, E(n, m) and E_{n,m}; not E_1 and E_2."""
+    """E and E_1, c_p and C_P, E_b and E_{binding}, E(n, m) and E_{n,m}; not E_1 and E_2, y and y', u_t and u_tt."""
+    if name.count("'") != other.count("'"):
+        return False
     letters = base_letter(name), base_letter(other)
     index, longer = sorted((re.sub(r"[\W_]", "", part.lower()) for part in (name, other)), key=len)
-    return letters[0] == letters[1] and letters[0].isalpha() and re.match(rf"{index}(?!(?<=\d)\d)", longer) is not None
+    own = re.compile(rf"{index}(?!(?<=\d)\d|{index[-1:]}+$)")
+    return letters[0] == letters[1] and letters[0].isalpha() and own.match(longer) is not None
 
 
 def unnamed(node: Node) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,6 @@ from livek12 import Verifier
 from tests.conftest import ROOT
 from tests.test_docs import fences, printed
 
-math_verify = pytest.importorskip("math_verify", reason="math-verify is not installed")
 PAGE = ROOT / "docs" / "verify.md"
 CASES = ROOT / "docs" / "measured.md"
 
@@ -29,6 +29,11 @@ def row_of(key: str, response: str, besides: str) -> dict[str, str]:
     return {"gold": key, "response": response, **({kind: besides} if besides else {})}
 
 
+@pytest.fixture(scope="module")
+def math_verify() -> Any:
+    return pytest.importorskip("math_verify", reason="math-verify is not installed")
+
+
 @cache
 def decisions() -> list[str]:
     with Verifier(workers=2) as verifier:
@@ -36,7 +41,7 @@ def decisions() -> list[str]:
 
 
 @pytest.mark.parametrize("number", range(len(table())), ids=lambda number: " ← ".join(table()[number][:2]))
-def test_both_say_what_the_page_says(number: int) -> None:
+def test_both_say_what_the_page_says(number: int, math_verify: Any) -> None:
     key, response, _, theirs, ours, _ = table()[number]
     parsed = [math_verify.parse(text, parsing_timeout=None) for text in (f"${key}$", response)]
     assert str(math_verify.verify(*parsed, timeout_seconds=None)) == theirs
@@ -48,7 +53,7 @@ def test_the_table_is_read() -> None:
     assert len(table()) >= 25 and all(len(cells) == 6 and all(cells[:2]) for cells in table())
 
 
-def test_the_snippets_work_in_threads_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_snippets_work_in_threads_too(capsys: pytest.CaptureFixture[str], math_verify: Any) -> None:
     before, after, threads = fences(PAGE, "python", "Coming from math-verify")
     assert eval(before.splitlines()[-1].partition("#")[0], vars(math_verify).copy()) is True
     for snippet in (after, threads):
@@ -56,6 +61,6 @@ def test_the_snippets_work_in_threads_too(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.splitlines() == printed([threads])
 
 
-def test_math_verify_raises_in_threads_as_the_page_says() -> None:
+def test_math_verify_raises_in_threads_as_the_page_says(math_verify: Any) -> None:
     with ThreadPoolExecutor(1) as threads, pytest.raises(ValueError, match="threaded environment"):
         threads.submit(math_verify.parse, "$1$").result()

@@ -383,9 +383,10 @@ def test_an_endpoint_that_is_not_there_leaves_all_pairs_open(tmp_path: Path) -> 
         ),
     ],
 )
-def test_wrong_use_is_one_line(tmp_path: Path, args: list[str], problem: str) -> None:
+def test_wrong_use_is_one_line(tmp_path: Path, args: list[str], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
     source = write(tmp_path / "in.jsonl", [{"id": 1, "gold": "1", "response": "1"}])
-    ended = livek12("judge-pairs", source, tmp_path / "out.jsonl", *args, OPENAI_BASE_URL="")
+    ended = livek12_here("judge-pairs", source, tmp_path / "out.jsonl", *args)
     assert ended.code == 2
     assert len(ended.errors) == 1
     assert problem in ended.errors[0]

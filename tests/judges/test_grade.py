@@ -173,11 +173,18 @@ def test_answers_that_name_the_blanks_are_placed_by_these_names() -> None:
         asked = question(question="则 $x=$____，$y=$____.", points=4, **fields)
         assert mark(asked, "x=3, y=5").points == 4
         assert mark(asked, "x=3, y=6").points == 2
+        assert mark(asked, "(x, y) = (3, 5)").points == mark(asked, "y, x = 5, 3").points == 4
+        assert mark(asked, r"\left(x, y\right) = \left(5, 3\right)").points == 0
         assert mark(asked, "y=5, x=3").points == 4
         assert mark(asked, "y=5", "x=3").points == 4
         assert mark(asked, "y=3, x=5").points == 0
         for answers in (["x=3", "x=5"], ["y=5", "3"]):
             assert (mark(asked, *answers).correct, mark(asked, *answers).state) == (None, "ungraded")
+    asked = question(question="甲的速度是____，乙的速度是____.", answer=["5", "3"], points=4)
+    assert mark(asked, "乙的速度是3", "甲的速度是5").points == 4
+    assert mark(asked, "乙的速度是5", "甲的速度是3").points in {None, 0}
+    asked = question(question="The minimum is ____, at x = ____.", answer=["-4", "2"], points=4)
+    assert mark(asked, "At x = 2", "the minimum value is -4").state == "ungraded"
 
 
 def test_answers_that_name_the_keys_are_placed_by_these_names() -> None:

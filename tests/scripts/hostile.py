@@ -76,13 +76,13 @@ def png(width: int, height: int, rows: int = 0) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
-IMAGES = {
-    "bomb": png(60_000, 60_000, 60_000),
-    "billions": png(1 << 31 - 1, 1 << 31 - 1),
-    "cut": png(100, 100)[:40],
-    "svg": b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
-    "html": b"<!DOCTYPE html><script>alert(1)</script>",
-    "gif": b"GIF89a\xff\xff\xff\xff\x80\x00\x00" + b"\x2c" * 1000,
+IMAGES: dict[str, Callable[[], bytes]] = {
+    "bomb": lambda: png(60_000, 60_000, 60_000),
+    "billions": lambda: png(1 << 31 - 1, 1 << 31 - 1),
+    "cut": lambda: png(100, 100)[:40],
+    "svg": lambda: b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+    "html": lambda: b"<!DOCTYPE html><script>alert(1)</script>",
+    "gif": lambda: b"GIF89a\xff\xff\xff\xff\x80\x00\x00" + b"\x2c" * 1000,
 }
 TABLES: dict[str, Callable[[], bytes]] = {
     "no columns": table,
@@ -200,9 +200,9 @@ def sets(place: Path, run: Path) -> Corpus:
     every = [(f"card {name}", _set(place, f"c{n}", card, plain)) for n, (name, card) in enumerate(CARDS.items())]
     one = CARD.format("text_only/*.parquet")
     every += [(f"table {name}", _set(place, f"t{n}", one, make())) for n, (name, make) in enumerate(TABLES.items())]
-    for n, (name, data) in enumerate(IMAGES.items()):
+    for n, (name, make) in enumerate(IMAGES.items()):
         content = table(
-            id=["a"], benchmark=["livek12"], question=["<image>"], images=[[{"bytes": data, "path": "../a"}]]
+            id=["a"], benchmark=["livek12"], question=["<image>"], images=[[{"bytes": make(), "path": "../a"}]]
         )
         every.append((f"picture {name}", _set(place, f"p{n}", one, content)))
     for n, name in enumerate((ESCAPES, "-rf", "x" * 240, "\udcff", " ", "~", "%00")):

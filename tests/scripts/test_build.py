@@ -117,8 +117,11 @@ def test_sources_may_be_mixed(sources: Path, tmp_path: Path) -> None:
         (["livek12", "--source", ".", "--subsets", "none.csv"], "none.csv"),
     ],
 )
-def test_wrong_use_is_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
-    ended = livek12("build", *arguments, "--out", "out", cwd=tmp_path)
+def test_wrong_use_is_one_line(
+    tmp_path: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = livek12_here("build", *arguments, "--out", "out")
     assert ended.code == 2
     (line,) = ended.errors
     assert said in line

@@ -78,13 +78,12 @@ def test_what_is_mistyped_names_the_command_at_hand(args: tuple[str, ...], said:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("args", [("-q", "validate"), ("validate", "--quiet"), ("validate", "-q")])
-def test_quiet_shows_no_progress(args: tuple[str, ...], data: Path) -> None:
-    loud, quiet = livek12_here("validate", data), livek12_here(*args, data)
-    assert (loud.code, quiet.code) == (0, 0)
-    assert "checking rows" in loud.err
-    assert quiet.err == ""
-    assert quiet.out == loud.out
+def test_quiet_shows_no_progress(data: Path) -> None:
+    loud = livek12_here("validate", data)
+    assert loud.code == 0 and "checking rows" in loud.err
+    for args in (("-q", "validate"), ("validate", "--quiet")):
+        quiet = livek12_here(*args, data)
+        assert (quiet.code, quiet.err, quiet.out) == (0, "", loud.out)
 
 
 @pytest.mark.parametrize(

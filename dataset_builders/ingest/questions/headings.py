@@ -8,6 +8,7 @@ line that counts questions, or is the title of a section whose first question fo
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -29,7 +30,8 @@ _NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 ASKED: Final = re.compile(
-    r"(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]", re.IGNORECASE
+    r"(?:[A-Z][\w-]*\s){0,2}(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]",
+    re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 _COUNTS: Final = re.compile(
@@ -158,6 +160,8 @@ def _page_key(line: Line) -> str:
 
 def _parted(block: Block, around: set[str], ends: float, titles: Container[int]) -> list[Block]:
     kinds = [_kind(line, around, ends) if id(line) not in titles else None for line in block.lines]
+    first = next((place for place, kind in enumerate(kinds) if kind != "header"), len(kinds))
+    kinds = [kind if place < first or kind != "header" else None for place, kind in enumerate(kinds)]
     if not any(kinds):
         return [block]
     parts: list[Block] = []
@@ -180,7 +184,13 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
     text = line.text.strip()
     if not zone and ((line.box.top > ends and _is_paged(line, around)) or _is_page_of(text)):
         return "footer"
-    asks = ASKED.fullmatch(text) or counts_questions(text) or _LISTED.match(text) or says_worth(text)
+    asks = (
+        ASKED.fullmatch(text)
+        or counts_questions(text)
+        or passage_range(text)
+        or _LISTED.match(text)
+        or says_worth(text)
+    )
     whole = _whole_key(line)
     if zone and whole and _near(whole) & around:
         return zone
@@ -215,15 +225,19 @@ _KOREAN = re.compile(
     r"\s*[\[【<]?\s*(?:(?:\d\s*)?지\s*선다형|선다형|선택형|객관식|단답형|서답형|주관식|서술형|논술형)\s*(?:문항)?\s*[\]】>]?\s*(?:\([^)]*\))?\s*"
     r"|\s*[5５오]\s*지\s*선\s*다\s*형.{0,30}"
 )
-_ENGLISH = re.compile(r"\s*(Part|Section|SECTION|PART)\s+([IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
+_ENGLISH = re.compile(r"\s*(Part|Section|SECTION|PART)\s+(?:[-–—]\s*)?([IVX]{1,5}|[A-H]|\d{1,2})\b(?!\s+of\b).{0,120}$")
 _ENGLISH_TITLE = re.compile(
     r"\s*(?:multiple[- ]choice|free[- ]response|short[- ]answer|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?)"
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r".{0,12}\b(?:next|following)\s+(two|three|four|five|[2-5])\s+(?:questions|problems)\b", re.IGNORECASE
+    r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
+    re.IGNORECASE,
 )
+_SINGLE = re.compile(r"(?=(?:\S+\s+){4}).*?\b(?:question|problem)\s+(?:no\.?\s*|number\s+)?(\d{1,3})\b(?![-–.)])", re.I)
+_BROKEN = re.compile(r"(?:\d\s*(?:[~～∼〜\-–—－至到]|to|and)|\bquestions?|第)\s*$", re.IGNORECASE)
+"""The end of a line within the numbers of a passage."""
 _RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
 _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
@@ -266,6 +280,19 @@ SOLUTION_HEAD = re.compile(
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
+SOLVED: Final = re.compile(
+    r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
+    r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
+    r"|풀이\s*[:：]?(?=\s)"
+    r"|(?:(?:Sample|Model|Suggested|Expected)\s+(?:answer|solution)s?\b|(?:Solution|Proof)s?\s*[:.](?=\s))"
+    r"|(?:The\s+)?correct\s+answers?\s+(?:is|are)\s*:"
+    r"|(?:(?!Short)[A-Z][a-z]+ ){0,2}(?:Answers?|Ans)\s*[:：][ \t]*(?=[^\s._…＿])"
+    r"|【(?:答案|解析|详解|解答)】|(?:总结|评分标准)\s*[:：])"
+    r"|\bRUBRIC\b|\b(?:award|deduct)\w* (?:\d|half|full|zero) marks?\b"
+    r"|\bmarks? for (?:getting|identifying|each correct)",
+    re.IGNORECASE,
+)
+"""The head of an answer or solution; "Answer: ____" is a place to write."""
 _LIST_NUMBER = re.compile(
     r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
 )
@@ -283,6 +310,11 @@ _RULES = re.compile(
 )
 
 
+_WORDS: Final = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
+_FEWEST_WORDS, _FEWEST_SIGNS = 7, 16
+"""Words of a line in a picture, or Chinese or Korean characters, that are running text: labels are shorter."""
+
+
 def begins_answer(text: str) -> bool:
     """Checks for the head of an answer or solution."""
     return bool(ANSWER_HEAD.match(text) or SOLUTION_HEAD.match(f"\n{text}\n"))
@@ -290,7 +322,7 @@ def begins_answer(text: str) -> bool:
 
 def counts_questions(text: str) -> bool:
     """Checks for a question's number at the beginning of a line, or of a piece of it."""
-    return any(map(_COUNTS.match, _APART.split(text)))
+    return any(map(_COUNTS.match, (text, *_APART.split(text))))
 
 
 def is_section(text: str) -> bool:
@@ -307,15 +339,28 @@ def is_part_of_section(text: str) -> bool:
     return bool(_PART_TITLE.match(text))
 
 
+_RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
+_RANKED: Final = re.compile(
+    r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
+)
+
+
 def rank_of(text: str) -> tuple[str, int] | None:
     """Word and rank of an English title: "Part B" has ("part", 2)."""
     match = _ENGLISH.match(text) if len(text) <= _LONGEST_TITLE else None
     if not match or f"   {match[1]} " in text[match.end(1) :]:  # labels of a figure
         return None
-    roman = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
-    name = match[2]
+    roman, name = _RANKS[0], match[2]
     rank = int(name) if name.isdecimal() else roman.index(name) + 1 if name in roman else ord(name[0]) - ord("A") + 1
     return match[1].lower(), rank
+
+
+def rank_in_series(text: str) -> list[tuple[str, int]]:
+    """Words and ranks of a line as the head of a section, by Roman numerals and by letters: GROUP-B, II."""
+    if not (match := _RANKED.match(unicodedata.normalize("NFKC", text[:20]))):
+        return []
+    word = (match[1] or "").casefold()
+    return [(f"{word}{place}", names.index(match[2])) for place, names in enumerate(_RANKS) if match[2] in names]
 
 
 def numeral(text: str) -> tuple[int, int] | None:
@@ -347,10 +392,15 @@ def passage_range(text: str) -> tuple[int, int] | None:
     return None
 
 
-def next_questions(text: str) -> int:
-    """The number of following questions that share the passage that a line begins; 0 for none."""
-    match = _NEXT.match(text)
-    return {"two": 2, "three": 3, "four": 4, "five": 5}.get(match[1].lower()) or int(match[1]) if match else 0
+def named_questions(text: str, below: str, following: int) -> tuple[int, int] | None:
+    """Numbers of the questions that a line names, perhaps with the line below it, or of the question that follows."""
+    if match := _NEXT.match(text):
+        many = {"two": 2, "three": 3, "four": 4, "five": 5}.get((match[1] or "").lower()) or int(match[1] or 1)
+        return following, following + many - 1
+    if numbers := passage_range(f"{text}{below}" if _BROKEN.search(text) else text):
+        return numbers
+    single = _SINGLE.match(f"{text} {below}" if _BROKEN.search(text) else text)
+    return (following, following) if single and int(single[1]) == following else None
 
 
 def begins_answers(text: str, below: str = "") -> bool:
@@ -358,6 +408,20 @@ def begins_answers(text: str, below: str = "") -> bool:
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and not text.lstrip()[:1].islower() and bool(_ANSWERS.match(text))
+
+
+def is_running(text: str) -> bool:
+    """Checks that a line is a sentence or a piece of one, no label of a figure."""
+    for piece in re.split(r"\s{3,}|\t", text):
+        signs = sum("一" <= sign <= "鿿" or "가" <= sign <= "힣" for sign in piece)
+        if len(_WORDS.findall(piece)) >= _FEWEST_WORDS or signs >= _FEWEST_SIGNS:
+            return True
+    return False
+
+
+def width(text: str) -> int:
+    """Letters of a text, one of Chinese or Korean counting two."""
+    return sum(1 if sign.isascii() else 2 for sign in text)
 
 
 def is_key_table(rows: Sequence[str]) -> bool:

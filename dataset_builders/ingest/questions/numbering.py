@@ -24,8 +24,15 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
         re.compile(
-            r"\s*[(（\[]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]]*(?![\d~～-])\s*",
+            r"\s*[(（\[【]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?[A-Z]?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]】]*(?![\d~～-])\s*",
             re.I,
+        ),
+        1.2,
+    ),
+    (
+        "word",
+        re.compile(
+            r"\s*(?:[A-Z][\w-]*\s){1,2}(?:Question|Problem|Exercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"
         ),
         1.2,
     ),
@@ -65,7 +72,8 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(?=(\d{1,2})\s?[-–]\s?1\s?[.．)）]\s*[^\s\d])"), 0.8),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})(?=a\s+[A-Z])"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
     (
         "han",
         re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：，,]?\s*"),
@@ -88,6 +96,8 @@ _SPREAD = 3
 """Items between two heads, on average."""
 _LISTED = 6
 """Neighbouring lines that go up by one with a bare number each: those of a listing."""
+_AGAIN = 0.25
+"""Weight against a column of numbers for each that comes again in it."""
 _LEVEL = 0.012
 """Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
@@ -161,7 +171,17 @@ def anchors(
         parts = style == "round" and best[1] and len(chosen[1]) < fewest
         if chosen[0] > best[0] and not parts:
             best = chosen
-    return _with_runs(_titles_that_ask(items, without, best[1]) or _continued(items, best[1], sorted(sections)))
+    run = _titles_that_ask(items, without, best[1]) or _continued(items, best[1], sorted(sections))
+    return _with_runs(_behind(run, _candidates(items, "word", without)))
+
+
+def _behind(run: list[_Candidate], words: Sequence[_Candidate]) -> list[_Candidate]:
+    """The run up to heads by words that count from 1 behind it; numbers below these are parts."""
+    first = next((word for word in words if word.number == 1 and word.weight >= _SURE), None)
+    heads = [word for word in words if first and word.place >= first.place]
+    before = [candidate for candidate in run if first and candidate.place < first.place]
+    counted = [head.number for head in heads] == list(range(1, len(heads) + 1))
+    return [*before, *heads] if before and counted and len(heads) > 1 else run
 
 
 def _continued(items: Sequence[Item], chosen: Sequence[_Candidate], sections: Sequence[int]) -> list[_Candidate]:
@@ -307,25 +327,27 @@ def _wrapped(items: Sequence[Item], place: int) -> bool:
 
 
 def _margins(items: Sequence[Item], candidates: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
-    """Left edges of most numbers, by parity of the page (bound books) and column."""
-    lefts: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    """Left edges of most different numbers, by parity of the page (bound books) and column."""
+    lefts: dict[tuple[int, int], list[tuple[float, _Candidate]]] = {}
     for candidate in candidates[:MAX_CANDIDATES]:
         item = items[candidate.place]
-        lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate.weight))
-    return {key: _densest(sorted(values)) for key, values in lefts.items()}
+        lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate))
+    return {key: _margin(sorted(values, key=lambda value: value[0])) for key, values in lefts.items()}
 
 
-def _densest(values: Sequence[tuple[float, float]]) -> float:
-    """The value, of sorted weighted ones, with most weight around it."""
-    sums, first, last, total = [], 0, 0, 0.0
+def _margin(values: Sequence[tuple[float, _Candidate]]) -> float:
+    """The leftmost value, of sorted ones, with most weight of different numbers around: a list within repeats them."""
+    sums, first, last = [], 0, 0
+    around: dict[int, list[float]] = {}
     for at, _ in values:
         while last < len(values) and values[last][0] <= at + _LEVEL:
-            total += values[last][1]
+            around.setdefault(values[last][1].number, []).append(values[last][1].weight)
             last += 1
         while values[first][0] < at - _LEVEL:
-            total -= values[first][1]
+            around[values[first][1].number].pop(0)
             first += 1
-        sums.append(total)
+        own = [weights for weights in around.values() if weights]
+        sums.append(sum(map(max, own)) - _AGAIN * sum(len(weights) - 1 for weights in own))
     return values[max(range(len(sums)), key=sums.__getitem__)][0]
 
 

@@ -14,11 +14,11 @@ from itertools import groupby, pairwise
 from statistics import median
 
 from livek12.core.text import squeezed
+from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
-    begins_answer,
     begins_answers,
     begins_rules,
     follows,
@@ -26,17 +26,16 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_notice,
     is_part_of_section,
     is_section,
-    next_questions,
     passage_range,
+    rank_in_series,
     rank_of,
     short_titles,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
-from livek12.dataset_builders.ingest.questions.labels import first_label
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
 _NO_NAME = re.compile(
@@ -126,9 +125,13 @@ _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.�
 """Begins a list: of the rules, and behind it of the questions."""
 _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
-_TITLE = re.compile(r"(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
+_ANSWER_LINE = re.compile(r"(\d{1,3})\s*[.)]\s*_+")
+"""A line to write on with the number of a question that has begun."""
+_NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
+"""Set in a letter of their own, they count nothing but sections."""
 _LARGER = 1.2
-"""Size of a title's letters, of those of text."""
+"""Size of a head's letters, of those of text."""
 _PADDING = 1.0
 """Heights of a letter that a question's box leaves around it."""
 
@@ -164,6 +167,7 @@ class Segment:
         passage: shared with its neighbours, before its own text.
         inline: its number stands within the passage.
         printed: its answer, told from its text by how it is set.
+        guess: a line on text that may be of this question or of its neighbour.
     """
 
     number: int
@@ -174,6 +178,7 @@ class Segment:
     passage: list[Item] = field(default_factory=list)
     inline: bool = False
     printed: list[Item] = field(default_factory=list)
+    guess: str = ""
 
 
 @dataclass
@@ -202,12 +207,14 @@ def segment(stream: Stream) -> Body:
     items = stream.items[:end]
     part_of = parts(stream)
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
+    heads = _section_heads(items)
+    titles = sorted({*titles, *heads})
     starts, rules = _part_starts(items, part_of), _rules(items)
     chosen = anchors(items, starts, rules, titles)
     if listed := _listed_rules(items, chosen):
         rules = listed
         chosen = anchors(items, starts, rules, titles)
-    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)} | heads
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
     if inner := _part_heads(items, chosen):
@@ -219,10 +226,37 @@ def segment(stream: Stream) -> Body:
         chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
-    _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, {id(item) for item in masthead})
+    _distribute(
+        items,
+        {anchor.place: anchor for anchor in chosen},
+        part_of,
+        body,
+        {id(item) for item in masthead},
+        stream.columns,
+    )
     _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
+
+
+def _section_heads(items: Sequence[Item]) -> set[int]:
+    """Places of heads set apart, bold or larger, that count up from I or A, each with numbers behind it."""
+    lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
+    usual = median(line.size for line in lines.values()) if lines else 0.0
+    few = 3 * sum(line.bold for line in lines.values()) < len(lines)
+    series: dict[str, list[int]] = {}
+    for place, line in lines.items():
+        if (line.bold and few) or line.size > _LARGER * usual or line.text.strip()[:1] in _NUMERALS:
+            for name, rank in rank_in_series(line.text):
+                places = series.setdefault(name, [])
+                if rank == len(places):
+                    places.append(place)
+    heads: set[int] = set()
+    for places in series.values():
+        runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
+        if len(places) > 1 and all(any(_NUMBERED.match(item.text) for item in run) for run in runs):
+            heads |= {*places}
+    return heads
 
 
 def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
@@ -337,8 +371,12 @@ class _Sorter:
         self.body, self.part_of = body, part_of
         each = (item.text for item in body.front if all_each(item.text))
         self.section = Section(above="\n".join(each))
-        self.passages: list[tuple[tuple[int, int], list[Item]]] = []
+        self.passages: list[tuple[SharedText, list[Item]]] = []
         self.target: list[Item] = []
+        self.above: list[Item] = []
+        self.numbers: set[int] = set()
+        self.guess = ""
+        self.word: str | None = None
 
     def title(self, item: Item) -> None:
         """Begins a section."""
@@ -346,31 +384,63 @@ class _Sorter:
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
-        self.target, self.passages = self.section.items, []
+        self.target, self.passages, self.above, self.guess = self.section.items, [], [], ""
 
-    def shared(self, item: Item, numbers: tuple[int, int]) -> None:
-        """Begins a passage for several questions; within a section's instructions they are its beginning."""
-        self.passages.append((numbers, [item]))
-        self.target = self.passages[-1][1]
+    def shared(self, item: Item, passage: SharedText) -> None:
+        """Begins a passage; a guess doubts the question before it too."""
+        self.passages += [(passage, [])] if passage.numbers else []
+        self.target = self.passages[-1][1] if passage.numbers else self.body.front
+        self.target.append(item)
+        if self.body.segments:
+            self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
 
     def question(self, anchor: Anchor, item: Item) -> None:
         """Begins a question."""
-        shared = [line for (low, high), lines in self.passages if low <= anchor.number <= high for line in lines]
+        own = [each for each in self.passages if (to := each[0].numbers) and to[0] <= anchor.number <= to[1]]
+        if self.target is self.section.items:  # the first of its section: long instructions are a passage
+            asks_within = bool(_FIRST_LABEL.match(item.text[anchor.end :].strip()))
+            long = asks_within or len(self.section.own) > _LONGEST_INSTRUCTIONS
+            self.above = self.section.items[1:] if long else []
+            text = (
+                f"text below its section's title stands in each of its questions: {one_line(self.section.title, 40)!r}"
+            )
+            self.guess = text if long and not asks_within else ""
+        if own:
+            self.above, self.guess = [], ""
+        shared = [line for _, lines in own for line in lines] or self.above
         part = self.part_of.get(item.box.page, "")
+        word = "".join(re.findall(r"[^\W\d_]{2,}[^\W\d]*", item.text[: anchor.end])).strip()
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
-        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared)
+        elif word and self.word not in (None, word) and anchor.number == 1 and self.target is not self.section.items:
+            self.section = Section(word)  # Bonus Question 1 behind 13.
+        self.word = word
+        guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)
+        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         self.body.segments.append(question)
         self.target = question.items
+        self.numbers.add(anchor.number)
 
 
 def _distribute(
-    items: Sequence[Item], chosen: Mapping[int, Anchor], part_of: Mapping[int, str], body: Body, head: Container[int]
+    items: Sequence[Item],
+    chosen: Mapping[int, Anchor],
+    part_of: Mapping[int, str],
+    body: Body,
+    head: Container[int],
+    columns: Mapping[tuple[int, int], tuple[float, float]],
 ) -> None:
     sorter = _Sorter(body, part_of)
     silent: tuple[int, int] | None = None
     inner, named = ({id(item) for item in some} for some in (body.part_heads, body.named))
-    titles = _titles_set_apart(items, chosen)
+    bounds = [
+        place
+        for place, item in enumerate(items)
+        if item.line
+        and id(item) not in inner
+        and (is_notice(item.text) or id(item) in named or _begins_section(items, place, chosen))
+    ]
+    passages = find_passages(items, chosen, bounds, columns)
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
@@ -382,79 +452,16 @@ def _distribute(
             silent = None
         elif id(item) in named:
             sorter.title(item)
-        elif place in titles:
-            if numbers := titles[place]:
-                sorter.shared(item, numbers)
         elif item.line and is_notice(item.text) and body.segments:
             silent = column
         elif silent:
             continue
-        elif (
-            item.line
-            and id(item) not in inner
-            and (is_section(item.text) or _heads(items, place, chosen))
-            and (follows(item.text, sorter.section.title) or not _within(items, place, chosen))
-        ):
+        elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
-        elif item.line and (numbers := _shared_by(item.text, place, chosen)) and _ahead(place, numbers, chosen):
-            sorter.shared(item, numbers)
-        else:
+        elif place in passages:
+            sorter.shared(item, passages[place])
+        elif not (answered := _ANSWER_LINE.fullmatch(item.text)) or int(answered[1]) not in sorter.numbers:
             sorter.target.append(item)
-
-
-def _titles_set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, tuple[int, int] | None]:
-    """Titles, and the numbers that they lead, if text stands between; before the first question with others like it.
-
-    They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
-    """
-    lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
-    usual = median(line.size for line in lines.values()) if lines else 0.0
-    tops = {items[place].box.page: place for place in sorted(lines, reverse=True)}
-    heads = sorted(chosen)
-    titles: dict[int, set[int]] = {}
-    for place, line in lines.items():
-        after = [at for at in heads if at > place]
-        if place in chosen or not after or not _is_title(line.text.strip()):
-            continue
-        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
-            continue
-        page = items[place].box.page
-        below = [lines[at].bold for at in lines if at > place and items[at].box.page == page]
-        if line.size > _LARGER * usual:
-            titles[place] = {items[at].box.page for at in after} | {0}
-        elif tops[page] == place and line.bold and 2 * sum(below) < len(below) and items[after[0]].box.page == page:
-            titles[place] = {page}
-            first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
-            titles[first].add(page)
-    later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
-    titles = {at: pages for at, pages in titles.items() if at > heads[0] or round(lines[at].size, 3) in later}
-    shared: dict[int, tuple[int, int] | None] = {}
-    for place, pages in titles.items():
-        end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
-        own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
-        shared[place] = (own[0], own[-1]) if own and place + 1 not in chosen else None
-    return shared
-
-
-def _is_title(text: str) -> bool:
-    return (
-        bool(_TITLE.fullmatch(text))
-        and text[-1] not in ":："
-        and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
-    )
-
-
-def _is_of_question(text: str) -> bool:
-    label = first_label(text)
-    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)
-
-
-def _shared_by(text: str, place: int, chosen: Mapping[int, Anchor]) -> tuple[int, int] | None:
-    """Numbers of the questions that share the passage that a line begins."""
-    if many := next_questions(text):
-        first = next((anchor.number for where, anchor in chosen.items() if where > place), 0)
-        return first, first + many - 1
-    return passage_range(text)
 
 
 def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
@@ -463,10 +470,13 @@ def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
     return bool(own) and item.box.bottom < TOP and squeezed(_FORM.sub("", item.text)).strip("()（）") == own
 
 
-def _within(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor]) -> bool:
-    """A title-like line within a question: an indented "(一)" with no question soon after it."""
+def _begins_section(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor], last: str = "") -> bool:
+    """A section's title: it goes on from the last, or has questions soon after it (else it is an indented "(一)")."""
+    text = items[place].text
+    if not items[place].line or not (is_section(text) or _heads(items, place, chosen)):
+        return False
     following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
-    return not any(later in chosen for later in following)
+    return follows(text, last) or any(later in chosen for later in following)
 
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
@@ -475,11 +485,6 @@ def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
     earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)
     return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
-
-
-def _ahead(place: int, numbers: tuple[int, int], chosen: Mapping[int, Anchor]) -> bool:
-    later = [anchor.number for where, anchor in chosen.items() if where > place]
-    return numbers[0] in later
 
 
 def _drop_only_part(segments: Sequence[Segment]) -> None:
@@ -571,53 +576,11 @@ def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: S
     )
 
 
-_LAST_LABEL = re.compile(r"(?:^|\s)(?:[DEＤＥ]\s?[.．、]|[(（][DE][)）]|[④⑤])")
 _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
-_LATER_PART = re.compile(r"\s*[(（]\s*(?:b|ii|2|二)\s*[)）]")
-_LEAST_LINES, _LEAST_CHARACTERS = 3, 150
-"""Of a passage: fewer are none."""
 _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
-
-
-def share(segments: Sequence[Segment], stream: Stream) -> None:
-    """Moves passages to their questions, in place.
-
-    A passage stands between the options of one question and the number of the next, and is for those up to the next
-    passage or section.
-    """
-    passage: list[Item] = []
-    section: Section | None = None
-    for segment in segments:
-        if segment.section is not section:
-            section = segment.section
-            asked_within = bool(_FIRST_LABEL.match(segment.items[0].text[segment.end :].strip()))
-            passage = section.items[1:] if asked_within or len(section.own) > _LONGEST_INSTRUCTIONS else []
-        if segment.passage:
-            passage = []
-        segment.passage = segment.passage or passage
-        end = _options_end(segment.items, stream)
-        rest = segment.items[end:]
-        lines = [item.text for item in rest if item.line]
-        own = any(begins_answer(line) or _LATER_PART.match(line) or says_worth(line) for line in lines)
-        if len(lines) >= _LEAST_LINES and sum(map(len, lines)) >= _LEAST_CHARACTERS and not own:
-            segment.items, passage = segment.items[:end], rest
-
-
-def _options_end(items: Sequence[Item], stream: Stream) -> int:
-    """End of the last option's paragraph; the end without options."""
-    firsts = [place for place, item in enumerate(items) if _FIRST_LABEL.search(item.text)]
-    lasts = [
-        place for place, item in enumerate(items) if firsts and place >= firsts[0] and _LAST_LABEL.search(item.text)
-    ]
-    if not lasts:
-        return len(items)
-    end = lasts[-1] + 1
-    while end < len(items) and items[end].line and wraps(items[end - 1], stream.columns):
-        end += 1
-    return end
 
 
 def within(body: Body) -> None:

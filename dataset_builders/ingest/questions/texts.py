@@ -212,8 +212,8 @@ _INDENT = 2.5
 """Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
 _IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
-_FEWEST_CELLS = 3
-"""Cells of a table that are options."""
+_FEWEST_CELLS, _OPTION_LINES = 3, 2
+"""Cells of a table that are options; lines of code below an option's first that are no listing."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
 
 
@@ -373,13 +373,13 @@ def _listings(items: Sequence[Item]) -> dict[int, list[Item]]:
     """
     runs: dict[int, list[Item]] = {}
     first = 0
+    options = [place for place, item in enumerate(items) if begins_option(item.text)]
+    options = options if len(options) >= _FEWEST_CELLS else []
     for place, item in enumerate(items):
         number = bool(runs) and item.text.isdecimal() and bool(items[place + 1 : place + 2])
-        if (
-            place
-            and item.line
-            and (item.line.pitch or (number and _is_code(items[place - 1]) and _is_code(items[place + 1])))
-        ):
+        of_option = any(at <= place <= at + _OPTION_LINES and all(map(_is_code, items[at:place])) for at in options)
+        code = _is_code(item) or (number and _is_code(items[place - 1]) and _is_code(items[place + 1]))
+        if place and item.line and code and not of_option:
             first = first or place
             runs.setdefault(first, []).append(item)
         else:

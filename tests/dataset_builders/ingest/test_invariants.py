@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest import page_reader
-from livek12.dataset_builders.ingest.invariants import _SOLVED, INVARIANTS, is_running
+from livek12.dataset_builders.ingest.invariants import INVARIANTS
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
-from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.questions.headings import SOLVED, is_running, marked
 from livek12.dataset_builders.ingest.questions.texts import join
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
@@ -63,10 +63,10 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "4: no points were found",
     ),
     "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
-    "shared text has a head": (
+    "roles are sure": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
         "",
-        "2: the same text stands in 4 questions",
+        "2: text below its section's title stands in each",
     ),
     "no question is too long": (
         (page(*STEMS[:3], "4. Find d.", *[f"{LONG} {n}…" for n in range(15)], top=0.02),),
@@ -199,7 +199,7 @@ def test_a_reading_that_breaks_an_invariant_says_so(name: str) -> None:
     ],
 )
 def test_heads_of_solutions(line: str, solved: bool) -> None:
-    assert bool(_SOLVED.search(f"Find a.\n{line}")) == solved
+    assert bool(SOLVED.search(f"Find a.\n{line}")) == solved
 
 
 def test_a_sound_reading_breaks_none() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from livek12.judges.rules.latex import parse
 from livek12.judges.rules.tokens import Unparsable
@@ -30,6 +34,7 @@ ACCEPT = [
     (r"x\in[-2,7]", "[-2, 7]"), (r"\mathbb{R}", r"(-\infty,+\infty)"),
     ("x^2+y^2=1", "1-x^{2}-y^{2}=0"), ("2x+4y-3=0", r"y=-\frac{1}{2}x+\frac{3}{4}"), ("y=-8(x-3)", "-8x+24"),
     (r"\begin{pmatrix} 1/5 \\ -18/5 \end{pmatrix}", r"\begin{bmatrix} 0.2 \\ -3.6 \end{bmatrix}"),
+    (r"\begin{pmatrix}-2&1\\1&0\end{pmatrix}", r"A^{-1}=-\begin{bmatrix}2&-1\\-1&0\end{bmatrix}"),
     (r"\begin{pmatrix}6&8\\10&12\end{pmatrix}",
     r"\begin{pmatrix}1&2\\3&4\end{pmatrix}+\begin{pmatrix}5&6\\7&8\end{pmatrix}"),
     (r"\cos ^{10}(\frac{\pi}{10})", "0.6054"), (r"\sqrt2", "1.4142"), (r"41.4\%", r"\sqrt{2}-1"),
@@ -38,7 +43,8 @@ ACCEPT = [
     (r"x = k\pi+\frac{\pi}{4}, k\in\mathbb{Z}", r"k\pi-\frac{3\pi}{4}\ (k\in Z)"),
     (r"\frac{\sqrt{3}}{2}\text{ m}", r"\frac{\sqrt{3}}{2}\,\mathrm{m}"), (r"\vec{a}+\vec{b}", r"\vec b+\vec a"),
     (r"\boldsymbol{\frac{1}{3}}", "1/3"), (r"\\frac{1}{3}", r"\frac13"), ("1.5 + 5.5(-1)^n",
-    r"\dfrac{3 + 11(-1)^n}{2}"),
+    r"\dfrac{3 + 11(-1)^n}{2}"), (r"n2^{n-1}", r"n\cdot 2^{n-1}"), (r"$N2^{-N}$", "N / 2^N"),
+    ("n(n+1)2^{n-2}", r"2^{n-2}n(n+1)"),
 ]  # fmt: skip
 REJECT = [
     ("a=1, b=2", "1, 3"), ("(A): 3, (B): 5", "(A): 3, (B): 6"), ("(A): 3, (B): 5", "(B): 3, (A): 5"),
@@ -53,7 +59,7 @@ REJECT = [
     (r"\dfrac{3\pi}{4}", r"120^\circ"), ("1-i", "1+i"), (r"2^{k-n}", r"2^{k-n+1}"), (r"1.5+5.5(-1)^n",
     r"\frac{3n+11(-1)^{n+1}}{2}"),
     ("x_1=1,x_2=2", "x_1=2,x_2=3"), (r"\{1,2\},\{3\}", r"\{1,5\},\{2,3\}"), (r"\sqrt2", "1.49"),
-    ("(3,5)", "(-\\infty,5)"),
+    ("(3,5)", "(-\\infty,5)"), ("n2^{n-1}", "n2^n"),
 ]  # fmt: skip
 UNDECIDED = [
     ("[3, 5]", "3, 5"), ("[1, -1]", "1 and -1"),
@@ -68,7 +74,9 @@ UNDECIDED = [
     ("5 m", r"\sqrt{25}\text{ cm}"), (r"x^2=4", "x=2"), (r"2\sqrt3\text{ m}", r"2\sqrt3"), (r"\frac{x}{0}", "x"),
     (r"\ln|x|+C", r"\ln x+C"), (r"\ln|x|", r"\ln x"), (r"\ln x", r"\ln|x|"), (r"\sqrt{x}", r"\sqrt{|x|}"),
     (r"y=\ln|x|", r"y=\ln x"), (r"y-\ln|x|=0", r"y=\ln x"),
-    ("3", "3:1"), ("x_1=1,x_2=2", "x_1=2,x_2=1"),
+    ("3", "3:1"), ("x_1=1,x_2=2", "x_1=2,x_2=1"), ("a2^n", "2a^n"),
+    ("y=2x", "y'=2x"), ("u_t=ku_{xx}", "u_{tt}=ku_{xx}"),
+    ("C", r"-\frac14\ln|x|+C"), ("B", "[4, -4]"),
 ]  # fmt: skip
 
 
@@ -89,8 +97,21 @@ def test_leaves_the_rest_to_a_reader(gold: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "hello world", "1/2x", r"\int", "{", "(1", "1)", r"\frac{1}", "2 3", r"\unknown", "x^", "*",
-    "ABC", "=", "1=", "__x"]
+    "ABC", "=", "1=", "__x", r"\angle"]
 )  # fmt: skip
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(Unparsable):
+        parse(text)
+
+
+_PIECES = r"""
+\frac \sqrt \angle \vec \hat \dot \overline \int \sum \lim \to \log \sin \nabla \partial \triangle \left( \right)
+\begin{cases} \end{cases} { } ( ) [ ] _ ^ | ' ! % & \\\\ / = + - , ; 2 x AB d n2
+\cdot \times \in \pm \infty \mathrm{m} \text{a}
+""".split()
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=8).map(" ".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(Unparsable):
         parse(text)

@@ -1,0 +1,265 @@
+"""Shared passages: text before questions that is theirs, and not of the question that it stands behind.
+
+Contract: a passage that names its questions, or has a title set apart, is theirs; another begins where the question
+before has ended, and says that this is a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import median
+
+from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, is_caption
+from livek12.dataset_builders.ingest.questions.headings import (
+    ASKED,
+    SOLVED,
+    begins_answer,
+    begins_answers,
+    is_running,
+    is_section,
+    named_questions,
+    passage_range,
+    width,
+)
+from livek12.dataset_builders.ingest.questions.kinds import asks
+from livek12.dataset_builders.ingest.questions.labels import ListLabel, first_label, labels_of
+from livek12.dataset_builders.ingest.questions.numbering import Anchor
+from livek12.dataset_builders.ingest.questions.points import marks, says_worth
+from livek12.dataset_builders.ingest.questions.stream import Item
+from livek12.dataset_builders.ingest.questions.texts import wraps
+
+_TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]）]$"), 4
+"""The end of a sentence or of points; lines of a question in which its last demand is."""
+_LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
+"""Begins an option or a part."""
+_LARGER = 1.2
+"""Size of a title's letters, of those of text."""
+_FEWEST_LABELS = 3
+_OUT = 0.012
+"""Of the page's width: text that stands so far left of all of a question's is not its own."""
+_FEWEST_ALIKE, _ALIKE = 3, 0.7
+"""Lines, and their share of the shorter, that two covers have in common."""
+_LEAST = 100
+"""Letters of a passage that nothing names, one of Chinese or Korean counting two: fewer are none."""
+Columns = Mapping[tuple[int, int], tuple[float, float]]
+"""Left and right edges, by page and column."""
+
+
+@dataclass(frozen=True)
+class SharedText:
+    """A shared text.
+
+    Attributes:
+        numbers: first and last of its questions; None for a title alone or a cover.
+        guess: a line for a person where nothing printed says whose it is.
+    """
+
+    numbers: tuple[int, int] | None
+    guess: str = ""
+
+
+def find_passages(
+    items: Sequence[Item],
+    heads: Mapping[int, Anchor],
+    titles: Collection[int],
+    columns: Columns,
+) -> dict[int, SharedText]:
+    """The passages by the place of their first item.
+
+    Args:
+        items: the paper in reading order.
+        heads: of questions, by place.
+        titles: places of the titles of sections.
+        columns: edges, by page and column.
+    """
+    passages = _set_apart(items, heads)
+    bounds = sorted({*heads, *titles, len(items)})
+    guesses: dict[int, int] = {}
+    for begin, end in pairwise([-1, *bounds]):
+        if end in heads:
+            own = begin if begin in heads else begin + 1
+            passages |= _named(items, own, range(begin + 1, end), heads[end], columns)
+        if begin in heads and end in heads and not any(begin < place < end for place in passages):
+            rest = _own_end(items[begin:end], columns)
+            guesses |= {begin + rest: end} if rest is not None else {}
+    for place, first in guesses.items():
+        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > place)
+        before = max(at for at in heads if at < place)
+        closed = _options_end(items[before:place], columns)
+        here = [at for at in heads if first <= at < end and (closed or items[at].box.page == items[first].box.page)]
+        last = max(heads[at].number for at in here)
+        text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
+        guess = (
+            "" if _is_set_apart(items[place], items[before:place]) else f"{text}: {one_line(items[place].text, 40)!r}"
+        )
+        passages[place] = SharedText((heads[first].number, last), guess)
+    passages |= dict.fromkeys(_repeated(items, passages, bounds), SharedText(None))
+    first = min(heads, default=len(items))
+    return {
+        _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
+        for place, passage in passages.items()
+    }
+
+
+def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
+    """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
+    here = items[place].box.page, items[place].column
+    first = place
+    while first and first - 1 not in bounds and (items[first - 1].box.page, items[first - 1].column) == here:
+        first -= 1
+        if is_running(items[first].text) or _is_of_question(items[first].text) or begins_answer(items[first].text):
+            return place
+    above = items[first - 1] if first else None
+    return first if above is None or (above.box.page, above.column) != here else place
+
+
+def _repeated(items: Sequence[Item], passages: Collection[int], bounds: Sequence[int]) -> set[int]:
+    """Places of passages that come again, digits aside: covers of their pages."""
+    shapes = {}
+    for place in passages:
+        end = min(bound for bound in (*bounds, *passages) if bound > place)
+        lines = [re.sub(r"\d+", "#", item.text) for item in items[place:end] if item.text]
+        shapes[place] = Counter(lines)
+    alike = [
+        (a, b)
+        for a, b in combinations(shapes, 2)
+        if (shapes[a] & shapes[b]).total() > max(_FEWEST_ALIKE, _ALIKE * min(shapes[a].total(), shapes[b].total()))
+    ]
+    return {place for pair in alike for place in pair}
+
+
+def _named(items: Sequence[Item], own: int, run: range, following: Anchor, columns: Columns) -> dict[int, SharedText]:
+    """Passages of a run that name later questions, or the one behind it, once that from `own` on has demanded."""
+    passages = {}
+    for place in run:
+        before = items[own:place]
+        if not items[place].line or is_caption(items[place].text):
+            continue
+        below = items[place + 1].text if place + 1 < run.stop else ""
+        demanded = own == run.start or any(asks(item.text) for item in before) or _options_end(before, columns)
+        numbers = named_questions(items[place].text, below, following.number if demanded else 0)
+        if numbers and numbers[1] >= following.number:
+            passages[place] = SharedText(numbers)
+    return passages
+
+
+def _own_end(own: Sequence[Item], columns: Columns) -> int | None:
+    """The place from which the lines behind a question's head are not its own; None if all are.
+
+    They are behind its last option, or behind a sentence on a new page or left of all its text.
+    """
+    if options := _options_end(own, columns):
+        place = next((at for at in range(options, len(own)) if own[at].line), len(own))
+        return place if _leads(own[place:], own[:place], closed=True) else None
+    for place in range(1, len(own)):
+        item, before = own[place], own[:place]
+        lines = [each.text for each in before if each.text]
+        if item.line is None or not lines or not _ENDED.search(lines[-1]) or not any(map(asks, lines[-_LAST:])):
+            continue
+        same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
+        if not same or item.box.left < min(each.box.left for each in same) - _OUT:
+            return place if _leads(own[place:], before, closed=False) else None
+    return None
+
+
+def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:
+    """Checks for a title: bold or larger as no line of others."""
+    lines = [other.line for other in others if other.line]
+    line = item.line
+    if line is None or line.place < 0 or not lines or not _is_title(line.text.strip()):
+        return False
+    return line.bold > any(other.bold for other in lines) or line.size > _LARGER * max(other.size for other in lines)
+
+
+def _leads(rest: Sequence[Item], before: Sequence[Item], closed: bool) -> bool:
+    """Checks that lines behind a question may lead others: prose without parts, answers, points or code."""
+    lines = [item.text for item in rest if item.line]
+    prose = sum(width(line) for line in lines if is_running(line))
+    if prose < _LEAST or 2 * prose < sum(map(width, lines)):
+        return False
+    own = (marks(line) or _LABELLED.match(line) or (not closed and first_label(line)) for line in lines)
+    solved = any(begins_answer(item.text) or SOLVED.match(item.text) for item in (*before, *rest))
+    return not any(own) and not solved and not begins_answers(lines[0]) and not ASKED.match(lines[0])
+
+
+def _options_end(own: Sequence[Item], columns: Columns) -> int:
+    """End of the last option's paragraph; 0 without options: a list whose texts ask nothing."""
+    labels = [(place, label) for place, item in enumerate(own) if item.line for label in labels_of(item.text)]
+    runs: dict[str, list[tuple[int, ListLabel]]] = {}
+    for place, label in labels:
+        run = runs.setdefault(label.style, [])
+        if label.rank == 0:
+            run[:] = [(place, label)]
+        elif run and label.rank == run[-1][1].rank + 1:
+            run.append((place, label))
+    whole = [run for run in runs.values() if len(run) >= _FEWEST_LABELS]
+    if not whole:
+        return 0
+    run = max(whole, key=lambda run: run[-1][0])
+    if any(marks(item.text) or "?" in item.text for item in own[run[0][0] :]):
+        return 0
+    at, end = own[run[-1][0]], run[-1][0] + 1
+    while end < len(own) and own[end].line:
+        level = (own[end].box.page, own[end].column) == (at.box.page, at.column)
+        hangs = (
+            level
+            and own[end].box.left > at.box.left + _OUT
+            and own[end].box.top - own[end - 1].box.bottom < (own[end].box.bottom - own[end].box.top)
+        )
+        if (not hangs and not wraps(own[end - 1], columns)) or _is_set_apart(own[end], own[:end]):
+            break
+        end += 1
+    return end
+
+
+def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int, SharedText]:
+    """Titles, and the numbers that they lead, if text stands between; before the first question with others like it.
+
+    They are larger than text, up to the next, or bold at the top of a page, for it and those that "continue" it.
+    """
+    lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
+    usual = median(line.size for line in lines.values()) if lines else 0.0
+    tops = {items[place].box.page: place for place in sorted(lines, reverse=True)}
+    heads = sorted(chosen)
+    titles: dict[int, set[int]] = {}
+    for place, line in lines.items():
+        after = [at for at in heads if at > place]
+        if place in chosen or not after or not _is_title(line.text.strip()):
+            continue
+        if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
+            continue
+        page = items[place].box.page
+        below = [lines[at].bold for at in lines if at > place and items[at].box.page == page]
+        if line.size > _LARGER * usual:
+            titles[place] = {items[at].box.page for at in after} | {0}
+        elif tops[page] == place and line.bold and 2 * sum(below) < len(below) and items[after[0]].box.page == page:
+            titles[place] = {page}
+            first = next((at for at in titles if line.text.startswith(f"{items[at].text}, ")), place)
+            titles[first].add(page)
+    later = {round(lines[place].size, 3) for place, pages in titles.items() if place > heads[0] and 0 in pages}
+    titles = {at: pages for at, pages in titles.items() if at > heads[0] or round(lines[at].size, 3) in later}
+    passages: dict[int, SharedText] = {}
+    for place, pages in titles.items():
+        end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
+        own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
+        passages[place] = SharedText((own[0], own[-1]) if own and place + 1 not in chosen else None)
+    return passages
+
+
+def _is_title(text: str) -> bool:
+    return (
+        bool(_TITLE.fullmatch(text))
+        and text[-1] not in ":："
+        and not (begins_answers(text) or begins_answer(text) or is_section(text) or passage_range(text))
+    )
+
+
+def _is_of_question(text: str) -> bool:
+    label = first_label(text)
+    return says_worth(text) or "?" in text or "？" in text or (label is not None and not label.is_number)
