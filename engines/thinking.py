@@ -45,6 +45,7 @@ _HEADER = r"<\|channel\|>[^<]*+(?:<\|constrain\|>[^<]*+)?"
 _BEGUN = re.compile(rf"(?:<\|start\|>assistant(?:{_HEADER})?|{_HEADER})\Z")
 """A channel that was cut before its message began."""
 _BARE = re.compile(r"\A(?:(analysis|commentary)(?=[^\s'’:,.;!?()-])|(final)(?=[^\sa-z'’:,.;!?()-]))")
+_BARE_NAMES = ("analysis", "commentary", "final")
 _BARE_NEXT = re.compile(r"assistant(?:(analysis|commentary)|(final))")
 """Channel names without their marks, which some servers drop."""
 _ROLE = re.compile(
@@ -106,6 +107,8 @@ class Thinking:
 
     def split(self, text: str, opened: bool = False) -> Split:
         """Splits `text`; `opened` by the prompt."""
+        if self._usual and not opened and _is_plain(text):
+            return Split(None, text)
         channels = _split_untagged(text, opened) if self._usual else Split(None, text)
         tagged = _split_tags(channels.text, self.tags, opened and channels.text == text)
         return Split(_join([channels.reasoning or "", tagged.reasoning or ""]) or None, tagged.text)
@@ -179,6 +182,12 @@ def _compiled(tags: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[
 
 def _plain(tag: str) -> str:
     return "".join(tag.split()).lower()
+
+
+def _is_plain(text: str) -> bool:
+    """A cheap test: no sign of thinking at all."""
+    signs = "<" in text or "[" in text or "◁" in text or "assistant" in text or "/think" in text
+    return not (signs or "Here" in text[:12] or text.startswith(_BARE_NAMES))
 
 
 def _split_untagged(text: str, opened: bool) -> Split:

@@ -54,7 +54,7 @@ _GLOSSED = late(r"(?P<word>[^()（）\d=<>+]{1,30}?)\s?[(（](?P<gloss>[^()（�
 
 def complement(text: str) -> str | None:
     """The complement of the one copula of a plain, unqualified sentence."""
-    if not 4 <= len(text) <= MAX_SENTENCE:
+    if not 4 <= len(text) <= MAX_SENTENCE or text[0] == "…":  # quoted for a reader
         return None
     plain = _TEXT.sub(r"\1", bare(text))
     pattern = _KOREAN if _HANGUL.search(plain) else _CHINESE if _CJK.search(plain) else _ENGLISH

@@ -14,8 +14,9 @@ from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
 from livek12.tasks.extraction import regions
 from livek12.tasks.extraction.choices import find_choice, find_choices, is_choice
-from livek12.tasks.extraction.closings import closing_answer
+from livek12.tasks.extraction.closings import closing_answer, is_of_another
 from livek12.tasks.extraction.markers import plainly
+from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import boxed_values, find_truth, find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
@@ -55,7 +56,7 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         text = regions.own_turn(text, question.question)
     if (box := regions.closing_box(text)) is not None:
         if shape == "values":
-            answers = boxed_values(box, count)
+            answers = _asked_for(boxed_values(box, count), text, question)
         else:
             answers = [box] if shape == "labels" and count == 1 and is_choice(box, text, question) else []
         if answers:
@@ -76,6 +77,7 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         answers, method = find_truth(text, cut)
     else:
         answers, method = find_values(text, question, cut)
+        answers = _asked_for(answers, text, question) if count == 1 else answers
         prose = count > 1 or needs_prose(question)
         if (
             not answers
@@ -85,3 +87,10 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
         ):
             answers, method = [text.strip()], "whole"
     return Extraction(answers, method if answers else "none", truncated)
+
+
+def _asked_for(answers: list[str], text: str, question: Question) -> list[str]:
+    """The answers; the value of another quantity as words."""
+    if len(answers) != 1 or not question.question or not is_of_another(question.question, text, answers[0]):
+        return answers
+    return [quoted(answers[0])]

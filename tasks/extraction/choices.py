@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import pairwise
 
 from livek12.core.patterns import late
@@ -309,7 +309,7 @@ _ASKS_WRONG = late(
     r"(?i)(?:错误|不正确|不符合?|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|有误|不当)"
     r"[^。？?，,；;\n]{0,16}(?:的(?:一项|一组|选项|说法|叙述)?\s?(?:是|有|为)|[(（]\s*[)）])"
     r"|\b(?:which|what)\b[^.?\n]{0,120}\b(?:not|false|incorrect|wrong|except|least|untrue)\b|\b(?-i:EXCEPT|NOT|INCORRECT|FALSE)\b"
-    r"|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것"
+    r"|哪(?:一?[项个句组]|些)[^。？?\n]{0,30}(?:错误|不正确|不符合?|不属于|不是)|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것"
 )
 QUOTED_BEHIND = 20
 _LABEL_BEFORE = late(
@@ -492,14 +492,11 @@ class Asked:
     Attributes:
         known: valid labels; empty for all (Korean options in the question's text).
         several: several labels are allowed.
-        wrong: the wrong option is asked for; None if unclear.
-        texts: option texts by label, without mark-up.
     """
 
     known: Labels
     several: bool
-    wrong: bool | None
-    texts: Mapping[str, str] = field(default_factory=dict)
+    question: Question
 
     @staticmethod
     @per_question
@@ -507,10 +504,19 @@ class Asked:
         """Reads a question, not its key."""
         offered = frozenset(label for option in question.options for label in read_labels(option.label) or ())
         offered = offered or (frozenset() if question.language == "ko" else frozenset("ABCDEFGHIJ"))
-        texts = {option.label: " ".join(without_markup(option.text).split()) for option in question.options}
-        unclear = not question.question.strip() or _MAY_ASK_WRONG.search(question.question)
-        wrong = bool(_ASKS_WRONG.search(question.question)) or (None if unclear else False)
-        return Asked(offered, type_of(question.question_type).several, wrong, texts)
+        return Asked(offered, type_of(question.question_type).several, question)
+
+    @cached_property
+    def wrong(self) -> bool | None:
+        """Checks whether the wrong option is asked for; None if unclear."""
+        text = self.question.question
+        unclear = not text.strip() or _MAY_ASK_WRONG.search(text)
+        return bool(_ASKS_WRONG.search(text)) or (None if unclear else False)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """Option texts by label, without mark-up."""
+        return {option.label: " ".join(without_markup(option.text).split()) for option in self.question.options}
 
     @property
     def digits(self) -> bool:
@@ -822,12 +828,17 @@ def _with_other_text(text: str, label: str, question: Question) -> str | None:
     if len(question.options) < 2 or len(label) != 1:
         return None
     for line in [line for line in text[-_LINE_CHARS:].splitlines() if line.strip()][-_LAST_LINES:]:
-        quoted = list(re.finditer(rf"(?<![A-Za-z]){re.escape(label)}\s*(?:{_BEFORE_PRINTED})\s*(?=\S)", line))
+        quoted = list(_printed(label).finditer(line)) if label in line else []
         behind = line[quoted[-1].end() :][:400].rstrip(_BEHIND_TEXT) if quoted else ""
         printed = [option.label for option in question.options if normal_form(option.text) == normal_form(behind)]
         if behind and printed and printed[-1] != label:
             return f"{label}. {behind.strip()}"
     return None
+
+
+@cache
+def _printed(label: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z]){re.escape(label)}\s*(?:{_BEFORE_PRINTED})\s*(?=\S)")
 
 
 def find_choices(text: str, question: Question, truncated: bool, count: int) -> Found:

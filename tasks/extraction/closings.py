@@ -16,6 +16,7 @@ from livek12.core.languages import HAN, HANGUL, KANA
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
+from livek12.judges.rules.names import place_of
 from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.regions import tail, without_stars
@@ -25,6 +26,7 @@ from livek12.tasks.extraction.remarks import (
     SO,
     SO_KO,
     SO_ZH,
+    clause_before,
     sentence_before,
 )
 
@@ -116,6 +118,18 @@ _ASKED_CJK = late(
 _ASKED_KO = late(
     r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
 )
+_WORD_BEFORE = late(
+    r"(?:(?<![A-Za-z])(?:to|for|at|in|and|[Ss]o|only|exactly|just|about|approximately|total\sof|equal\sto|currently|by|be)|[是为有共得到了出剩余于赚花用付卖买]|모두|총|매일|[시분초]속"
+    r"|(?P<word>[A-Za-z']+|[\u4e00-\u9fff]|[가-힣]+))\s?[$€£¥(]{0,2}\Z"
+)
+_WORD_BEHIND = late(
+    r"\s?(?!(?:at|in|per|more|left|are|is|and|with|each|altogether|total|remains?|every|on|to|after|from|이다|입니다|이에요|예요)(?![A-Za-z]))"
+    r"([A-Za-z']+|[\u4e00-\u9fff]|[가-힣]{1,2})"
+)
+_WORD_AT_END = late(r"[^\W\d_]+(?=\s?\Z)")
+_STEM = 4
+"""Letters by which a word is one of the question."""
+_CHANGING = frozenset("of the a minus negative root square cube".split())
 _DOUBTED = late(
     rf"(?i){NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中"
 )
@@ -130,6 +144,31 @@ _PROSE = late(r"[A-Za-z]{2,}(?:\s[A-Za-z'-]+){3}|[\u4e00-\u9fff]{6}|[가-힣]{2,
 _FRACTION = late(r"\\[dt]?frac\s?\{(\d{1,9})\}\s?\{(\d{1,9})\}")
 _RELATION = late(r"[<>≤≥≠≈~]|\\(?:le|ge|leq|geq|lt|gt|ne|neq|not|approx|equiv|sim|simeq|cong|in|mid|to|pm)(?![a-z])")
 _CHAIN_END = late(r"[-−]?[$€£¥]?\d[\d,]{0,15}(?:\.\d{1,12}|/\d{1,9})?(?:\s?\\?%|\s?[^\W\d_]{1,20}\.?)?")
+_SYMBOL = (
+    r"(?P<name>(?:(?:\\?(?:sin|cos|tan)\s?)?(?:(?:\\angle|∠|[Aa]ngle)\s?)?(?:\\(?!math|text|d?frac|sqrt|left)[a-z]{2,8}|p?[A-Za-zα-ω][A-Z]{0,2})"
+    r"(?:_\{?\w{1,4}\}?|['′]{1,3}|\^\w){0,2}))(?:\((?P<of>[^()\s=]{1,8})\))?"
+)
+_ASKED_SYMBOL = late(
+    rf"(?:\b(?:[Ff]ind|[Dd]etermine|[Cc]alculate|[Cc]ompute|[Ww]hat\sis|value\sof)\s|[求算])\s?(?:the\svalue\sof\s)?\$?{_SYMBOL}\$?"
+    r"(?:的值|,?\s(?:if|given|when|where|in)\b|\s?[.?。？]?\s?\Z)"
+)
+_NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b)")
+_ANGLE = late(r"(?:\\angle|∠|[Aa]ngle)\s?")
+_QUANTITIES = (
+    "radius diameter circumference",
+    "area perimeter volume",
+    "mean median mode",
+    "maximum minimum",
+    "probability odds",
+    "半径 直径 周长",
+    "面积 周长 体积",
+    "最大值 最小值",
+    "반지름 지름 둘레",
+    "넓이 둘레 부피",
+    "최댓값 최솟값",
+)
+"""Quantities of one thing, of which an answer has one."""
+_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(' '.join(_QUANTITIES).split())})")
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
@@ -167,7 +206,7 @@ _TABLE = rf"""
 vậy|đáp|chọn|kết\squả|nghiệm|là|bằng|suy\sra|do\sđó|nên|được
 không|chẳng|chưa|sai|loại|hoặc|hay|nếu|có\sthể|có\slẽ|ít\snhất|nhiều\snhất|hơn|kém|dưới|trên|khoảng|nhưng|trừ|giữa|gần|mà
 [а-яё]
-ответ|следовательно|значит|итак|таким|поэтому|равн\w*|составля\w*|получ\w*|правильн\w*|верн\w*
+ответ|следовательно|значит|итак|таким|поэтому|рав[не]\w*|составля\w*|получ\w*|правильн\w*|верн\w*
 не|нет|ни|без|кроме|неверн\w*|неправильн\w*|ошиб\w*|или|либо|если|может|возможно|более|менее|больше|меньше|выше|ниже|около|примерно|между|но|а
 A la le les des une est donc réponse vaut soit du et dans que qui on égale
 réponses?|donc|ainsi|finalement|obtient|trouve|solutions?|sont|résultat|vaut|égale?|est|soit
@@ -227,7 +266,7 @@ def closing_answer(text: str, question: Question) -> str | None:
         return None
     if shape == "labels":
         return _last_labels(sentences[place], row, several=question.question_type == "multiple_choice")
-    return _last_value(sentences[place])
+    return _last_value(sentences[place], row)
 
 
 def _denies(sentence: str, row: Closing) -> bool:
@@ -246,21 +285,26 @@ def _last_labels(sentence: str, row: Closing, several: bool) -> str | None:
     return ", ".join(letters) if several or len(letters) == 1 else None
 
 
-def _last_value(sentence: str) -> str | None:
+def _last_value(sentence: str, row: Closing) -> str | None:
     match = _VALUE_AT_END.search(sentence)
     if match is None or len(_ANY_VALUES.findall(sentence)) != 1 or _AMBIGUOUS.search(match["value"].rstrip("$")):
+        return None
+    word = _WORD_AT_END.search(sentence, 0, match.start()) if match["value"][0].isdigit() else None
+    if word and not (
+        word[0][-1] in "はがをてえ解" if KANA in row.signs else row.says(f"{row.announces}|là|à|zu|a", word[0])
+    ):
         return None
     unit = match["unit"] or ""
     known = not unit or unit.strip() in ("%", "\\%") or read_unit(to_latex(unit.strip())) is not None
     return match["value"] + unit if known else None
 
 
-def sentence_value(text: str) -> str | None:
+def sentence_value(text: str, question: str = "") -> str | None:
     """The only number of the last sentence, with its unit or noun."""
     sentence = _last_sentence(text)
     if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
         return None
-    return _numbers(_without_work(sentence), "", 1)
+    return _numbers(_without_work(sentence), question, 1, given="")
 
 
 def _last_sentence(text: str) -> str | None:
@@ -286,7 +330,24 @@ def announced_value(sentence: str, question: str) -> str | None:
     if sentence.startswith("…") or not _PROSE.search(sentence):
         return None
     sentence = _without_work(sentence)
-    return _numbers(sentence, question, 1) or _numbers(sentence, "", 1)
+    return _numbers(sentence, question, 1) or _numbers(sentence, question, 1, given="")
+
+
+def is_of_another(question: str, text: str, value: str) -> bool:
+    """Checks whether a value is that of another quantity than the one asked for ("Find x.", "y = 3")."""
+    start = text.rfind(value)
+    wording = clause_before(text, start).removesuffix(r"\boxed{") + value
+    stated, requests = _NAMED_SYMBOL.match(wording.lstrip("$( ")), [*_ASKED_SYMBOL.finditer(question)]
+    if stated and requests:
+        name = _ANGLE.sub("∠", requests[-1]["name"])
+        names = list({name, name[::-1] if name.isalpha() and name.isupper() else name})
+        own = place_of(_ANGLE.sub("∠", stated[0]) + "0", names) is not None
+        return not own or bool(requests[-1]["of"] and stated["of"] and requests[-1]["of"] != stated["of"])
+    if any(map(str.isdigit, wording[: -len(value)])):
+        return False
+    wanted, spoken = set(_QUANTITY.findall(question.lower())), set(_QUANTITY.findall(wording.lower()))
+    families = (row.split() for row in _QUANTITIES)
+    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in families)
 
 
 def _without_work(sentence: str) -> str:
@@ -307,16 +368,21 @@ def _chain_end(formula: re.Match[str]) -> str:
     return f" {value} "
 
 
-def _numbers(sentence: str, question: str, count: int) -> str | None:
-    """The new numbers, if `count`, all digits are read, and none is a piece of a larger value."""
+def _numbers(sentence: str, question: str, count: int, given: str | None = None) -> str | None:
+    """The new numbers, if `count`, all digits are read, and none is a piece of a larger value.
+
+    `given` numbers are not new (None: those of the question).
+    """
     if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
         return None
-    given = set(map(_plain, _DIGITS.findall(question)))
+    given = question if given is None else given
+    old = set(map(_plain, _DIGITS.findall(given)))
     numbers = list(_ANY_NUMBER.finditer(sentence))
     if sum(map(str.isdigit, sentence)) != sum(map(str.isdigit, "".join(number["value"] for number in numbers))):
         return None
-    new = [number for number in numbers if _plain(number["value"]) not in given]
-    new = [number for number in new if not sentence.endswith("第", 0, number.start())]
+    new = [number for number in numbers if _plain(number["value"]) not in old]
+    if not all(_stands_alone(sentence, number, question.lower()) for number in new):
+        return None
     around = [(sentence[: number.start()].rstrip()[-1:], sentence[number.end() :].lstrip()[:1]) for number in new]
     if len(new) != count or not _JOINING.isdisjoint(sum(around, ())):
         return None
@@ -324,8 +390,22 @@ def _numbers(sentence: str, question: str, count: int) -> str | None:
         return ", ".join(number["value"] for number in new)
     behind = sentence[new[0].end() :]
     unit = _UNIT.match(behind)
-    known = unit and unit[0].strip() not in question and read_unit(unit[0].strip()) is not None
+    known = unit and unit[0].strip() not in given and read_unit(unit[0].strip()) is not None
     return new[0]["value"] + (unit[0] if unit and known else "")
+
+
+def _stands_alone(sentence: str, number: re.Match[str], question: str) -> bool:
+    """Checks for a verb, a unit or words of the question around a number; "minus", "root of", "的平方" change it."""
+    before = _WORD_BEFORE.search(sentence, 0, number.start())
+    word = before["word"].lower() if before and before["word"] else ""
+    own = word not in _CHANGING and re.search(rf"\b{word[:_STEM]}" if word.isascii() else word, question)
+    if word and not (own or _SAYS.fullmatch(word) or word[-1] in "은는이가을를로"):
+        return False
+    behind = _WORD_BEHIND.match(sentence, number.end())
+    if behind is None or not question:
+        return behind is None or behind[1] != "的"
+    unit = _UNIT.match(sentence, number.end())
+    return behind[1].lower() in question or bool(unit and read_unit(unit[0].strip()) is not None)
 
 
 def _plain(number: str) -> str:

@@ -18,6 +18,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import Question
 from livek12.engines.thinking import Thinking
 from livek12.judges.parts import part_count, per_question
+from livek12.judges.rules.labels import read_labels
 from livek12.tasks.extraction.remarks import ANSWER, ANSWER_KO, ANSWER_ZH, SO
 
 MAX_CHARS = 4_000_000
@@ -56,6 +57,7 @@ _SURE = late(
     r"[*]{0,2} ?[:=][*]{0,2} ?\d[\d.]{0,4} ?%?[*).]{0,3}\Z"
 )
 _LOST_BOX = late(r"(?<![\\A-Za-z{])boxed(?:\(([^(){}\n]{1,60})\)|\{([^(){}\n]{1,60})\})")
+_FRAME = late(r"\[\[([^\[\],\n\d]{0,40}\d[^\[\],\n]{0,40})\]\]\Z")
 _BREAK = late(r"(?i)<br\s?/?>")
 _END_MARK_CHARS = 64
 _ENDING_MARKS = 4_000
@@ -87,6 +89,7 @@ _JSON_KEY = late(
     r"(?=[\"'\[{\d.tf-])"
 )
 _JSON_STRING = late(r"\"((?:[^\"\\\n]|\\.){0,2000})\"|'([^'\n]{0,400})'(?=\s{0,20}[,}])")
+_VALUE_ENDS = late(r"\s{0,20}(?:\}|,\s{0,20}[\"']|\Z)")
 _LATEX = late(r"\\[a-tv-zA-Z][a-zA-Z]|\\[()\[\]{},;!% ]")
 _LAST_KEYS = 20
 _MAX_OBJECT = 2_000
@@ -107,8 +110,9 @@ _NEXT = late(
     r"(?P<question>Q|Question|Problem|问|问题|题目|질문|문제)"
     r"|(?:Human|User|Instruction|用户|사용자))"
     r"\*{0,2}\s?[:：]\*{0,2}"
+    r"|\n(?P<numbered>(?:Q|Question\s|问题|题目?)?\d{1,3}\s?[.．、:：,，])(?=[^\n]*(?:[(（]\s*[)）]|[?？]|,[^\n]*,|…|\.{3}))"
 )
-"""A line that puts a question or names another speaker; a question with a number is one of several asked."""
+"""A line that puts a question or names another speaker; one with a number may be one of several asked."""
 _ANSWERED = late(
     r"(?i)\\boxed|<answer>|####|(?:^|\n)[*# ]{0,4}A\s?[:：]|\banswers?\s?(?:is\b|are\b|[:=-])|\bans\s?[:=]"
     r"|答案|答[:：]|[故应]选|정답|답[:：은]"
@@ -169,6 +173,8 @@ def final_text(response: str, question: Question) -> str:
     text = head + ending
     if ":" in (ending := text[-_END_MARK_CHARS:]) or "=" in ending:
         text = text[:-_END_MARK_CHARS] + _SURE.sub("", ending)
+    if text.endswith("]]"):
+        text = _FRAME.sub(r"\\boxed{\1}", text)
     is_lost = "boxed(" in text or text.count("boxed{") > text.count("\\boxed{")
     return _LOST_BOX.sub(r"\\boxed{\1\2}", text) if is_lost else text
 
@@ -276,6 +282,8 @@ def _json_value(text: str, start: int) -> TextRegion | None:
         value, length = json.JSONDecoder().raw_decode(text[start : start + MAX_ANSWER])
     except (ValueError, RecursionError):
         return None
+    if not isinstance(value, dict | list) and not _VALUE_ENDS.match(text, start + length):
+        return None
     if isinstance(value, dict):
         numbers = ["".join(char for char in key if char.isdigit()) for key in value]
         if numbers != [str(number) for number in range(1, len(value) + 1)]:
@@ -333,10 +341,17 @@ def own_turn(text: str, question: str) -> str:
         copied = len(put) >= _COPIED_LINE and put in _NO_WORDS.sub("", question)
         if not (copied or before.strip()):
             return text
-        apart = before.endswith("\n") and "\n" not in before.strip() and len(before) <= _ONE_LINE
-        if not copied and (apart or _ANSWERED.search(before)):
+        if not copied and _is_answer(before, bool(line["numbered"])):
             return before.strip()
     return text
+
+
+def _is_answer(text: str, sure: bool) -> bool:
+    """Checks for an answer, or a line alone before the next question; only for a label if it has to be `sure`."""
+    line = text.strip()
+    alone = "\n" not in line and len(text) <= _ONE_LINE
+    is_label = alone and read_labels(line.rpartition("：")[2]) is not None
+    return is_label if sure else is_label or (alone and text.endswith("\n")) or _ANSWERED.search(text) is not None
 
 
 def spoken(response: str, question: Question) -> str:

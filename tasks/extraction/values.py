@@ -70,7 +70,7 @@ _STATED = late(
 )
 _COUNTED = late(
     r"(?i)(?:\bthere (?:are|is|were)|[一总]?共(?:计)?有?|모두|총)\s*(?:a total of|exactly|only)?"
-    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.]|\s?[√^/*+×·:=π~～–—-]\s?[\dA-Za-z√π(\\$])"
+    r"\s*(?P<value>\d[\d,]{0,12})(?![\d.]|\s?(?:hundred|thousand|[mb]illion|dozen|pairs?|[百千打对双백천만억쌍])|\s?[√^/*+×·:=π~～–—-]\s?[\dA-Za-z√π(\\$])"
 )
 _BARE_NUMBER = late(r"-?\d[\d,.]*(?:/\d+)?\s?(?P<unit>(?:\\?%|[€$£¥°℃]|[a-zA-Z]{1,4}(?:/[a-zA-Z]{1,3})?[²³]?)?)")
 _POLITE = late(
@@ -431,7 +431,7 @@ def _by_place(text: str, question: Question) -> Found:
     weak = not result[0] or result[1] == "line" or result[0][0].strip(_EDGE) == text.strip().strip(_EDGE)
     if not weak or question.question_type in CHOICE_TYPES or needs_prose(question):
         return result
-    closing = closing_values(text, question.question) or sentence_value(text)
+    closing = closing_values(text, question.question) or sentence_value(text, question.question)
     return ([closing], "sentence") if closing else result
 
 

@@ -29,6 +29,14 @@ def test_the_first_answer_counts(response: str, value: str) -> None:
     assert [one.rstrip(".") for one in extract(response, asked, "stop").answers] == [value]
 
 
+@pytest.mark.parametrize(
+    "text", ["B\nQ: Which is a moon?\nAnswer: C", "答案：B\n\n12. 哪个是卫星（ ）\n答案：C", "B\n27,什么,C,C"]
+)
+def test_a_label_ends_before_the_next_question(text: str) -> None:
+    asked = question("single_choice", answer=["B"], question="Which is a planet?")
+    assert extract(text, asked, "stop").answers == ["B"]
+
+
 def test_a_list_of_labels_is_no_answer() -> None:
     asked = question(answer=["1"], question_type="short_answer")
     assert extract("A: 27\nB: 28", asked, "stop").answers == ["A: 27\nB: 28"]

@@ -72,6 +72,43 @@ def test_a_bullet_behind_a_part_is_none_of_it() -> None:
     assert extract("### Answers\n- (a) 2 kg\n- (b) 3 m/s", asked, "stop").answers == ["2 kg", "3 m/s"]
 
 
+CHANGED = [
+    ("Find x.", "So x is minus 7."), ("Find x.", "So x is the square root of 7."), ("Find x.", "So x is 7 squared."),
+    ("Find x.", "The answer is the cube root of 7."), ("Find x.", "There are 7 thousand."),
+    ("求x", "所以x等于负7。"), ("求x", "所以x等于7的平方。"), ("求x", "一共有7百个。"),
+    ("x를 구하시오.", "따라서 x는 마이너스 7이다."), ("x를 구하시오.", "따라서 x는 7의 제곱근이다."),
+    ("Trouve x.", "La réponse est la racine carrée de 7."), ("x は？", "答えはマイナス7です。"),
+    ("Find the radius.", "The diameter is 7."), ("求面积", "周长为7"), ("반지름을 구하시오.", "지름은 7이다."),
+    ("Find x.", "y = 7"), ("Find x.", r"\boxed{y = 7}"), ("Find f'(1).", "f(1) = 7"), ("Find P(A).", "P(B) = 7"),
+    ("Find a_5.", "a_4 = 7"), ("Find ∠A.", r"\angle B = 7"), ("Find AB.", "AC = 7"),
+    ("Find x.", '{"answer": 7 or 8}'), ("Find x.", r'{"answer": 7\pi}'),
+]  # fmt: skip
+"""A word makes another number of it, or it is the value of another quantity."""
+KEPT = [
+    ("Find x.", "So x is exactly 7."),
+    ("Find AB.", "BA = 7"),
+    ("Find ∠A.", r"\angle A = 7"),
+    ("Find x.", "x = 7"),
+    ("Find the radius of the circle.", "The radius is 7."),
+    ("Find θ.", r"\theta = 7"),
+    ("What is 6 + 1?", "[[7]]"),
+    ("How many boxes are left?", "So 7 boxes are left."),
+    ("Find x.", '{"answer": 7}'),
+]
+
+
+@pytest.mark.parametrize(("put", "text"), CHANGED)
+def test_the_number_of_another_value_is_no_answer(put: str, text: str) -> None:
+    asked = question("short_answer", answer=["7"], question=put)
+    assert mark(asked, *extract(text, asked, "stop").answers).correct is not True
+
+
+@pytest.mark.parametrize(("put", "text"), KEPT)
+def test_the_number_of_this_value_is_the_answer(put: str, text: str) -> None:
+    asked = question("short_answer", answer=["7"], question=put)
+    assert mark(asked, *extract(text, asked, "stop").answers).correct is True
+
+
 def test_long_texts_take_no_time() -> None:
     for text in ("1" * 100_000, "so " * 50_000 + "1", "the total is 1, " * 20_000, "1,111" * 20_000):
         with within(1):

@@ -26,11 +26,11 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$")
+_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$")
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
 """A line of options may end in a number too."""
 _TYPED = 0.8
-_LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
+_LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.02, 4
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
@@ -148,14 +148,18 @@ def _edge_marks(stream: Stream) -> None:
         for item in stream.items
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
+    led = [float(match[1]) for _, match in bare if match.string[: match.start()].endswith("_") and match[1].isdigit()]
+    if led == sorted(led) and len({*led}) >= _SEVERAL:  # pages, in a table of contents
+        bare = [(item, match) for item, match in bare if not match.string[: match.start()].endswith("_")]
     rights = Counter(round(item.box.right / _LEVEL) for item, _ in bare)
+    halves = max(rights.values(), default=0) >= _SEVERAL
     for item, match in bare:
         at = round(item.box.right / _LEVEL)
         _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
         if (
             item.line
             and abs(edge - item.box.right) < _AT_EDGE
-            and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
+            and (sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL or (halves and "." in match[1]))
         ):
             text = f"{item.line.text[: match.start()]}    [{match[1]}]"
             item.line = replace(item.line, text=text)
