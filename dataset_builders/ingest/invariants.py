@@ -821,8 +821,8 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
         elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
             yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
-        elif len(figures) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
-            text = f"{len(figures)} pictures stand in it: they may be pieces of one"
+        elif figures and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+            text = f"{len(some)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
         elif match := _BETWEEN.search(draft.question):
             text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
@@ -1023,12 +1023,20 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3)
 
 
+_LONG_KEY, _LONG_KEYS = 2000, 10
+"""Characters of a key, and medians of the paper's, of which more are several keys."""
+
+
 def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
     """All letters of a key and its solution were read."""
     for places in _keyed(reading).values():
         texts = {place: (*reading.drafts[place].answer, reading.drafts[place].solution or "") for place in places}
         lost = tuple(place for place, key in texts.items() if any("□" in text for text in key))
         yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
+        lengths = {place: len(solution) for place, (*_, solution) in texts.items() if solution}
+        bound = max(_LONG_KEY, _LONG_KEYS * median([0, *lengths.values()]))
+        longer = tuple(place for place, length in lengths.items() if length > bound)
+        yield Breach("its key is much longer than the others: it may have what is not its own", longer, "answer", 0.3)
         torn = tuple(place for place, key in texts.items() if any(map(is_torn, key[-1:])))
         yield Breach("a formula of its key is torn: compare it with the page", torn, "answer", 0.2)
 

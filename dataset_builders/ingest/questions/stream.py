@@ -33,7 +33,7 @@ _EDGE_MARK = re.compile(
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
 """A line of options may end in a number too."""
 _TYPED = 0.8
-_LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.01, 4, 8
+_LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
@@ -152,11 +152,13 @@ def _edge_marks(stream: Stream) -> None:
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
     rights = Counter(round(item.box.right / _LEVEL) for item, match in bare if match["gap"])
+    halves = max(rights.values(), default=0) >= _SEVERAL
     for item, match in bare:
         many = sum(rights[round(item.box.right / _LEVEL) + off] for off in (-1, 0, 1))
         _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
         at_edge = abs(edge - item.box.right) < _AT_EDGE and bool(match["gap"])
-        if item.line and many >= (_SEVERAL if at_edge else _A_COLUMN):
+        half = at_edge and halves and "." in match["marks"]
+        if item.line and (half or many >= (_SEVERAL if at_edge else _A_COLUMN)):
             text = f"{item.line.text[: match.start()]}    [{match['marks']}]"
             item.line = replace(item.line, text=text)
 

@@ -272,7 +272,7 @@ class _Writer:
         if line.unread:
             self.found.unread = True
             where = "" if block.origin == "source" else f"page {line.box.page}, "
-            self.found.unread_at.append(f"{where}{one_line(line.text, 40)!r}")
+            self.found.unread_at.append(f"{where}{one_line(line.text.replace(PICTURE, IMAGE_MARK), 40)!r}")
         self.found.others += [line.other] if line.other else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
