@@ -509,6 +509,8 @@ def test_csat_math_with_its_electives(shared_data: Path) -> None:
     assert last == {"확률과 통계": ["262"], "미적분": ["11"], "기하": ["221"]}
     seventh = next(draft for draft in found.drafts if draft.number == "7")
     assert seventh.answer == ["5"], "the form that is printed on the paper (홀수형), not the other one's 1"
+    assert "<image>" in seventh.question, "the figure below the options"
+    assert not any("<image>" in option.text for draft in found.drafts for option in draft.options)
     doubts = [doubt.text for draft in found.drafts for doubt in draft.doubts]
     assert not found.unmatched and not doubts, doubts
 
