@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
 
 LOOK: Final = 2
@@ -88,7 +88,7 @@ def _line_keys(line: Line) -> set[str]:
     zone = _zone(line.box)
     if not zone:
         return set()
-    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text)
+    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text.replace(PICTURE, "(picture)"))
     pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(text))
     return {f"{zone}:{round(line.box.top * 50)}:{piece}" for piece in pieces if piece}
 
