@@ -21,7 +21,9 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
-FORM: Final = re.compile(r"(?:草\s*稿\s*区|得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+")
+FORM: Final = re.compile(
+    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+"
+)
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
