@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
+from livek12.dataset_builders.ingest.questions.texts import Text, compose, figures_to_stem, split
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -164,7 +164,7 @@ def _draft(
         text, worth = points.split_percent(text, segment.section.title)
     section = points.said_of(segment.section.text, segment.number)
     of_choice = kinds.says_choice(section)
-    stem, choices = split(text, language, of_choice, usual)
+    stem, choices = figures_to_stem(*split(text, language, of_choice, usual))
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
     named = section if segment.section.title else ""

@@ -78,13 +78,14 @@ def find_passages(
         titles: places of the titles of sections.
         columns: edges, by page and column.
     """
-    passages = _set_apart(items, heads)
+    passages, named = _set_apart(items, heads), dict[int, SharedText]()
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     for begin, end in pairwise([-1, *bounds]):
         if end in heads:
             own = begin if begin in heads else begin + 1
-            passages |= _named(items, own, range(begin + 1, end), heads[end], columns)
+            named |= _named(items, own, range(begin + 1, end), heads[end], columns)
+            passages |= named
         if begin in heads and end in heads and not any(begin < place < end for place in passages):
             rest = _own_end(items[begin:end], columns)
             guesses |= {begin + rest: end} if rest is not None else {}
@@ -99,7 +100,7 @@ def find_passages(
             "" if _is_set_apart(items[place], items[before:place]) else f"{text}: {one_line(items[place].text, 40)!r}"
         )
         passages[place] = SharedText((heads[first].number, last), guess)
-    passages |= dict.fromkeys(_repeated(items, passages, bounds), SharedText(None))
+    passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage

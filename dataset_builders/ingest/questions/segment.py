@@ -375,6 +375,7 @@ class _Sorter:
         self.target: list[Item] = []
         self.above: list[Item] = []
         self.numbers: set[int] = set()
+        self.earlier = 0
         self.guess = ""
         self.word: str | None = None
 
@@ -384,7 +385,7 @@ class _Sorter:
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
-        self.target, self.passages, self.above, self.guess = self.section.items, [], [], ""
+        self.target, self.passages, self.above, self.guess, self.earlier = self.section.items, [], [], "", 0
 
     def shared(self, item: Item, passage: SharedText) -> None:
         """Begins a passage; a guess doubts the question before it too."""
@@ -395,7 +396,10 @@ class _Sorter:
             self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
 
     def question(self, anchor: Anchor, item: Item) -> None:
-        """Begins a question."""
+        """Begins a question; where numbers begin again, the passages before it are of others."""
+        if self.body.segments and anchor.number <= self.body.segments[-1].number:
+            del self.passages[: self.earlier]
+        self.earlier = len(self.passages)
         own = [each for each in self.passages if (to := each[0].numbers) and to[0] <= anchor.number <= to[1]]
         if self.target is self.section.items:  # the first of its section: long instructions are a passage
             asks_within = bool(_FIRST_LABEL.match(item.text[anchor.end :].strip()))
@@ -444,6 +448,8 @@ def _distribute(
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
+            if place in passages:
+                passages.setdefault(place + 1, passages[place])
             continue
         if column != silent:
             silent = None

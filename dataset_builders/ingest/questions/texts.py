@@ -103,6 +103,19 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
 
+def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]]:
+    """Moves pictures below the last option's text to the stem if no other option has one: they are the question's."""
+    text, *marks = options[-1].text.split(f"\n{IMAGE_MARK}") if options else [""]
+    if (
+        not marks
+        or not text.strip()
+        or any(map(str.strip, marks))
+        or any(IMAGE_MARK in option.text for option in options[:-1])
+    ):
+        return stem, options
+    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), [*options[:-1], Option(label=options[-1].label, text=text)]
+
+
 def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
     texts = (option.strip(" \n.．") if not all(own.texts) else option for option in own.texts)
     options = [Option(label=name, text=option) for name, option in zip(own.names, texts, strict=True)]

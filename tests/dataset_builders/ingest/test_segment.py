@@ -232,6 +232,21 @@ def test_parts_of_a_paper_number_on_their_own() -> None:
     assert len({draft.id for draft in paper.drafts}) == 7
 
 
+def test_each_part_has_its_own_passages_even_if_they_are_the_same() -> None:
+    passage = [
+        "[4～5] 다음 글을 읽고 물음에 답하시오.",
+        *(f"강물은 {where} 흐르고 사람들은 모인다." for where in ("길게", "넓게", "깊게", "늘")),
+    ]
+    asked = [f"{n}. 윗글에 대한 설명으로 옳은 것은? [2점]" for n in (4, 5)]
+    common = page("국어 영역", *(f"{n}. {'가' * n}의 뜻은? [3점]" for n in range(1, 4)), top=0.05)
+    parts = [
+        page(f"국어 영역({name})", *passage, *asked, f"6. {name}의 뜻은? [3점]", number=number, top=0.05)
+        for number, name in ((2, "언어와 매체"), (3, "화법과 작문"))
+    ]
+    drafts = read(common, *parts).drafts
+    assert [draft.question.count("강물은") for draft in drafts] == [0] * 3 + [4, 4, 0] * 2
+
+
 def test_a_paper_without_questions_is_one_line() -> None:
     with pytest.raises(UserError, match="no numbered question was found") as error:
         read(page("Dear Sir,", "thank you."))
@@ -494,6 +509,8 @@ def test_csat_math_with_its_electives(shared_data: Path) -> None:
     assert last == {"확률과 통계": ["262"], "미적분": ["11"], "기하": ["221"]}
     seventh = next(draft for draft in found.drafts if draft.number == "7")
     assert seventh.answer == ["5"], "the form that is printed on the paper (홀수형), not the other one's 1"
+    assert "<image>" in seventh.question, "the figure below the options"
+    assert not any("<image>" in option.text for draft in found.drafts for option in draft.options)
     doubts = [doubt.text for draft in found.drafts for doubt in draft.doubts]
     assert not found.unmatched and not doubts, doubts
 
