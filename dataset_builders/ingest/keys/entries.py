@@ -18,7 +18,7 @@ from livek12.core.files import refuse_pointer
 from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import (
     ANSWER_HEAD,
     SOLUTION_HEAD,
@@ -86,7 +86,6 @@ class Entry:
 _PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
 _CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
-_UNREAD = "□"
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
     r"(?P<cell>\d{1,3}(?:\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
@@ -163,10 +162,9 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
             sentences[-1] += f"\n{text}"
         else:
             whole = False
-    whole = whole and not since and total > 0 and _UNREAD not in "".join(sentences)
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
-    scheme = read_scheme(sentences) if whole else []
-    unread = _UNREAD in prose
+    unread = UNREAD in prose or PICTURE in prose
+    scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread)

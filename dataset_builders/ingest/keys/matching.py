@@ -17,6 +17,7 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
@@ -180,7 +181,10 @@ _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]�
 
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
-    """The draft with an answer in the form of its type, or a doubt."""
+    """The draft with an answer in the form of its type, or a doubt; an answer has no pictures."""
+    if PICTURE in f"{entry.answer}{entry.solution}":
+        solution = entry.solution and entry.solution.replace(PICTURE, UNREAD)
+        entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     if draft.question_type in CHOICE_TYPES:
         entry = explained(entry)

@@ -193,6 +193,8 @@ def contains(box: Bounds, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
+_NODE: Final = 0.5
+"""Share of a figure that a frame of its own takes, at most."""
 _OVERPRINTED: Final = 10
 """Letters over a faint shape: more than the labels of a figure."""
 
@@ -273,8 +275,19 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 else:
                     parts.rules.append(rule)
         _add_figure(parts, around(members), len(drawn), raw)
-    parts.figures = whole(parts.figures)
+    for _ in range(2):  # nodes of a graph have text in them, and join its lines
+        figures = whole(parts.figures)
+        nodes = [
+            [f for f in parts.frames if overlaps(f, box, 1.0) and _area(f) < _NODE * _area(box)] for box in figures
+        ]
+        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
+        joined = [frame for own in nodes for frame in own]
+        parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
+
+
+def _area(box: Bounds) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _crosses(shape: Shape, table: PageTable) -> bool:
@@ -388,7 +401,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             parts.dividers += tall
             loose += rules
             continue
-        table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
+        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
             parts.asked.append(table)
