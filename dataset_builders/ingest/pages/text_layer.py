@@ -98,7 +98,9 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     strokes = set(map(id, small))
     others = [shape.box for shape in raw.shapes if shape.box not in grounds and id(shape) not in strokes]
     others += [box for box in grounds if any(layout.overlaps(box, stroke.box, 1.0) for stroke in small)]
+    long = [rule for rule in raw.rules if rule.flat and rule.length > _SIGN_RULE * size]
     rules = [rule for rule in raw.rules if _is_part(rule, small, size)]
+    rules = [r for r in rules if r.flat or not any(layout.meet(r, other) for other in long)]  # wires meet
     parts: list[Shape | Rule] = [*small, *rules]
     boxes = [(part.left, part.top, part.right, part.bottom) for part in parts]
     parted = set(map(id, rules))
