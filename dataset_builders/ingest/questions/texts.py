@@ -211,13 +211,15 @@ _OWN_LINE = re.compile(
     rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
+_ITEM = re.compile(r"\s*[1-9][.．]\s+[^\W\d]")
+"""Of a list, behind a whole sentence."""
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
 _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
-_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
@@ -341,7 +343,9 @@ class _Writer:
         self.waiting = []
 
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
-        if (_OWN_LINE.match(text) or begins_answer(text)) and not _cut_short(self.paragraphs[-1]):
+        before = self.paragraphs[-1]
+        listed = _ITEM.match(text) and _ENDS.search(before.rstrip('”’")'))
+        if (_OWN_LINE.match(text) or listed or begins_answer(text)) and not _cut_short(before):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))

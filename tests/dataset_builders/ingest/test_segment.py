@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
-from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, passage_range
+from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
 from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -178,6 +178,67 @@ def test_the_next_two_questions_share_their_passage() -> None:
     assert [lead in draft.question for draft in drafts] == [False, True, True, False]
 
 
+def test_a_passage_of_one_question_names_it() -> None:
+    options = ["(1) a hill", "(2) a lake", "(3) a town", "(4) a field"]
+    lead = "Base your answer to question 2 on the passage below"
+    below = "The mill stands by the river."
+    lines = ["1. The river rises in", *options, lead, below, "2. The mill stands on", *options]
+    first, second = read(page(*lines)).drafts
+    assert [option.text for option in first.options][3] == "a field" and not second.doubts[1:]
+    assert second.question.replace("\n", " ") == f"{lead} {below} The mill stands on"
+
+
+def test_a_range_at_the_head_of_a_page_is_no_running_head() -> None:
+    heads = [f"Questions {n} – {n + 1} (2 points each): Use the following scenario." for n in (1, 3, 5)]
+    pages = [
+        page(head, "Five tutors are here.", f"{2 * n + 1}. How many?", f"{2 * n + 2}. Why?", number=n + 1, top=0.05)
+        for n, head in enumerate(heads)
+    ]
+    drafts = read(*marked(pages)).drafts
+    assert [draft.question.split("\n")[0] for draft in drafts] == [head for head in heads for _ in range(2)]
+
+
+def test_text_at_the_head_of_a_page_is_a_guess() -> None:
+    text = ["The river rises in the hills above the town and runs down to the sea."] * 2
+    pages = page("1. Why does it rain?"), page(*text, "2. Where is the mill?", "3. Who owns it?", number=2, top=0.05)
+    drafts = read(*pages).drafts
+    assert [text[0] in draft.question for draft in drafts] == [False, True, True]
+    assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+def test_lists_within_questions_are_none() -> None:
+    statements = ["1. It rains.", "2. It snows.", "3. It is dry."]
+    lines = [line for n in range(1, 5) for line in (f"{n}. Consider these statements:", *statements, "Which are true?")]
+    made = page(*lines)
+    blocks = [block if "Consider" in block.text else indented(block) for block in made.blocks]
+    assert [draft.number for draft in read(replace(made, blocks=blocks)).drafts] == list("1234")
+
+
+def indented(block: Block) -> Block:
+    """A block further to the right."""
+    box = replace(block.box, left=block.box.left + 0.05, right=block.box.right + 0.05)
+    return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
+
+
+def test_a_table_of_contents_asks_nothing() -> None:
+    contents = page(*(f"Question #{n} (1 Point) .................... {n // 2 + 3}" for n in range(1, 7)))
+    asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
+    assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
+
+
+def test_heads_by_the_shape_of_their_series() -> None:
+    lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "① 한강 ② 남산 ③ 부산 ④ 독도")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
+    lines = [f"{n}. What is {n}?" for n in range(1, 4)]
+    behind = [f"Bonus Question {n}: Where is {n}?" for n in (1, 2)]
+    assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
+
+
+def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
+    drafts = read(page("1. What is one?", "1. ____", "2. What is two?", "2. ____")).drafts
+    assert [draft.question for draft in drafts] == ["What is one?", "What is two?"]
+
+
 def test_a_blank_that_holds_a_letter_is_the_key() -> None:
     draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
     assert (draft.answer, draft.question) == (["B"], "结果是____。")
@@ -326,6 +387,12 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("Find: [2.5+2.5=5 Marks]\n(a) x\n(b) y", "Find: \n(a) x\n(b) y", 5, [2.5, 2.5]),
         ("Find:\n[2 marks] the value x\n[4 marks] the value y", None, 6, [2, 4]),
         ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
+        ("(a) x [2]\n(b) y [3]\nOR\nz [3]", None, 5, [2, 3]),
+        ("(a) x [2]\n(b) (i) y [1]\n(ii) z [2]\nOR\n(i) u [2]\n(ii) v [1]", None, 5, [2, 1, 2]),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求a", "求a", 14, [6, 8]),
+        ("Find x.    [2.5]", "Find x.", 2.5, []),
+        ("(12 points total) Find x.", "Find x.", 12, []),
+        ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
@@ -343,6 +410,7 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
         ("三、解答题：共77分", 15, None),
         ("每空2分", 12, None),
         ("Section A (2 points each)", 1, 2),
+        ("Ⅰ. 객관식문제(20문제×2점 = 40점)", 3, 2),
     ],
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
@@ -352,6 +420,12 @@ def test_points_by_the_section(text: str, number: int, worth: float | None) -> N
 @pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
 def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
     assert points.section_points("Section A: 5 x 2", 1, many) == worth
+
+
+def test_questions_with_options_have_the_points_of_theirs() -> None:
+    text = "thirteen multiple-choice questions worth three points each, and three others worth 12 points each"
+    assert [points.section_points(text, 1, choice=choice) for choice in (True, False)] == [3, None]
+    assert points.section_points("三、计算题（本题8分）", 11, 1) == 8
 
 
 def test_parts_without_points_beside_others_are_doubted() -> None:
@@ -395,6 +469,10 @@ def test_options(text: str, language: str, labels: str) -> None:
         ("is ____.", False, "", "en", "fill_in_blank"),
         ("True or false: x.", False, "", "en", "true_false"),
         ("（1）证明：a；（2）证明：b", False, "", "zh", "proof"),
+        ("证明：（1）a；（2）又 b", False, "", "zh", "proof"),
+        ("다음이 성립함을 보여라. (도움말: $f(x)=1$을 이용하시오.)", False, "", "ko", "proof"),
+        ("A是方阵，证明：$A^2=E$。", False, "一、判断题", "zh", "proof"),
+        ("(a) Which is best? [1]\n(b) True or false: x. [1]", False, "", "en", "open_ended"),
         ("（1）证明：a；（2）求 b", False, "四、解答题", "zh", "open_ended"),
         ("求极限。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),
         ("试讨论其奇偶性。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),
