@@ -154,21 +154,15 @@ _ASKED_SYMBOL = late(
 )
 _NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b)")
 _ANGLE = late(r"(?:\\angle|∠|[Aa]ngle)\s?")
-_QUANTITIES = (
-    "radius diameter circumference",
-    "area perimeter volume",
-    "mean median mode",
-    "maximum minimum",
-    "probability odds",
-    "半径 直径 周长",
-    "面积 周长 体积",
-    "最大值 最小值",
-    "반지름 지름 둘레",
-    "넓이 둘레 부피",
-    "최댓값 최솟값",
-)
+_QUANTITIES = [
+    row.split()
+    for row in (
+        "radius diameter circumference/area perimeter volume/mean median mode/maximum minimum/probability odds/半径 直径 周长"
+        "/面积 周长 体积/最大值 最小值/반지름 지름 둘레/넓이 둘레 부피/최댓값 최솟값"
+    ).split("/")
+]
 """Quantities of one thing, of which an answer has one."""
-_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(' '.join(_QUANTITIES).split())})")
+_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(sum(_QUANTITIES, []))})")
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
@@ -346,8 +340,7 @@ def is_of_another(question: str, text: str, value: str) -> bool:
     if any(map(str.isdigit, wording[: -len(value)])):
         return False
     wanted, spoken = set(_QUANTITY.findall(question.lower())), set(_QUANTITY.findall(wording.lower()))
-    families = (row.split() for row in _QUANTITIES)
-    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in families)
+    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in _QUANTITIES)
 
 
 def _without_work(sentence: str) -> str:
