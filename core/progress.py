@@ -46,6 +46,7 @@ class Progress:
         self._what, self._total, self._done, self._before = what, total, done, done
         self._began = self._told = time.monotonic()
         self._silent_until = self._began + (_PATIENCE_SECONDS if patient else 0.0)
+        self._line = ""
         self._bar = None
         self._quiet = quiet or not this_rank().first
         if sys.stderr is not None and sys.stderr.isatty() and not self._quiet:  # a service may have none
@@ -79,7 +80,10 @@ class Progress:
             return
         seconds = time.monotonic() - self._began
         of = "" if self._total is None else f"/{self._total}"
-        print(f"{self._what}: {self._done}{of} after {seconds:.0f} s{self._more()}", file=sys.stderr, flush=True)
+        line = f"{self._what}: {self._done}{of} after {seconds:.0f} s{self._more()}"
+        if line != self._line:
+            print(line, file=sys.stderr, flush=True)
+        self._line = line
 
     def _show(self) -> None:
         if self._bar is not None and self not in _bars:

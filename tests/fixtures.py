@@ -16,6 +16,7 @@ import pytest
 from livek12.core.run.folder import RunFolder
 from livek12.evaluation.asking import ask
 from livek12.evaluation.options import RunOptions
+from tests.endpoint import oracle_at
 from tests.hub import WRITER, Hub
 from tests.hub_client import Client
 
@@ -59,6 +60,14 @@ def logged_in(client: Client) -> Iterator[Client]:
     client.log_in(WRITER)
     yield client
     client.log_in(WRITER)
+
+
+@pytest.fixture
+def oracle(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The address of a model that knows the keys, and the log of what is asked."""
+    (log := tmp_path / "asked").touch()
+    with oracle_at(log) as address:
+        yield address, log
 
 
 Shared = Callable[[str, Callable[[Path], object]], Path]

@@ -14,13 +14,13 @@ from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, split
+from livek12.dataset_builders.ingest.questions.texts import Text, compose, figures_to_stem, split
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -164,7 +164,7 @@ def _draft(
         text, worth = points.split_percent(text, segment.section.title)
     section = points.said_of(segment.section.text, segment.number)
     of_choice = kinds.says_choice(section)
-    stem, choices = split(text, language, of_choice, usual)
+    stem, choices = figures_to_stem(*split(text, language, of_choice, usual))
     if segment.inline:
         shared.text, choices = split(shared.text, language, of_choice)
     named = section if segment.section.title else ""
@@ -215,7 +215,7 @@ def _with_figures(draft: Draft, blocks: Sequence[Block], pictures: dict[str, Ima
             name = f"{draft.id}-{place}.{_suffix(block.picture)}"
             pictures[name] = Image(bytes=block.picture, path=name)
             figures.append(Figure(name=name, box=block.box, caption=block.caption))
-    solution = re.sub(rf"\s*{IMAGE_MARK}", "", draft.solution) if draft.solution else draft.solution
+    solution = draft.solution and re.sub(rf"(?m)^\s*{IMAGE_MARK}\s*$", "", draft.solution).replace(IMAGE_MARK, UNREAD)
     return draft.model_copy(update={"figures": figures, "solution": solution})
 
 
@@ -240,7 +240,8 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", "no text was found", 0.05)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
-        how = "stand in the picture only" if segment.items[0].block.origin != "source" else "were not read (□)"
+        how = "are pictures" if IMAGE_MARK in where else "stand in the picture only"
+        how = how if segment.items[0].block.origin != "source" else "were not read (□)"
         gap = f"pieces of the text (formulas) {how}: {where}"
         draft = with_doubt(draft, "text", gap, 0.2)
     elif (confidence := min(text.confidence for text in texts)) < _SURE:

@@ -34,11 +34,12 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_part_of_section,
     is_running,
     is_section,
+    rank_of,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.labels import label_lists, labels_of, stray_labels
-from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks
+from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks, says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
@@ -377,6 +378,7 @@ _INDENT, _MIDDLE = 0.12, 0.05
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
@@ -404,6 +406,8 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
+_WORTH_HEAD: Final = re.compile(r"\s*[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}:?\s*[(\[]\s*\d{1,3}\s*(?:points?|pts|marks?)\b")
+"""A title with points of its own, "Bonus Question: (10 points)"."""
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
@@ -485,8 +489,10 @@ def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
     for place, section in enumerate(sections):
         last = numbers.get(id(section), last)
         parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
-        says = sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or place + 1 == len(sections)
-        own = not _VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
+        title = _BRACKETED.sub("", section.title)
+        running = last >= 0 and is_running(title) and len(INSTRUCTS.findall(title)) < 2
+        says = running or sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or section is sections[-1]
+        own = running or not _VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
         if id(section) not in numbers and says and not parted and own:
             text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
             yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
@@ -515,6 +521,8 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
     """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
     if is_section(line.text) and not is_part_of_section(line.text):
+        return True
+    if _WORTH_HEAD.match(line.text) and says_worth(segment.items[0].text) and not rank_of(line.text):
         return True
     if form and form.match(line.text):
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
@@ -813,8 +821,8 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
         elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
             yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
-        elif len(figures) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
-            text = f"{len(figures)} pictures stand in it: they may be pieces of one"
+        elif figures and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+            text = f"{len(some)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
         elif match := _BETWEEN.search(draft.question):
             text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
@@ -899,6 +907,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+        elif not draft.options and not draft.figures and _ANNOUNCES_MORE.search(draft.question):
+            yield Breach("it ends in a colon: what it announces is not in it", (place,), "text", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
         if draft.options and alone:
@@ -1013,12 +1023,20 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3)
 
 
+_LONG_KEY, _LONG_KEYS = 2000, 10
+"""Characters of a key, and medians of the paper's, of which more are several keys."""
+
+
 def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
     """All letters of a key and its solution were read."""
     for places in _keyed(reading).values():
         texts = {place: (*reading.drafts[place].answer, reading.drafts[place].solution or "") for place in places}
         lost = tuple(place for place, key in texts.items() if any("□" in text for text in key))
         yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
+        lengths = {place: len(solution) for place, (*_, solution) in texts.items() if solution}
+        bound = max(_LONG_KEY, _LONG_KEYS * median([0, *lengths.values()]))
+        longer = tuple(place for place, length in lengths.items() if length > bound)
+        yield Breach("its key is much longer than the others: it may have what is not its own", longer, "answer", 0.3)
         torn = tuple(place for place, key in texts.items() if any(map(is_torn, key[-1:])))
         yield Breach("a formula of its key is torn: compare it with the page", torn, "answer", 0.2)
 

@@ -144,10 +144,11 @@ class _Paper:
         return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
-        picture = pdf.drawn(page, PAGE_DPI)
+        annotated = not pdf.has_annotations(page)
+        picture = pdf.drawn(page, PAGE_DPI, annotated=annotated)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         reading = text_layer.blocks_of(
-            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box)), self.before, seen
+            raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
         )
         self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
         return PageBlocks(

@@ -28,7 +28,7 @@ from livek12.dataset_builders.ingest.invariants import PaperReading, checked, un
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
 from livek12.dataset_builders.ingest.keys.solved import solved_entries
-from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import (
@@ -466,7 +466,7 @@ def _title(stream: Stream, body: Body) -> str:
     named = [text for text in named if len(text) <= _LONGEST_NAME]
     largest = max((line.size for line in lines), default=0.0)
     titles = [*named, *(line.text for line in lines if line.size >= 0.9 * largest), *heads]
-    return one_line(_PAGE_AT_END.sub("", titles[0]), _LONGEST_TITLE) if titles else ""
+    return one_line(_PAGE_AT_END.sub("", titles[0].replace(PICTURE, " ")), _LONGEST_TITLE) if titles else ""
 
 
 def _language(stream: Stream) -> Language:

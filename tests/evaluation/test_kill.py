@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,6 @@ KILLS = int(os.environ.get("LIVEK12_KILLS", "3"))
 """Of each kind; more before a release."""
 TASKS = "livek12,kmmmu,cfe_text,mdk12"
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    log = tmp_path_factory.mktemp("oracle") / "log"
-    child = subprocess.Popen(
-        [sys.executable, "-m", "tests.endpoint", str(log)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    assert child.stdout is not None
-    try:
-        yield child.stdout.readline().strip(), log
-    finally:
-        child.kill()
-        child.wait()
 
 
 def livek12(*args: object, **environment: str) -> subprocess.Popen[bytes]:

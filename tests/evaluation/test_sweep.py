@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from livek12.core.run.folder import RunFolder
 from livek12.core.scoring import Row
 from livek12.evaluation.sweep import read_plan
 from livek12.evaluation.sweep.slurm import scripts
-from tests.endpoint import oracle_at
 from tests.scripts.command import COMMAND, ROOT, Ended, livek12_here
 
 TASKS = ["livek12_text_only_en", "cfe_text"]
@@ -26,14 +24,6 @@ QUESTIONS = 15
 PATIENCE = 300.0
 IN_HAND = 8
 """Requests at most that a cut finds asked and not stored yet; far fewer than are stored by then."""
-
-
-@pytest.fixture
-def oracle(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    log = tmp_path / "asked"
-    log.touch()
-    with oracle_at(log) as address:
-        yield address, log
 
 
 class Sweeping:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from livek12.core.run.folder import RunFolder
-from tests.endpoint import oracle_at
 from tests.scripts.command import Ended, livek12_here
 
 TASK = "livek12_text_only_en"
@@ -22,14 +20,6 @@ def bare(*args: object) -> Ended:
         for name in ("torch", "vllm", "transformers"):
             patch.setitem(sys.modules, name, None)
         return livek12_here(*args)
-
-
-@pytest.fixture(scope="module")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    log = tmp_path_factory.mktemp("oracle") / "log"
-    log.touch()
-    with oracle_at(log) as address:
-        yield address, log
 
 
 @pytest.fixture

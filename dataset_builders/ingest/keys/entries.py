@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, pairwise, takewhile
 from pathlib import Path
@@ -18,7 +18,7 @@ from livek12.core.files import refuse_pointer
 from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import (
     ANSWER_HEAD,
     SOLUTION_HEAD,
@@ -29,6 +29,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
@@ -62,7 +63,7 @@ class Entry:
         confidence: of the least certain line, 0 to 1.
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
-        loose: its solution has no head.
+        unsure: the reason why it may be another question's.
     """
 
     number: int
@@ -78,14 +79,13 @@ class Entry:
     by_ocr: bool = False
     listed: bool = False
     unread: bool = False
-    loose: bool = False
+    unsure: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
 _PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
 _CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
-_UNREAD = "□"
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
     r"(?P<cell>\d{1,3}(?:\([a-z]{1,4}\))*)(?:．\[(?P<worth>\d{1,2}) points\])?\s{3,}"
@@ -162,10 +162,9 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
             sentences[-1] += f"\n{text}"
         else:
             whole = False
-    whole = whole and not since and total > 0 and _UNREAD not in "".join(sentences)
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
-    scheme = read_scheme(sentences) if whole else []
-    unread = _UNREAD in prose
+    unread = UNREAD in prose or PICTURE in prose
+    scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread)
@@ -180,7 +179,8 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
     rest: list[Item] = []
     for item in items:
         rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
-        in_table = _by_columns(rows, where) or _by_rows(rows, where)
+        in_rows = [Entry(*pair, where=where) for two in pairwise(rows) for pair in _of_rows(*two)]
+        in_table = _by_columns(rows, where) or in_rows
         entries += in_table
         rest += [] if in_table else [item]
     forms = [entry for entry in entries if entry.elective]
@@ -198,45 +198,56 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         or len(answers) != max(1, len(forms))
     ):
         return []
-    worth = names.index("points") if names.count("points") == 1 else -1
     entries = []
     for row in rows[1:]:
-        number = NUMBER_CELL.fullmatch(row[0])
-        if number and len(row) == len(names):
-            points = float(row[worth]) if worth > 0 and re.fullmatch(r"\d{1,3}(?:\.\d)?", row[worth]) else None
+        if NUMBER_CELL.fullmatch(row[0]) and len(row) == len(names):
+            cells = dict(zip(names, row, strict=True))
             entries += [
-                Entry(int(number[1]), row[at], points, elective=rows[0][at] if len(forms) > 1 else "", where=where)
+                _of_cells({**cells, "answer": row[at], "elective": rows[0][at] if len(forms) > 1 else ""}, where)
                 for at in answers
                 if row[at]
             ]
     return entries
 
 
-def _by_rows(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """Rows of numbers, each above a row of answers; their names may be missing."""
+def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
+    """The entry of a row, by the kinds of its columns."""
+    number = NUMBER_CELL.fullmatch(cells.get("number", ""))
+    worth = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
+    return Entry(
+        int(number[1]) if number else 0,
+        _SAID.sub("", cells.get("answer", "")),
+        float(worth[1]) if worth else None,
+        cells.get("solution") or None,
+        label=label,
+        elective=cells.get("elective", ""),
+        where=where,
+    )
+
+
+def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]]:
+    """Answers of a row of numbers, or spans, above one of answers: both are named, or only the numbers count up."""
+    if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
+        above, below = above[1:], below[1:]
+    elif not _counts_up(above) or len(below) != len(above) or not all(below) or _counts_up(below):
+        return []
     entries = []
-    for above, below in pairwise(rows):
-        if _counts_up(above) and len(below) == len(above) and all(below) and not _counts_up(below):
-            entries += [Entry(int(number), answer, where=where) for number, answer in zip(above, below, strict=True)]
-        if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
-            numbers = [NUMBER_CELL.fullmatch(cell) for cell in above]
-            entries += [
-                Entry(int(number[1]), answer, where=where)
-                for number, answer in zip(numbers, below, strict=False)
-                if number and answer
-            ]
-            spans = [_SPAN_CELL.fullmatch(cell) for cell in above]
-            entries += [
-                Entry(number, letter, where=where)
-                for span, answers in zip(spans, below, strict=False)
-                if span
-                for number, letter in of_span(int(span[1]), int(span[2]), answers)
-            ]
+    for cell, answer in zip(above, below, strict=False):
+        if answer and (number := NUMBER_CELL.fullmatch(cell)):
+            entries.append((int(number[1]), answer))
+        elif span := _SPAN_CELL.fullmatch(cell):
+            entries += of_span(int(span[1]), int(span[2]), answer)
     return entries
 
 
-def _counts_up(cells: Sequence[str], fewest: int = 3) -> bool:
-    numbers = [int(cell) for cell in cells if re.fullmatch(r"\d{1,3}", cell)]
+def _cells(line: str) -> list[str]:
+    """Cells of a row that is a line of text."""
+    return _ANSWERS_ROW.sub("answer ", _NUMBERS_ROW.sub("number ", line, 1), 1).split()
+
+
+def _counts_up(cells: Sequence[str]) -> bool:
+    numbers = [int(match[1]) for cell in cells if (match := NUMBER_CELL.fullmatch(cell))]
+    fewest = _FEWEST - ("Q" in cells[0])
     return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
@@ -301,10 +312,22 @@ _VALUE_ALONE = re.compile(
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
+_BARE_NUMBER = re.compile(r"(\d{1,3})$")
+_SIGNED_NUMBER = re.compile(
+    r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
+)
+_FEWEST, _LEVEL = 3, 0.005
+_IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 """Beginnings of entries."""
+_OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
+"""In place of an answer: none, or where it is."""
+_FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
+_TWICE = "a number comes twice in the key: those behind it may be of other questions"
+NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
-    r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*|\A\s*\d{1,3}\s*(?:points?|marks?|pts)[ \t]*(?=\n|\Z)",
+    r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
+    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)\s*[)）\]]?[ \t]*(?=\n|\Z)",
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
@@ -346,16 +369,17 @@ def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
     titles = short_titles([items[start].text for start in starts])
     parts: list[list[Entry]] = []
     for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
-        own = _entries(items[start:end], name) if is_section(items[start].text) else []
         text = _after_numeral(items[start].text)
         only = bool(begins_answer(text) or _SOLVES.match(text))
-        if own and own[0].number == 1 and not only:
+        own = _entries(items[start:end], name) if is_section(items[start].text) and not only else []
+        if own:
             parts.append([replace(entry, elective=title) for entry in own])
-        elif numeral(items[start].text) and (only or not section_type(items[start].text)):
+        elif numeral(items[start].text) and (only or not (section_type(text) or _IN_BRACKETS.fullmatch(text))):
             parts.append([_of_numeral(items[start:end], name)])
     doubled = [number for part in parts for number in {entry.number for entry in part}]
-    named = [part[0].elective for part in parts if part and part[0].elective]
-    apart = len(starts) > 1 and len(set(doubled)) < len(doubled) and len(set(named)) == len(named) > 0
+    named = [part[0].elective for part in parts if part[0].elective]
+    anew = sum(part[0].number == 1 or not part[0].elective for part in parts)
+    apart = len({*doubled}) < len(doubled) and len({*named}) == len(named) > 0 and anew > 1
     return [entry for part in parts for entry in part] if apart else []
 
 
@@ -394,7 +418,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
     items, pieces = _unfolded(items)
     short = _table_entries(items, name, pieces)
-    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _of_rows(row.text, below.text)}
+    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _lines_of_rows(row.text, below.text)}
     long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
     return _merged(short, long)
 
@@ -408,7 +432,7 @@ def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
 
 
 def _with_solution(entry: Entry, other: Entry | None) -> Entry:
-    if other is None or entry.solution or other.loose or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
+    if other is None or entry.solution or other.unsure or not f"{other.answer} ".startswith((f"{entry.answer} ", " ")):
         return entry
     return replace(entry, solution=other.solution, unread=entry.unread or other.unread)
 
@@ -436,18 +460,7 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
         if not number:
             problems.append(f"{file.name}:{line}: {cells.get('number', '')[:40]!r} is no question number; left out")
             continue
-        points = re.fullmatch(r"(\d{1,3}(?:\.\d+)?)\s*(?:分|점|points?)?", cells.get("points", ""), re.IGNORECASE)
-        entries.append(
-            Entry(
-                int(number[1]),
-                _SAID.sub("", cells.get("answer", "")),
-                float(points[1]) if points else None,
-                cells.get("solution") or None,
-                label=squeezed(file.stem),
-                elective=cells.get("elective", ""),
-                where=f"{file.name}:{line}",
-            )
-        )
+        entries.append(_of_cells(cells, f"{file.name}:{line}", squeezed(file.stem)))
     return entries, problems
 
 
@@ -539,8 +552,8 @@ def _table_entries(items: Sequence[Item], where: str, pieces: Sequence[tuple[int
         if spans := list(_SPAN.finditer(text)):
             answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
             answers += [(*entry, None) for entry in _series(" ".join(_SPAN.sub(" ", text).split()))]
-        elif place + 1 < len(texts) and (row := _of_rows(text, texts[place + 1])):
-            answers += row
+        elif place + 1 < len(texts) and (row := _lines_of_rows(text, texts[place + 1])):
+            answers += [(*pair, None) for pair in row]
         elif any(map(_has_points, texts)) and (triples := _triples(text)):
             answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
     ranks: dict[tuple[int, str], int] = {}
@@ -627,7 +640,7 @@ def _series(text: str) -> list[tuple[int, str]]:
         match = next((each for each in alike if (_value(each), _style(each)) == due), None)
     ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
     entries = [(_value(head), text[head.end() : end].strip(" ;；,，")) for head, end in zip(heads, ends, strict=True)]
-    return entries if all(0 < len(answer) <= _LONGEST_LISTED for _, answer in entries) else []
+    return entries if all(number and 0 < len(answer) <= _LONGEST_LISTED for number, answer in entries) else []
 
 
 def _style(head: re.Match[str]) -> str:
@@ -638,49 +651,46 @@ def _value(head: re.Match[str]) -> int:
     return int(head["boxed"] or head["bare"])
 
 
-def _of_rows(numbers: str, answers: str) -> list[tuple[int, str, float | None]]:
-    """Entries of a row of numbers above one of answers: named, or only they count up."""
-    named = _NUMBERS_ROW.match(numbers) and _ANSWERS_ROW.match(answers)
-    left = [cell.removeprefix("Q") for cell in _NUMBERS_ROW.sub("", numbers, 1).split()]
-    right = _ANSWERS_ROW.sub("", answers, 1).split()
-    counted = (
-        all(map(str.isdigit, left)) if named else _counts_up(left, 2 + ("Q" not in numbers)) and not _counts_up(right)
-    )
-    if len(left) != len(right) or not counted:
-        return []
-    return [(int(number), answer, None) for number, answer in zip(left, right, strict=True)]
+def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
+    above, below = _cells(numbers), _cells(answers)
+    return _of_rows(above, below) if above and len(above) == len(below) else []
 
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers and go on to the next."""
-    chosen = _bracketed(items) or max(_alone(items), anchors(items), key=lambda run: len({each.number for each in run}))
+    """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
+    signed = _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
+    chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
+    twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
         end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
-        lines = [items[anchor.place].text[anchor.end :], *(item.text for item in items[anchor.place + 1 : end])]
+        first = items[anchor.place].text[anchor.end :]
+        worth = marks(first) if says_worth(first) else []
+        titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
+        lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
         text = "\n".join(line for line in lines if line).strip()
-        answer, solution = _answer_and_solution(text)
+        answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        loose = bool(answer and solution) and not SOLUTION_HEAD.search(text)
-        drawn = _is_drawn(items[anchor.place : end])
-        entry = Entry(anchor.number, answer, None, solution, where=where, listed=listed, unread=drawn, loose=loose)
-        entries.append(entry)
+        points = worth[0].points if worth else None
+        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed)
+        unsure = _TWICE if place > twice else NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
+        entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), unsure=unsure))
     return entries
 
 
-def _alone(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with a line of only their number, if these count up and are several."""
-    lines = [(place, int(item.text)) for place, item in enumerate(items) if re.fullmatch(r"\d{1,3}", item.text)]
-    counted = _counts_up([str(number) for _, number in lines])
-    return [Anchor(place, number, len(str(number))) for place, number in lines] if counted else []
-
-
-def _bracketed(items: Sequence[Item]) -> list[Anchor]:
-    """Entries that begin with 【第1题】 or 【1题答案】, if there are several."""
-    matches = ((place, _BRACKETS.match(item.text)) for place, item in enumerate(items))
-    titled = [Anchor(place, int(match[1]), match.end()) for place, match in matches if match]
-    return titled if len(titled) > 1 else []
+def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
+    """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
+    lines = [(place, match) for place, item in enumerate(items) if (match := form.match(item.text))]
+    steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
+    if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
+        return []
+    left = items[lines[-1][0]].box.left
+    for place in range(lines[-1][0], len(items)):
+        match = re.match(r"\s*(\d{1,3})\s?[.．、)）]", items[place].text)
+        follows = match and int(match[1]) == int(lines[-1][1][1]) + 1 and abs(items[place].box.left - left) < _LEVEL
+        lines += [(place, match)] if match and follows else []
+    return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
@@ -695,6 +705,10 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if head := SOLUTION_HEAD.match(f"\n{text}"):
         return "", text[head.end() - 1 :]
     first, _, rest = text.partition("\n")
+    if _OMITTED.fullmatch(text):
+        return "", None
+    if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
+        return "", text
     if said_worth := _WORTH_WITHIN.match(first):
         remark = said_worth["remark"].strip()
         return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None

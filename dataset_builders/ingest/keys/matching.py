@@ -16,7 +16,8 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry
+from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
@@ -31,6 +32,10 @@ _REASONED = re.compile(
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
+_BREAKS_OFF = re.compile(
+    r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE
+)
+"""Ends before a formula or picture."""
 _MARK_CODE = re.compile(r"\b[MAB][1-9]\b")
 _BRACED = r"\{(?:[^{}]|\{[^{}]*\})*\}"
 _SCRIPT = re.compile(
@@ -38,9 +43,12 @@ _SCRIPT = re.compile(
     r"|[=+<>≤≥]\s*\$?\s{3,}\$?\s*(?:[=+<>]|\\(?:ge|le|frac|sqrt))"
 )
 """A script before its letter, a sum without its body, a gap behind a relation."""
-_SIGN = re.compile("[√×✓✗]")
+_SIGN = re.compile("[√×✓✗TF]")
 _BLANK = re.compile(r"\s*【\d{1,2}】\s*")
 """A label of a blank in its key."""
+_GROUND = re.compile(r"[\s$,，、]")
+_LABEL = 8
+"""Signs of an answer that is no copy of the question if they stand in it."""
 _SURE = 0.85
 """A label that OCR read with less confidence is a doubt."""
 READ_KEY = 0.45
@@ -92,7 +100,7 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            others = paper if entry.loose else paper - _shingles(draft.markdown)
+            others = paper if entry.unsure else paper - _shingles(draft.markdown)
             solution = _beyond(entry.solution or "", others, text).strip() or None
             matched.append(keyed(draft, replace(entry, solution=solution), entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
@@ -173,7 +181,10 @@ _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]�
 
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
-    """The draft with an answer in the form of its type, or a doubt."""
+    """The draft with an answer in the form of its type, or a doubt; an answer has no pictures."""
+    if PICTURE in f"{entry.answer}{entry.solution}":
+        solution = entry.solution and entry.solution.replace(PICTURE, UNREAD)
+        entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     if draft.question_type in CHOICE_TYPES:
         entry = explained(entry)
@@ -182,6 +193,12 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
             draft = draft.model_copy(update={"question_type": "true_false", "doubts": doubts})
             entry = replace(entry, answer=sign)
+    elif (
+        entry.solution
+        and len(given := _GROUND.sub("", entry.answer)) > _LABEL
+        and given in _GROUND.sub("", draft.question)
+    ):
+        entry = replace(entry, answer="", solution=f"{entry.answer}\n{entry.solution}")
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
     answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}
@@ -204,9 +221,9 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
     if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
-    if entry.loose and entry.solution and draft.options:
-        text = "text without a head stands behind its key: it may be another question's"
-        with_key = with_doubt(with_key, "answer", text, 0.3)
+    behind = bool(draft.options and entry.solution)
+    if entry.unsure and (behind if entry.unsure == NO_HEAD else answer or entry.solution):
+        with_key = with_doubt(with_key, "answer", entry.unsure, 0.3)
     if entry.unread and not (draft.options and answer and not problem and not entry.solution):
         with_key = with_doubt(with_key, "answer", "pieces of its key stand in the picture only", 0.2)
     if not answer and not entry.solution:
@@ -231,7 +248,7 @@ def is_torn(text: str) -> bool:
     """Checks for pieces of formulas that are lines of their own, or scripts of nothing."""
     lines = [line.strip() for line in text.split("\n")]
     digits = not _MARK_CODE.search(text) and any(map(str.isdecimal, lines))
-    return digits or bool(_SCRIPT.search(text)) or any(map(_PIECE.fullmatch, lines))
+    return digits or bool(_SCRIPT.search(text) or _BREAKS_OFF.search(text)) or any(map(_PIECE.fullmatch, lines))
 
 
 def _judges(answer: str) -> bool:

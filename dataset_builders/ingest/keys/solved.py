@@ -32,8 +32,8 @@ _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
-_BRACKETED: Final = re.compile(r"[(（]\s*([A-H]+|[√×✓✗xX]|\$\\sqrt\$)\s*[)）]")
-"""An answer in a bracket of its own."""
+_BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
+"""An answer that is all of a line or bracket."""
 
 
 def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
@@ -72,7 +72,7 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     for place, end, begin, stop in _additions(compared, words):
         text = copy[theirs[begin].start() : theirs[stop - 1].end()].replace(IMAGE_MARK, "").strip()
         fills = BLANK in words[max(0, place - 1) : end + 1] or _in_bracket(words, place, end)
-        if label := _BRACKETED.fullmatch(text):
+        if label := _BRACKETED.fullmatch(text.strip("_ ")):
             answers.append(label[1])
         elif fills and (end < len(words) or "\n" not in text):
             answers.append(_as_formula(text.strip("_ \n")))
@@ -80,6 +80,9 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
             new.update(range(begin, stop))
     worked = []
     for text in _new_lines(copy, theirs, new):
+        if label := _BRACKETED.fullmatch(text):
+            answers.append(label[1])
+            continue
         _, answer, solution = split_answered(f"\n{text}")
         answers += [answer] if answer else []
         worked.append((solution or "") if answer else SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip())
@@ -97,7 +100,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
         if 2 * len(old) < len(own):
-            text = line[0].replace(IMAGE_MARK, "").strip()
+            text = line[0].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
@@ -123,7 +126,7 @@ def _plain(token: str) -> str:
 
 
 def _in_bracket(words: Sequence[str], place: int, end: int) -> bool:
-    return place > 0 and end < len(words) and words[place - 1] in _OPEN and words[end] in _CLOSED
+    return place > 0 and end < len(words) and words[place - 1] in _OPEN and words[end] in _CLOSED and place == end
 
 
 def _as_formula(text: str) -> str:

@@ -14,8 +14,18 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import OVER, ideographic
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Kind, Line, Origin, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.atoms import BIG, OVER, ideographic
+from livek12.dataset_builders.ingest.pages.blocks import (
+    PICTURE,
+    UNREAD,
+    Block,
+    Box,
+    Kind,
+    Line,
+    Origin,
+    is_caption,
+    is_label,
+)
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
@@ -328,8 +338,12 @@ _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
+_LIMIT: Final = 0.4
+"""Letter sizes between a sum or an integral and its limits, at most."""
 _LONGEST_FRACTION: Final = 25
 """Letter sizes of a fraction's line, or between brackets: a longer one parts the page."""
+_MARGIN: Final = 1.0
+"""Points around a formula that is shown."""
 UNSURE: Final = 0.6
 """OCR that is less sure of a line has not read it."""
 
@@ -412,27 +426,47 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
-    for left, top, right, bottom in (*_brackets(sheet.glyphs), *_fractions(runs, sheet.rules)):
+    for left, top, right, bottom in (*_brackets(sheet.glyphs, runs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
         head = min(inside, key=lambda run: run.left)
         box = layout.around([_around(run) for run in inside])
         head.left, head.top, head.right, head.bottom = box
         for run in inside:
             run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
+    for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
+        x, y = centre(sign)
+        near = [run for run in runs if run.left < sign.right and sign.left < run.right]
+        lines = [run for run in runs if run.left < x < run.right and run.top < y < run.bottom]
+        for line in sorted(lines, key=_width)[-1:]:
+            for run in near:  # limits belong to the line
+                if max(sign.top - run.bottom, run.top - sign.bottom) < _LIMIT * sign.size and _width(run) < _width(
+                    line
+                ):
+                    line.top, line.bottom = min(line.top, run.top), max(line.bottom, run.bottom)
     return runs
+
+
+def _width(run: Segment) -> float:
+    return run.right - run.left
 
 
 def _around(run: Segment) -> Bounds:
     return (run.left, run.top, run.right, run.bottom)
 
 
-def _brackets(glyphs: Sequence[Glyph]) -> Iterator[Bounds]:
+def _brackets(glyphs: Sequence[Glyph], runs: Sequence[Segment]) -> Iterator[Bounds]:
     tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
     for first in tall:
         ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
         last = min(ends, key=lambda glyph: glyph.left, default=None)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
+        elif first.text == "{" and not last:  # rows of cases, and what follows them
+            edge = first.right + first.size
+            for run in sorted(runs, key=lambda run: run.left):
+                if first.left < run.left < edge and first.top < run.bottom and run.top < first.bottom:
+                    edge = max(edge, run.right + first.size)
+            yield first.left, first.top, edge, first.bottom
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
@@ -474,7 +508,7 @@ def _turned(sheet: Sheet) -> list[Piece]:
     for group in layout.groups([(g.left, 0.0, g.right, 1.0) for g in turned], 0.0):
         inside = [turned[at] for at in group]
         box = layout.around([(g.left, g.top, g.right, g.bottom) for g in inside])
-        text = "".join(glyph.text for glyph in inside).strip()
+        text = "".join(glyph.text.replace(PICTURE, UNREAD) for glyph in inside).strip()
         line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
         at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
         if home := next((p for p in sheet.pieces if layout.overlaps(p.box, box, 1.5 * line.size)), None):
@@ -724,7 +758,7 @@ def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
-    lines = [_record(line, sheet) for line in piece.lines]
+    lines = [_record(line, sheet, crop) for line in piece.lines]
     wanted = piece.kind in ("figure", "table") or any(line.unread for line in lines)
     sure = [line.confidence for line in lines]
     return Block(
@@ -739,7 +773,7 @@ def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:
     )
 
 
-def _record(line: TextLine, sheet: Sheet) -> Line:
+def _record(line: TextLine, sheet: Sheet, crop: Crop) -> Line:
     return Line(
         text=line.text,
         box=box_of(line.box, sheet),
@@ -751,6 +785,7 @@ def _record(line: TextLine, sheet: Sheet) -> Line:
         place=line.place,
         other=line.other,
         look=line.look,
+        pictures=[crop((a - _MARGIN, b - _MARGIN, c + _MARGIN, d + _MARGIN)) for a, b, c, d in line.shown],
     )
 
 

@@ -11,9 +11,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -23,7 +24,7 @@ FUNCTIONS: Final = frozenset(
         "ln log lg lim max min exp sup inf det gcd arg dim ker"
     ).split()
 )
-LIMITS: Final = frozenset(("\\lim", "\\max", "\\min", "\\sup", "\\inf", "\\sum", "\\prod", "\\bigcup", "\\bigcap"))
+LIMITS: Final = frozenset("\\lim \\max \\min \\sup \\inf \\sum \\prod \\bigcup \\bigcap \\int \\iint \\oint".split())
 """Operators with limits below and above."""
 ACCENTS: Final = {
     "\u20d7": "vec", "\u0305": "bar", "\u0304": "bar", "\u0302": "hat", "\u0303": "tilde", "\u0307": "dot",
@@ -159,7 +160,7 @@ def atom_of(glyph: Glyph) -> Atom:
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
     return Atom(
-        glyph.text,
+        glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD,
         glyph.left,
         glyph.top,
         glyph.right,
@@ -241,7 +242,7 @@ _ROW_GAP: Final = 0.5
 """Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
-_NO_BASE: Final = frozenset(["(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
+_NO_BASE: Final = frozenset([PICTURE, "(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
 """Bases of no script: one behind them belongs to the letter that follows."""
 _FULL: Final = 0.835
 """Share of a line's size that its scripts have at most; TeX's smallest are 5 points beside 6."""
@@ -329,6 +330,8 @@ def _too_big(script: Atom, reference: Atom) -> bool:
 
 def _shift(atom: Atom, reference: Atom, full: float = 0.3) -> int:
     """1 raised, -1 lowered, 0 on the line."""
+    if atom.text == PICTURE:
+        return 0
     if atom.text in ("′", "″", "'"):  # of a letter below the line
         return -1 if atom.size < _FULL * reference.size and atom.bottom > reference.axis else 0
     if atom is reference or (atom.text in "°" and not atom.built):
@@ -349,7 +352,7 @@ def _shift(atom: Atom, reference: Atom, full: float = 0.3) -> int:
 
 def _plain(atom: Atom) -> _Token:
     text = atom.text if atom.built or not atom.math else symbol(atom.text)
-    if not atom.sound:
+    if atom.built and not atom.sound:
         text = UNREAD
     left = atom.left if atom.start is None else atom.start
     right = min(atom.advance, atom.right + atom.size) if atom.advance else atom.right
@@ -544,6 +547,95 @@ def written(row: list[Atom], head: Atom) -> str:
     text = re.sub(r"(?<! ) {2,3}(?! )", " ", text).lstrip()
     bare = text.rstrip()
     return f"{bare} " if len(bare) < len(text) and "가" <= bare[-1:] <= "힣" else bare
+
+
+_WOVEN: Final = 0.35
+"""Letter sizes between the signs of one formula, at most."""
+_NUMBERED: Final = re.compile(r"[(（\[]?(?:[A-Ha-h]|\d{1,3}|[ivx]{1,4})[)）\].．、:：]|[①-⑳]")
+_SHORTEST_WORD: Final = 3
+_APART: Final = 0.8
+"""Letter sizes of white space before the label of an option within a line."""
+_NO_BEGIN, _NO_END = frozenset(".,;:?!)]}"), frozenset(".,;:?!([{")
+
+
+def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
+    """The atoms of a line, with one picture for each unread sign and the formula that it is woven with."""
+    ink = [atom for atom in row if atom.text.strip()]
+    loose = [*woven(ink)]
+    runs: list[range] = []
+    for place, atom in enumerate(ink):
+        if atom.sound or not loose[place] or _is_amid_word(ink, place) or (runs and place in runs[-1]):
+            continue
+        run = range(place, place + 1)
+        while (wider := _wider(run, ink, loose)) != run:
+            run = wider
+        while runs and runs[-1].stop >= run.start:
+            run = range(min(run.start, runs.pop().start), run.stop)
+        runs.append(run)
+    pictures: list[Atom] = []
+    for run in runs:
+        parts = [ink[place] for place in run]
+        while parts[-1].text in _NO_END and parts[-1].sound:
+            parts.pop()
+        while parts[0].text in _NO_BEGIN and parts[0].sound:
+            del parts[0]
+        box = around(parts)
+        pictures.append(Atom(PICTURE, *box, head.base, head.size, sound=False, advance=box[2], parts=tuple(parts)))
+    gone = {id(part) for picture in pictures for part in picture.parts}
+    kept = [atom for atom in row if id(atom) not in gone]
+    spaces = [a for a in kept if not a.text.strip() and any(p.left < a.middle < p.right for p in pictures)]
+    return sorted([*(a for a in kept if a not in spaces), *pictures], key=lambda atom: (atom.left, atom.right))
+
+
+def woven(ink: Sequence[Atom]) -> Iterator[bool]:
+    """For each letter, true if a formula may go on with it: no word, blank, number of a question or label."""
+    labelled = word = 0
+    for place, atom in enumerate(ink):
+        if not place or atom.left - ink[place - 1].right > _APART * atom.size:
+            text = "".join(other.text if len(other.text) == 1 else " " for other in ink[place : place + 5])
+            labelled = place + match.end() if (match := _NUMBERED.match(text)) else 0
+        if place >= word and (count := _word(ink, place, 1)) >= _SHORTEST_WORD:
+            word = place + count
+        sign = len(atom.text) == 1 and not (ideographic(atom.text) or "가" <= atom.text <= "힣" or atom.text == CHOICE)
+        yield place >= labelled and (atom.built or atom.math or (sign and place >= word))
+
+
+def _word(ink: Sequence[Atom], place: int, step: int) -> int:
+    """Letters of a word from a place on, to the right (1) or the left (-1)."""
+    letters = takewhile(lambda a: a.text.isascii() and a.text.isalpha() and a.sound and not a.math, ink[place::step])
+    count = 1
+    for last, atom in pairwise(letters):
+        gap = max(atom.left - last.right, last.left - atom.right)
+        if gap > _SIGN_GAP * atom.size or abs(atom.base - last.base) > 0.1 * atom.size:
+            break
+        count += 1
+    return count
+
+
+def _is_amid_word(ink: Sequence[Atom], place: int) -> bool:
+    """An unread letter (a ligature) of a word."""
+    if ink[place].text != UNREAD:
+        return False
+    size = ink[place].size
+    before = place and ink[place].left - ink[place - 1].right < _SIGN_GAP * size and _word(ink, place - 1, -1)
+    near = place + 1 < len(ink) and ink[place + 1].left - ink[place].right < _SIGN_GAP * size
+    return before + (near and _word(ink, place + 1, 1)) >= _SHORTEST_WORD
+
+
+def _wider(run: range, ink: Sequence[Atom], loose: Sequence[bool]) -> range:
+    """A run with the letters that touch it or stand within it."""
+    left, right = min(ink[at].left for at in run), max(ink[at].right for at in run)
+    first, last = run.start, run.stop
+    for place, end in ((first - 1, first), (last, last - 1)):
+        if not 0 <= place < len(ink):
+            continue
+        atom = ink[place]
+        gap = max(left - atom.right, atom.left - right)
+        in_word = atom.text.isalpha() and _word(ink, place, 1 if place > end else -1) > 1
+        reach = _FAR if not (atom.sound or ink[end].sound) else _SIGN_GAP if in_word else _WOVEN
+        if left < atom.middle < right or (loose[place] and gap < reach * max(atom.size, ink[end].size)):
+            first, last = min(first, place), max(last, place + 1)
+    return range(first, last)
 
 
 def _gap(before: _Token | None, after: _Token) -> float:

@@ -35,8 +35,11 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     joined,
     symbol,
     tex,
+    with_pictures,
+    woven,
     written,
 )
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -374,6 +377,8 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
             and (atom.right < rule.left + 2 or atom.left > rule.right - 2)
         ):
             short = rule.right - rule.left < _UNDERSCORE * atom.size
+            if short and any(abs(a.axis - y) < 0.1 * a.size for a in finder.between(rule.left - 9, rule.right + 9)):
+                return None  # a minus
             if rule.right - rule.left <= 14 and not (short and rule.left < atom.right + 0.3 * atom.size):
                 continue
             blank = Atom(
@@ -421,11 +426,15 @@ def _named(run: list[Atom]) -> list[Atom]:
     return run
 
 
+_INTEGRALS: Final = frozenset("∫∬∮")
+
+
 def operators(atoms: list[Atom]) -> list[Atom]:
     """Attaches limits to sums and the like."""
     heads = [atom for atom in atoms if _limited(atom)]
     if not heads:
         return atoms
+    usual = sorted(atom.size for atom in atoms)[len(atoms) // 2]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
     spaces = [atom for atom in atoms if not atom.text.strip()]
     for head in sorted(heads, key=lambda atom: atom.left):
@@ -433,12 +442,16 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         near = [
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
-            if atom is not head and atom.size < 0.85 * head.size
-            if not any(other is not head and _is_script_of(atom, other) for other in heads if other.text not in ARROWS)
+            if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
+            if not any(
+                other is not head and other.text not in ARROWS and _is_script_of(atom, other)
+                for other in heads
+                if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
+            )
         ]
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
-        if head.text in ARROWS:
+        if head.text in ARROWS or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
@@ -449,7 +462,9 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
-        finder.replace([head, *under, *over], [joined(text, [head, *under, *over], head.base, head.size)])
+        size = min(head.size, usual) if head.text in _INTEGRALS else head.size
+        made = joined(text, [head, *under, *over], head.axis + AXIS * size, size)
+        finder.replace([head, *under, *over], [made])
     return [*finder.atoms, *spaces]
 
 
@@ -460,7 +475,7 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
 
 
 def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
-    """Checks for a label of an arrow or a sign of equality, which is no script."""
+    """Checks for a label of an arrow or a sign of equality or the limit of an integral, which is no script."""
     left, top, right, bottom = around(row)
     beside = finder.between(left - head.size, left)
     base = any(
@@ -647,6 +662,10 @@ _UNDERLINED: Final = 0.6
 """Share of an underline that its text covers; the line of a fraction may be longer than what is on it."""
 _RUN: Final = 0.25
 """Letter sizes between small letters of one script, at most."""
+_PASSES: Final = 2
+_OVER, _HANGS_OFF, _TALLER, _SHORT_ROW = 0.7, 0.6, 1.6, 4.0
+"""Share of a row that an unread sign covers from side to side; letter sizes between the two, of a brace, and of a row
+that is a part of the line beside it."""
 _PLAIN_FENCE = 1.2
 """Letter sizes: a bracket that is not higher stands on the base line of its line."""
 
@@ -660,6 +679,7 @@ class TextLine:
         place: of its middle letter in the text layer; -1 for none.
         other: words that pdfium reads otherwise.
         look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
+        shown: boxes of what is a picture, one for each `PICTURE` in its text.
     """
 
     text: str
@@ -673,28 +693,82 @@ class TextLine:
     place: int = -1
     other: str = ""
     look: str = ""
+    shown: tuple[Bounds, ...] = ()
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     """The lines of a column from top to bottom; one crossed by an unread rule is not sound."""
+    glyphs = list(glyphs)
     atoms = [atom_of(glyph) for glyph in glyphs]
+    printed = any(glyph.place >= 0 or glyph.text == PICTURE for glyph in glyphs)  # OCR has no places
     upright = [rule for rule in rules if not rule.flat]
     rules = sorted((rule for rule in rules if rule.flat), key=lambda rule: rule.right - rule.left)
     atoms = drawn_fences(atoms, upright, rules)
     atoms = operators(functions(accents(atoms, rules)))
     atoms = matrices(cases(operators(bars(atoms, rules))))
-    lines = [line for line in map(_line, _rows(atoms)) if line.text.strip()]
+    rows = [row for row in _rows(atoms) if any(atom.text.strip() for atom in row)]
+    lines = [_line(row, printed) for row in rows]
+    for row, line in zip(rows, lines, strict=True):
+        cuts = [_shown(rule, row[0]) for rule in [*rules, *upright] if _cuts(rule, line, lines)]
+        line.sound = line.sound and not cuts
+        row.extend(cuts if printed else [])
+    if printed:
+        _hang(rows)
+        lines = [_line(row, printed) for row in rows]
+    lines = [line for line in lines if line.text.strip()]
     for line, other in combinations(lines, 2):
         line.sound, other.sound = (value.sound and not share_a_band(line, other) for value in (line, other))
-    for rule in rules:
-        for line in lines:
-            line.sound = line.sound and not _cuts(rule, line, lines)
-    for rule in upright:
-        for line in lines:
-            left, top, right, bottom = line.box
-            inside = left < rule.left < right and top - 1 < (rule.top + rule.bottom) / 2 < bottom + 1
-            line.sound = line.sound and not (inside and rule.length < 3 * line.size)
     return lines
+
+
+def _shown(rule: Rule, head: Atom) -> Atom:
+    """An unread rule of a formula, to be shown."""
+    box = (rule.left, rule.top, rule.right, rule.bottom)
+    return Atom(PICTURE, *box, head.base, head.size, sound=False, advance=rule.right)
+
+
+def _hang(rows: list[list[Atom]]) -> None:
+    """Joins, in place, what stands over, under or behind an unread sign, and is no word, to the sign's line."""
+    for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
+        home: list[Atom] = []
+        for own in _parted(row):
+            signs = [(sign, other) for other in rows if other is not row for sign in other if _hangs_at(own, sign)]
+            if not all(woven(own)) or not (signs or any(atom.text == "{" for atom in home)):
+                home = []
+                continue
+            if signs:
+                middle = sum(around(own)[1::2])
+                home = min((other for _, other in signs), key=lambda other: abs(2 * other[0].axis - middle))
+            for atom in (*own, *(sign for sign, other in signs if other is home)):
+                atom.sound = False
+            home += own
+            gone = set(map(id, own))
+            row[:] = [atom for atom in row if id(atom) not in gone]
+    rows[:] = [row for row in rows if any(atom.text.strip() for atom in row)]
+
+
+def _parted(row: Sequence[Atom]) -> list[list[Atom]]:
+    """The letters of a line, parted at wide gaps."""
+    parts: list[list[Atom]] = []
+    for atom in sorted((atom for atom in row if atom.text.strip()), key=lambda atom: atom.left):
+        if parts and atom.left - max(other.right for other in parts[-1]) < atom.size:
+            parts[-1].append(atom)
+        else:
+            parts.append([atom])
+    return parts
+
+
+def _hangs_at(row: Sequence[Atom], sign: Atom) -> bool:
+    """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
+    left, top, right, bottom = around(row)
+    if sign.text == "{" and sign.height > _TALLER * sign.size:
+        return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
+    size = row[0].size
+    over = min(right, sign.right) - max(left, sign.left) > _OVER * (right - left)
+    hangs = not sign.sound and over and max(top - sign.bottom, sign.top - bottom) < _HANGS_OFF * size
+    level = min(bottom, sign.bottom) - max(top, sign.top) > _BAND * (bottom - top)
+    beside = max(left - sign.right, sign.left - right) < _RUN * size and right - left < _SHORT_ROW * sign.size
+    return hangs or (level and beside and bool(sign.text.strip()))
 
 
 def share_a_band(line: TextLine, other: TextLine) -> bool:
@@ -706,8 +780,11 @@ def share_a_band(line: TextLine, other: TextLine) -> bool:
 
 
 def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
-    """An unread rule over or through letters of a line, not under any."""
-    left, top, right, _ = line.box
+    """An unread rule over, through or between letters of a line, not under any."""
+    left, top, right, bottom = line.box
+    if not rule.flat:
+        inside = left < rule.left < right and top - 1 < (rule.top + rule.bottom) / 2 < bottom + 1
+        return inside and rule.length < 3 * line.size
     y = (rule.top + rule.bottom) / 2
     if min(right, rule.right) - max(left, rule.left) < 0.5 * (rule.right - rule.left):
         return False
@@ -775,7 +852,7 @@ def _small(atoms: list[Atom]) -> set[int]:
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
-            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES:
+            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES | {PICTURE}:
                 continue
             beside = (
                 -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach
@@ -859,13 +936,19 @@ def _costs(
             )
 
 
-def _line(row: list[Atom]) -> TextLine:
+def _line(row: list[Atom], printed: bool) -> TextLine:
     head = row[0]
     ink = [atom for atom in row if atom.text.strip()]
     ordered = sorted(row, key=lambda atom: (atom.left, atom.right))
+    shown: tuple[Bounds, ...] = ()
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
         sound = sound and ("$" not in text or explains(text, ink))
+        for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
+            if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
+                ordered = with_pictures(ordered, head)
+                text = written(ordered, head)
+        shown = tuple(around([atom]) for atom in ordered if atom.text == PICTURE)
     except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
         text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)
@@ -879,7 +962,7 @@ def _line(row: list[Atom]) -> TextLine:
     placed = sorted((atom for atom in ink if atom.place >= 0), key=lambda atom: atom.place)
     place = placed[len(placed) // 2].place if placed else -1
     other = ", ".join(_read_otherwise(text, placed)) if placed else ""
-    return TextLine(text, around(ink), size, head.base, bold, sound, sure, pitch, place, other)
+    return TextLine(text, around(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
 
 
 _WORD: Final = re.compile(r"[A-Za-z]{2,}|[가-힣]+")

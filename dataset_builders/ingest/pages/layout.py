@@ -193,6 +193,8 @@ def contains(box: Bounds, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
+_NODE: Final = 0.2
+"""Share of a figure that a frame of its own takes, at most."""
 _OVERPRINTED: Final = 10
 """Letters over a faint shape: more than the labels of a figure."""
 
@@ -274,7 +276,17 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                     parts.rules.append(rule)
         _add_figure(parts, around(members), len(drawn), raw)
     parts.figures = whole(parts.figures)
+    for at, figure in enumerate(parts.figures):  # nodes of a graph have text in them
+        nodes = [
+            frame for frame in parts.frames if overlaps(frame, figure, 1.0) and _area(frame) < _NODE * _area(figure)
+        ]
+        parts.figures[at] = around([figure, *nodes])
+        parts.frames = [frame for frame in parts.frames if frame not in nodes]
     return parts
+
+
+def _area(box: Bounds) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _crosses(shape: Shape, table: PageTable) -> bool:
@@ -388,7 +400,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             parts.dividers += tall
             loose += rules
             continue
-        table = PageTable(box, xs, ys, _merge(xs, ys, flat, upright))
+        table = PageTable((xs[0], ys[0], xs[-1], ys[-1]), xs, ys, _merge(xs, ys, flat, upright))
         filled = table.cells(raw.glyphs)
         if is_asked(table, filled, raw.width, before):
             parts.asked.append(table)

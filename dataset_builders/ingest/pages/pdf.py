@@ -123,14 +123,14 @@ def drawn(
 
 
 def has_annotations(page: Any) -> bool:
-    """Checks for text that an annotation writes over the page."""
+    """Checks for text or ink that an annotation writes over the page."""
     import pypdfium2.raw as c
 
     for place in range(c.FPDFPage_GetAnnotCount(page)):
         annotation = c.FPDFPage_GetAnnot(page, place)
         kind = c.FPDFAnnot_GetSubtype(annotation)
         c.FPDFPage_CloseAnnot(annotation)
-        if kind == c.FPDF_ANNOT_FREETEXT:
+        if kind in (c.FPDF_ANNOT_FREETEXT, c.FPDF_ANNOT_INK):
             return True
     return False
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, root_of
-from livek12.dataset_builders.ingest.pages.glyphs import MOST_POINTS, Glyph, PageObjects, RawPage, address, paint
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,13 +65,12 @@ class Sight:
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
-    """Removes letters that are not printed from `raw`, with a note."""
+    """Removes letters that are not printed from `raw`, with a note; `picture` is without annotations that write."""
     import numpy as np
 
     annotated = not pdf.has_annotations(page)
     if not annotated:
-        picture = pdf.drawn(page, dpi, annotated=False)
-        raw.notes.append("text in annotations, which lie over the page, was not read")
+        raw.notes.append("text and ink of annotations, which lie over the page, were not read")
     scale = picture.width / raw.width
     full = _grey(picture)
     texts = _Texts(page)
@@ -83,8 +82,11 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     raw.rules = [rule for rule, on in zip(raw.rules, inked, strict=True) if any(on)]
     drawings = [shape for shape in raw.shapes if shape.kind != "image"]
     inked = _inked_sides(drawings, drawn, scale)
-    unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not _trim(shape, on, drawn, scale)}
+    unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not any(on)}
     raw.shapes = [shape for shape in raw.shapes if id(shape) not in unseen]
+    parts: list[Rule | Shape] = [*(rule for rule in raw.rules if rule.flat), *(s for s in drawings if s.points)]
+    for part in parts:
+        _cut(part, drawn, scale)
     sight = Sight(scale, full, drawn)
     seen = _changed(raw.glyphs, full, drawn, scale)
     if not texts.whole:  # what was not hidden shows no difference
@@ -125,23 +127,16 @@ def _inked_sides(boxes: Iterable[Rule | Shape], ink: Grey, scale: float) -> Iter
         yield [*islice(inked, len(own))]
 
 
-def _trim(shape: Shape, inked: list[bool], drawn: Grey, scale: float) -> bool:
-    """Cuts a drawing to its printed part, in place; false for a clipped one, which has none."""
-    if any(inked) and not all(inked) and 0 < len(shape.points) < MOST_POINTS:
-        pieces = [piece for side in _sides(shape) for piece in _pieces_of(side)]
-        spots = [spot for piece, on in zip(pieces, _printed(pieces, drawn, scale), strict=True) if on for spot in piece]
-        if spots:
-            shape.left, shape.right = min(x for x, _ in spots), max(x for x, _ in spots)
-            shape.top, shape.bottom = min(y for _, y in spots), max(y for _, y in spots)
-    return any(inked)
-
-
-def _pieces_of(side: Side) -> Iterator[Side]:
-    """Pieces of a line, about as long as a letter is wide."""
-    (left, top), (right, bottom) = side
-    many = min(_STEPS * _STEPS, 1 + int(max(abs(right - left), abs(bottom - top)) / 5))
-    places = [(left + (right - left) * at / many, top + (bottom - top) * at / many) for at in range(many + 1)]
-    return pairwise(places)
+def _cut(part: Rule | Shape, drawn: Grey, scale: float) -> None:
+    """Cuts a line or a drawing to its printed part, in place; a line set as letters has none."""
+    left, top, right, bottom = (max(0, round(v * scale)) for v in (part.left, part.top, part.right, part.bottom))
+    ink = drawn[max(0, top - 1) : bottom + 2, max(0, left - 1) : right + 2] < _WHITE
+    across, down = (ink.any(axis=axis).nonzero()[0].tolist() for axis in (0, 1))
+    if across:
+        sides = (across[0] - 1 + left, across[-1] + left, down[0] - 1 + top, down[-1] + top)
+        first, last, high, low = (side / scale for side in sides)
+        part.left, part.right = max(part.left, first), min(part.right, max(first, last))
+        part.top, part.bottom = max(part.top, high), min(part.bottom, max(high, low))
 
 
 def _printed(sides: Sequence[Side], ink: Grey, scale: float) -> list[bool]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
-from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD, Block, Box, is_label
+from livek12.dataset_builders.ingest.pages.atoms import AXIS, ideographic
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, is_label
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -32,7 +32,17 @@ ARROW: Final = "\u20d7"
 _FEW: Final = 2
 _TALLEST: Final = 7.0
 """Letters of the page's ordinary size: what is higher is no sign of a formula."""
-_LABEL: Final = frozenset("ABCDEFGHabcdefgh①②③④⑤⑥⑦⑧.．、)）(（")
+_STROKE, _HIGHEST, _SIGN_RULE = 3.2, 4.5, 1.2
+"""Letters of the page's ordinary size: strokes of a sign, and what stands in a line, are not higher; rules of a sign
+(minus, dot) are not longer."""
+_ROW: Final = 2.5
+"""Points: parts of one formula come closer from top to bottom; lines of text do not."""
+_BAR: Final = 0.45
+"""Letters of the page's ordinary size between the bar of a fraction and its parts, at most."""
+_COLUMN: Final = 3.0
+"""Letters of the page's ordinary size: half of the white space between formulas on one line, at most."""
+_ASIDE: Final = 1.5
+"""Letter sizes between a picture and the text of its line."""
 
 
 def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
@@ -78,6 +88,136 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     raw.glyphs += read.values()
     raw.shapes = [shape for shape in raw.shapes if not any(_within(shape, box) for box in read)]
     return [*read]
+
+
+def read_signs(raw: RawPage, size: float) -> list[Bounds]:
+    """Puts a `PICTURE` in the text for each drawn formula and each picture within a line; returns their boxes."""
+    letters = [g for g in raw.glyphs if g.text.strip()]
+    grounds = {*enclosing(raw.shapes, raw.glyphs)}
+    small = [shape for shape in raw.shapes if shape.box not in grounds and _is_stroke(shape, letters, size)]
+    strokes = set(map(id, small))
+    others = [shape.box for shape in raw.shapes if shape.box not in grounds and id(shape) not in strokes]
+    rules = [rule for rule in raw.rules if _is_part(rule, small, size)]
+    parts: list[Shape | Rule] = [*small, *rules]
+    boxes = [(part.left, part.top, part.right, part.bottom) for part in parts]
+    parted = set(map(id, rules))
+    others += [(r.left, r.top, r.right, r.bottom) for r in raw.rules if not r.flat and id(r) not in parted]
+    signs: list[Bounds] = []
+    for group in layout.groups([*boxes, *others], layout.NEAR):
+        if any(at >= len(boxes) for at in group):
+            continue  # of a figure
+        rows = layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
+        drawn = [[parts[group[at]] for at in row] for row in rows]
+        done = [layout.around([boxes[group[at]] for at in row]) for row in rows]
+        if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, done, strict=True)):
+            signs += done
+    homes = {box: _home(box, letters, size) for box in signs}
+    lonely = [box for box, home in homes.items() if home is None]
+    rows = layout.groups([(a - _COLUMN * size, b, c + _COLUMN * size, d) for a, b, c, d in lonely], 0.0)
+    alone = [layout.around([lonely[at] for at in row]) for row in rows]  # lines of formulas only
+    alone = [box for box in alone if max(box[2] - box[0], box[3] - box[1]) > 2 * layout.SMALL]
+    for box, home in homes.items():
+        if not any(_within(Shape("drawing", *box), other) for other in alone):
+            raw.glyphs = [g for g in raw.glyphs if not _holds(box, g)] + [_placed(box, home, size)]
+    over = {id(shape) for shape in small if shape.kind == "image" and _is_over_text(shape.box, letters)}
+    raw.shapes = [s for s in raw.shapes if id(s) not in over and not any(_within(s, box) for box in signs)]
+    raw.shapes += [Shape("image", *box) for box in alone]
+    raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in signs)]
+    return signs
+
+
+def _is_over_text(box: Bounds, letters: Sequence[Glyph]) -> bool:
+    """A picture over a part of a line, as of arrows over its letters."""
+    inside = [g for g in letters if _holds(box, g)]
+    level = [(g, o) for g in inside for o in letters if abs(g.base - o.base) < 1 and not _holds(box, o)]
+    return any(max(o.left - g.right, g.left - o.right) < 0.5 * g.size for g, o in level)
+
+
+def _reach(part: Shape | Rule, strokes: Sequence[Shape], size: float) -> Bounds:
+    """The room of other parts of its formula: beside it, and over and under a bar."""
+    aside = (layout.NEAR - _ROW) / 2
+    over, under = _at_bar(part, strokes, size) if isinstance(part, Rule) and part.flat else (False, False)
+    off = max(0.0, _BAR * size - _ROW)
+    return part.left - aside, part.top - off * over, part.right + aside, part.bottom + off * under
+
+
+def _at_bar(rule: Rule, strokes: Sequence[Shape], size: float) -> tuple[bool, bool]:
+    """Checks for strokes right over, and right under, a line of their own width or more."""
+    span = [s for s in strokes if rule.left - 2 < (s.left + s.right) / 2 < rule.right + 2]
+    over = any(-1 < rule.top - s.bottom < _BAR * size for s in span)
+    return over, any(-1 < s.top - rule.bottom < _BAR * size for s in span)
+
+
+def _is_stroke(shape: Shape, letters: Sequence[Glyph], size: float) -> bool:
+    """A picture low enough for a line, or a stroke that is no bigger than a sign and no ground of text."""
+    wide, tall = shape.right - shape.left, shape.bottom - shape.top
+    inner = [g.text[0] for g in letters if _holds(shape.box, g)]  # the line of a root is long
+    inside = any(shape.filled or ideographic(letter) or "가" <= letter <= "힣" for letter in inner)
+    if shape.kind == "image":
+        return tall < _HIGHEST * size
+    return not inside and tall < _STROKE * size and (bool(inner) or wide < _STROKE * size)
+
+
+def _is_part(rule: Rule, strokes: Sequence[Shape], size: float) -> bool:
+    """A minus, a dot, the bar of a fraction, a root or letters: short, or right over strokes."""
+    if rule.length < _SIGN_RULE * size:
+        return True
+    if not rule.flat:
+        level = [s for s in strokes if rule.top - 2 < (s.top + s.bottom) / 2 < rule.bottom + 2]
+        return rule.length < _STROKE * size and any(max(s.left - rule.right, rule.left - s.right) < size for s in level)
+    return _at_bar(rule, strokes, size)[1]
+
+
+def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph], size: float) -> bool:
+    """Strokes of signs on one line; pictures, and strokes of one sign alone, have text of one line beside them."""
+    shapes = [part for part in parts if isinstance(part, Shape)]
+    biggest = max((max(s.right - s.left, s.bottom - s.top) for s in shapes), default=0.0)
+    if not shapes or box[3] - box[1] > _HIGHEST * size or biggest < 0.1 * size:
+        return False
+    beside = [g for g in letters if max(g.left - box[2], box[0] - g.right) < _ASIDE * size and g.size > 0.8 * size]
+    bases = [g.base for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
+    drawn = all(shape.kind != "image" for shape in shapes)
+    around_text = any(_holds(box, g) for g in beside)
+    near = any(layout.overlaps(box, _around([g]), size) and not _holds(box, g) for g in beside)
+    woven = near if around_text else len(shapes) > 1
+    return (drawn and woven) or (bool(bases) and max(bases) - min(bases) < 0.5 * size)
+
+
+def _show(raw: RawPage, ink: Sequence[Bounds], size: float) -> list[Bounds]:
+    """Puts a `PICTURE` in the text for unexplained ink within a line that is no part of a letter; returns the rest."""
+    letters = [g for g in raw.glyphs if g.text.strip()]
+    rest: list[Bounds] = []
+    for group in layout.groups(ink, _BAR * size):
+        box = layout.around([ink[at] for at in group])
+        home = _home(box, letters, size)
+        fits = 0.2 * size < max(box[2] - box[0], box[3] - box[1]) and box[3] - box[1] < _HIGHEST * size
+        near = [g for g in letters if layout.overlaps(box, _around([g]), 0.35 * size)]
+        formula = any(g.math or not g.sound for g in near)
+        beside = home is not None and max(home.left - box[2], box[0] - home.right) < _ASIDE * size
+        if fits and beside and formula and not any(ideographic(g.text[0]) for g in near):
+            raw.glyphs.append(_placed(box, home, size))
+        else:
+            rest += [ink[at] for at in group]
+    return rest
+
+
+def _home(box: Bounds, letters: Sequence[Glyph], size: float) -> Glyph | None:
+    """The letter whose line a picture belongs to: one in it, level with it, or right under or over it."""
+    near: list[tuple[float, Glyph]] = []
+    for g in letters:
+        axis = g.base - AXIS * g.size
+        aside, off = max(g.left - box[2], box[0] - g.right, 0.0), max(box[1] - axis, axis - box[3], 0.0)
+        script = box[3] - box[1] < size and aside < 0.4 * size and off < 0.8 * size
+        if _holds(box, g):
+            near.append((-g.size, g))
+        elif aside < 12 * size and (off == 0 or script):
+            near.append((aside + 2 * off + 0.3 * abs(axis - (box[1] + box[3]) / 2), g))
+    return min(near, key=lambda pair: pair[0])[1] if near else None
+
+
+def _placed(box: Bounds, home: Glyph | None, size: float) -> Glyph:
+    base, size = (home.base, home.size) if home else ((box[1] + box[3]) / 2 + AXIS * size, size)
+    return Glyph(PICTURE, *box, base, size, box[2], "", sound=False)
 
 
 def _is_ring(shape: Shape, size: float) -> bool:
@@ -158,18 +298,6 @@ def _crosses(shape: Shape, box: Bounds) -> bool:
     return not shape.filled and (len(shape.points) < 4 or inside)
 
 
-def in_lines(figures: Sequence[Bounds], glyphs: Sequence[Glyph], size: float) -> list[Bounds]:
-    """Drawings within a line of text that has more than an option's label."""
-    return [box for box in figures if box[3] - box[1] < 2.4 * size and _amid(box, glyphs, size)]
-
-
-def unread_sign(box: Bounds, glyphs: Sequence[Glyph], size: float) -> Glyph:
-    """An unread letter in place of something drawn within a line."""
-    row = _level_with(box, glyphs, size)
-    base = min(row, key=lambda g: abs((g.left + g.right) - (box[0] + box[2]))).base if row else box[3]
-    return Glyph(UNREAD, *box, base, size, box[2], "", sound=False)
-
-
 def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph]:
     """Letters that share most of their height with a box, or stand at its middle."""
     middle = (box[1] + box[3]) / 2
@@ -180,24 +308,6 @@ def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph
         if g.top < middle < g.bottom + 0.3 * size
         or min(g.bottom, box[3]) - max(g.top, box[1]) > 0.6 * (g.bottom - g.top)
     ]
-
-
-def _amid(box: Bounds, glyphs: Sequence[Glyph], size: float) -> bool:
-    row = [g for g in _level_with(box, glyphs, size) if not _holds(box, g)]
-    before = sorted((g for g in row if g.right <= box[0] + 1), key=lambda g: -g.right)
-    after = sorted((g for g in row if g.left >= box[2] - 1), key=lambda g: g.left)
-    text = _run(before, box[0], size)
-    return any(character not in _LABEL for character in text) or bool(text and _run(after, box[2], size))
-
-
-def _run(glyphs: Sequence[Glyph], edge: float, size: float) -> str:
-    text = ""
-    for glyph in glyphs:
-        if min(abs(glyph.left - edge), abs(glyph.right - edge)) > 1.2 * size:
-            break
-        text += glyph.text
-        edge = glyph.left if abs(glyph.right - edge) < abs(glyph.left - edge) else glyph.right
-    return text
 
 
 def _may_be_sign(shape: Shape, size: float) -> bool:
@@ -390,14 +500,11 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
     ground = [_around([glyph]) for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
     size = layout.body_size(raw.glyphs)
-    drawn = [*read_drawn(raw, size), *read_choices(raw, size)]
+    drawn = [*read_drawn(raw, size), *read_choices(raw, size), *read_signs(raw, size)]
     parts = layout.find(raw, before.grid)
     name_numbers(raw, parts.frames)
-    for box in in_lines(parts.figures, raw.glyphs, size):
-        parts.figures.remove(box)
-        if not any(layout.contains(box, *centre(glyph)) for glyph in raw.glyphs):
-            raw.glyphs.append(unread_sign(box, raw.glyphs, size))
     unread = seen.unexplained(raw.glyphs, [*drawn, *ground, *_explained(raw, parts)]) if seen else []
+    unread = _show(raw, unread, size)
     glyphs = raw.glyphs
     for grid in parts.asked:
         glyphs = dissolve(grid, glyphs)
@@ -534,9 +641,10 @@ def table_lines(table: PageTable, glyphs: Sequence[Glyph], rules: Sequence[Rule]
             cell_texts = (" ".join(line.text for line in some.get(at, ())) for at in range(len(table.xs) - 1))
             printed = [line for at in sorted(some) for line in some[at]]
             whole = all(line.sound for line in printed)
+            shown = tuple(box for line in printed for box in line.shown)
             other = ", ".join(line.other for line in printed if line.other)
             size = printed[0].size if printed else 0.0
-            lines.append(TextLine("\t".join(cell_texts), box, size, box[3], False, whole, other=other))
+            lines.append(TextLine("\t".join(cell_texts), box, size, box[3], False, whole, other=other, shown=shown))
     return lines
 
 
@@ -552,17 +660,27 @@ def _rows_without_rules(
     if min(below - base for base, below in pairwise(bases)) < 1.1 * max(line.size for line in full[0]):
         return []  # scripts are no rows
     rows: list[dict[int, list[TextLine]]] = [{} for _ in bases]
+    wraps = [column for column, lines in cells.items() if _may_wrap(table, (row, column), lines)]
+    listed = sum(len(lines) == many and column not in wraps for column, lines in cells.items())
+    if wraps and (many < _LISTED or not listed):
+        return []
     for column, lines in cells.items():
-        edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == (row, column))
-        several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
-        if several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines)):
-            return []  # it may be wrapped
         for line in lines:
             at = min(range(many), key=lambda place: abs(bases[place] - line.base))
             if abs(bases[at] - line.base) > 0.4 * line.size or column in rows[at]:
                 return []
             rows[at][column] = [line]
     return rows
+
+
+_LISTED: Final = 4
+"""Level lines of a column that is no wrapped text and of others: rows."""
+
+
+def _may_wrap(table: PageTable, cell: tuple[int, int], lines: Sequence[TextLine]) -> bool:
+    edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == cell)
+    several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
+    return several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines))
 
 
 def _first_word(line: TextLine) -> float:

@@ -265,7 +265,7 @@ _NOTICE = re.compile(
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|\s*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section))|BLANK PAGE|Turn over)\b"
-    r"|\s*[（(]?\s*(?:全卷完|试卷结束|以下空白)"
+    r"|\s*[（(]?\s*(?:全卷完|试卷(?:到此)?结束|以下空白)"
     r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = re.compile(

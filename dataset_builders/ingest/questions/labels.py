@@ -14,7 +14,7 @@ from livek12.dataset_builders.reading.text import mask_formulas, plain_width
 
 _LABEL = re.compile(
     rf"(?P<ring>[{CIRCLED[:10]}])|(?<!\S)(?:[(（]\s?(?P<in>[A-HＡ-Ｈa-h]|[1-9])\s?[)）]"
-    r"|(?P<closed>[A-HＡ-Ｈa-h])\s?[)）]|(?P<dotted>[A-HＡ-Ｈa-h])\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S)"
+    r"|(?P<closed>[A-HＡ-Ｈa-h1-9])\s?[)）]|(?P<dotted>[A-HＡ-Ｈa-h])\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S)"
 )
 _NAMES = (CIRCLED[:10], "ABCDEFGH", "abcdefgh", "123456789")
 GAP = re.compile(r"\s{3,}|\t")
@@ -91,8 +91,8 @@ class LabelList:
 
     @property
     def is_step(self) -> bool:
-        """True for 1."""
-        return self.style.startswith("item")
+        """True for 1. and 1)."""
+        return self.style.startswith("item") or self.style == "closed3"
 
     @property
     def is_number(self) -> bool:

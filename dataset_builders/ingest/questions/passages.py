@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks
-from livek12.dataset_builders.ingest.questions.labels import ListLabel, first_label, labels_of
+from livek12.dataset_builders.ingest.questions.labels import first_label, label_lists
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -78,18 +78,19 @@ def find_passages(
         titles: places of the titles of sections.
         columns: edges, by page and column.
     """
-    passages = _set_apart(items, heads)
+    passages, named = _set_apart(items, heads), dict[int, SharedText]()
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
     for begin, end in pairwise([-1, *bounds]):
         if end in heads:
             own = begin if begin in heads else begin + 1
-            passages |= _named(items, own, range(begin + 1, end), heads[end], columns)
+            named |= _named(items, own, range(begin + 1, end), heads[end], columns)
+            passages |= named
         if begin in heads and end in heads and not any(begin < place < end for place in passages):
             rest = _own_end(items[begin:end], columns)
             guesses |= {begin + rest: end} if rest is not None else {}
     for place, first in guesses.items():
-        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > place)
+        end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
         closed = _options_end(items[before:place], columns)
         here = [at for at in heads if first <= at < end and (closed or items[at].box.page == items[first].box.page)]
@@ -99,7 +100,7 @@ def find_passages(
             "" if _is_set_apart(items[place], items[before:place]) else f"{text}: {one_line(items[place].text, 40)!r}"
         )
         passages[place] = SharedText((heads[first].number, last), guess)
-    passages |= dict.fromkeys(_repeated(items, passages, bounds), SharedText(None))
+    passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
@@ -138,13 +139,17 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
     """Passages of a run that name later questions, or the one behind it, once that from `own` on has demanded."""
     passages = {}
     for place in run:
-        before = items[own:place]
-        if not items[place].line or is_caption(items[place].text):
+        before, below = items[own:place], items[place + 1].text if place + 1 < run.stop else ""
+        line = items[place].text if not is_caption(items[place].text) else ""
+        numbers = named_questions(line, below, following.number)
+        if not numbers or numbers[1] < following.number:
             continue
-        below = items[place + 1].text if place + 1 < run.stop else ""
-        demanded = own == run.start or any(asks(item.text) for item in before) or _options_end(before, columns)
-        numbers = named_questions(items[place].text, below, following.number if demanded else 0)
-        if numbers and numbers[1] >= following.number:
+        if (
+            numbers[0] < numbers[1]
+            or own == run.start
+            or any(asks(item.text) for item in before)
+            or _options_end(before, columns)
+        ):
             passages[place] = SharedText(numbers)
     return passages
 
@@ -190,21 +195,15 @@ def _leads(rest: Sequence[Item], before: Sequence[Item], closed: bool) -> bool:
 
 def _options_end(own: Sequence[Item], columns: Columns) -> int:
     """End of the last option's paragraph; 0 without options: a list whose texts ask nothing."""
-    labels = [(place, label) for place, item in enumerate(own) if item.line for label in labels_of(item.text)]
-    runs: dict[str, list[tuple[int, ListLabel]]] = {}
-    for place, label in labels:
-        run = runs.setdefault(label.style, [])
-        if label.rank == 0:
-            run[:] = [(place, label)]
-        elif run and label.rank == run[-1][1].rank + 1:
-            run.append((place, label))
-    whole = [run for run in runs.values() if len(run) >= _FEWEST_LABELS]
-    if not whole:
+    text = "\n".join(item.text for item in own)
+    lists = [each for each in label_lists(text) if not (marks(text[each.start :]) or "?" in text[each.start :])]
+    if not lists:
         return 0
-    run = max(whole, key=lambda run: run[-1][0])
-    if any(marks(item.text) or "?" in item.text for item in own[run[0][0] :]):
-        return 0
-    at, end = own[run[-1][0]], run[-1][0] + 1
+    last = max(lists, key=lambda each: each.labels[-1].start)
+    if last.is_number and (len(last.labels) == _FEWEST_LABELS or any(map(asks, last.texts[:-1]))):
+        return 0  # parts
+    end = text.count("\n", 0, last.labels[-1].start) + 1
+    at = own[end - 1]
     while end < len(own) and own[end].line:
         level = (own[end].box.page, own[end].column) == (at.box.page, at.column)
         hangs = (

@@ -19,14 +19,14 @@ _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(
-        rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)\s*[\])）]",
+        rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)(?:\s*(?:in\s+)?total)?\s*[\])）]",
         re.IGNORECASE,
     ),
     re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
     re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?\s+(?:[\d.]+\s+)?out\s+of\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE),
-    re.compile(r"\[\s*(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
+    re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
@@ -40,7 +40,7 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|小?[空格]|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
     re.compile(rf"{_SPELT}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
     re.compile(
@@ -76,7 +76,7 @@ _PART = re.compile(
 )
 _HALF_BLANK = re.compile(r"每\s*小?[空格]")
 _OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
-_DETAILED = re.compile(r"[(（]\s*本[小大]?题[^()（）]{0,12}满分\s*(\d{1,3})\s*分[，,；;]([^()（）]*第[^()（）]*)[)）]")
+_DETAILED = re.compile(r"[(（]\s*本[小大]?题[^()（）]{0,12}?满分\s*(\d{1,3})\s*分[，,；;]([^()（）]*第[^()（）]*)[)）]")
 """Points of a question and of its parts in one bracket."""
 _SAID_FIRST = re.compile(
     r"(?P<before>[^\n]*?)[(（，,.。\s]\s*(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
@@ -187,9 +187,10 @@ def _without_alternatives(text: str, printed: Sequence[Mark]) -> list[Mark]:
 
 def of_some_parts(text: str) -> bool:
     """Checks for marks behind some of a text's parts (a), (b), … that are lines, and not behind all or the last."""
-    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s", text)]
+    labels = [match.start() for match in re.finditer(r"(?:^|\n)[ \t]*[(（]?[a-h][)）.]\s(?!\s*__)", text)]
     own = [bool(marks(text[begin:end])) for begin, end in pairwise([*labels, len(text)])]
     total = bool(labels) and bool(marks(text[: labels[0]]))
+    total = total or any(len(mark.terms) == len(labels) for mark in marks(text))
     return not total and any(own[:-1]) and not all(own)
 
 

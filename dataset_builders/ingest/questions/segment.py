@@ -25,6 +25,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_key_table,
     is_notice,
     is_part_of_section,
+    is_running,
     is_section,
     passage_range,
     rank_in_series,
@@ -375,6 +376,7 @@ class _Sorter:
         self.target: list[Item] = []
         self.above: list[Item] = []
         self.numbers: set[int] = set()
+        self.earlier = 0
         self.guess = ""
         self.word: str | None = None
 
@@ -384,7 +386,7 @@ class _Sorter:
         above = (self.section.above or self.section.own) if within else ""
         self.section = Section(item.text, [item], above)
         self.body.sections.append(self.section)
-        self.target, self.passages, self.above, self.guess = self.section.items, [], [], ""
+        self.target, self.passages, self.above, self.guess, self.earlier = self.section.items, [], [], "", 0
 
     def shared(self, item: Item, passage: SharedText) -> None:
         """Begins a passage; a guess doubts the question before it too."""
@@ -395,21 +397,26 @@ class _Sorter:
             self.body.segments[-1].guess = passage.guess or self.body.segments[-1].guess
 
     def question(self, anchor: Anchor, item: Item) -> None:
-        """Begins a question."""
+        """Begins a question; where numbers begin again, the passages before it are of others."""
+        if self.body.segments and anchor.number <= self.body.segments[-1].number:
+            del self.passages[: self.earlier]
+        self.earlier = len(self.passages)
         own = [each for each in self.passages if (to := each[0].numbers) and to[0] <= anchor.number <= to[1]]
-        if self.target is self.section.items:  # the first of its section: long instructions are a passage
+        if self.target is self.section.items:  # the first of its section: text below or in its title is a passage
+            title = self.section.title
             asks_within = bool(_FIRST_LABEL.match(item.text[anchor.end :].strip()))
             long = asks_within or len(self.section.own) > _LONGEST_INSTRUCTIONS
-            self.above = self.section.items[1:] if long else []
-            text = (
-                f"text below its section's title stands in each of its questions: {one_line(self.section.title, 40)!r}"
-            )
-            self.guess = text if long and not asks_within else ""
+            whole = " ".join(line.text for line in self.section.items)
+            leads = is_running(title) and len(INSTRUCTS.findall(whole)) < 2
+            leads = leads and not section_type(whole) and not _WORTH.search(whole)
+            self.above = self.section.items[0 if leads else 1 :] if long or leads else []
+            text = f"text below its section's title stands in each of its questions: {one_line(title, 40)!r}"
+            self.guess = text if (long or leads) and not asks_within else ""
         if own:
             self.above, self.guess = [], ""
         shared = [line for _, lines in own for line in lines] or self.above
         part = self.part_of.get(item.box.page, "")
-        word = "".join(re.findall(r"[^\W\d_]{2,}[^\W\d]*", item.text[: anchor.end])).strip()
+        word = " ".join(re.findall(r"[^\W\d_]{2,}", item.text[: anchor.end]))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
         elif word and self.word not in (None, word) and anchor.number == 1 and self.target is not self.section.items:
@@ -444,6 +451,8 @@ def _distribute(
     for place, item in enumerate(items):
         column = item.box.page, item.column
         if body.segments and (id(item) in head or _names_part(item, part_of)):
+            if place in passages:
+                passages.setdefault(place + 1, passages[place])
             continue
         if column != silent:
             silent = None
@@ -577,6 +586,7 @@ def _box(items: Sequence[Item], edges: tuple[float, float] | None, neighbours: S
 
 
 _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
+_WORTH = re.compile(r"\d\s*(?:pts?|points?|marks?|分|점)(?![一-鿿a-z])", re.IGNORECASE)
 _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
 _FEWEST, _MOST = 3, 20

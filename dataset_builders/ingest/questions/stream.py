@@ -15,7 +15,7 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
-from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section
+from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -26,11 +26,14 @@ _PARTICLE = re.compile(
     "은|는|을|를|에|에서|에게|으로|로|의|와|과|까지|부터|보다|이다|이고|이며|이라고|하다|한다|하는|하여|하고|된다|되는|되어"
 )
 """Beginnings of no Korean word."""
-_EDGE_MARK = re.compile(r"(?<=\S)\s{4,}(\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$")
+_EDGE_MARK = re.compile(
+    r"(?P<gap>^|(?<=\S)\s{4,})?(?(gap)|(?<=[^\s:：=+×-]) )"
+    r"(?P<marks>\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?)\s*$"
+)
 _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s{3})[A-D]\s")
 """A line of options may end in a number too."""
 _TYPED = 0.8
-_LEVEL, _AT_EDGE, _SEVERAL = 0.003, 0.01, 4
+_LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
 _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 """The number of a question that is set as part of its first formula."""
@@ -139,25 +142,24 @@ def _without_contents(page: PageBlocks) -> PageBlocks:
 
 
 def _edge_marks(stream: Stream) -> None:
-    """Puts bare points at the right edge of a column in brackets.
+    """Puts bare points at the right of a column in brackets.
 
-    They end several lines at the very same place, behind a wide gap.
+    They end several lines at the very same place, behind a wide gap: at the edge, or so many that they are a column.
     """
     bare = [
         (item, match)
         for item in stream.items
         if item.line and (match := _EDGE_MARK.search(item.line.text)) and not _LABELLED.search(item.line.text)
     ]
-    rights = Counter(round(item.box.right / _LEVEL) for item, _ in bare)
+    rights = Counter(round(item.box.right / _LEVEL) for item, match in bare if match["gap"])
+    halves = max(rights.values(), default=0) >= _SEVERAL
     for item, match in bare:
-        at = round(item.box.right / _LEVEL)
+        many = sum(rights[round(item.box.right / _LEVEL) + off] for off in (-1, 0, 1))
         _, edge = stream.columns.get((item.box.page, item.column), (0.0, item.box.right))
-        if (
-            item.line
-            and abs(edge - item.box.right) < _AT_EDGE
-            and sum(rights[at + off] for off in (-1, 0, 1)) >= _SEVERAL
-        ):
-            text = f"{item.line.text[: match.start()]}    [{match[1]}]"
+        at_edge = abs(edge - item.box.right) < _AT_EDGE and bool(match["gap"])
+        half = at_edge and halves and "." in match["marks"]
+        if item.line and (half or many >= (_SEVERAL if at_edge else _A_COLUMN)):
+            text = f"{item.line.text[: match.start()]}    [{match['marks']}]"
             item.line = replace(item.line, text=text)
 
 
@@ -216,15 +218,20 @@ def _spaced(items: Sequence[Item]) -> None:
 
 
 def _add(block: Block, page: PageBlocks, ground: set[_Place], stream: Stream) -> None:
-    if block.kind in ("header", "footer") and not _OPTIONS.match(block.text):
-        stream.headings[page.number].append(block.text)
-        return
+    if block.kind in ("header", "footer"):
+        options = [place for place, line in enumerate(block.lines, 1) if _OPTIONS.match(line.text)]
+        end = options[-1] if options and options[0] == 1 else 0
+        stream.headings[page.number] += (
+            ["\n".join(line.text for line in block.lines[end:])] if block.lines[end:] else []
+        )
+        block = replace(block, lines=block.lines[:end])
     if len(stream.items) >= MAX_ITEMS:
         return
     if block.kind in ("text", "caption", "header", "footer") or (block.kind == "formula" and block.lines):
         for line in block.lines:
             again = page.width and _place(line.text, line.box) in ground
-            if again and not is_section(line.text) and not counts_questions(line.text):
+            named = is_section(line.text) or counts_questions(line.text) or passage_range(line.text)
+            if again and not named:
                 stream.headings[page.number].append(line.text)
             elif (kept := _without_ruling(line)) and (kept.text.strip() or kept.unread):
                 stream.items.append(Item(_numbered(kept), block, kept.box, block.column))

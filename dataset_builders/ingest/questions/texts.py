@@ -103,6 +103,19 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
     return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
 
 
+def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]]:
+    """Moves pictures below the last option's text to the stem if no other option has one: they are the question's."""
+    text, *marks = options[-1].text.split(f"\n{IMAGE_MARK}") if options else [""]
+    if (
+        not marks
+        or not text.strip()
+        or any(map(str.strip, marks))
+        or any(IMAGE_MARK in option.text for option in options[:-1])
+    ):
+        return stem, options
+    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), [*options[:-1], Option(label=options[-1].label, text=text)]
+
+
 def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
     texts = (option.strip(" \n.．") if not all(own.texts) else option for option in own.texts)
     options = [Option(label=name, text=option) for name, option in zip(own.names, texts, strict=True)]
@@ -198,13 +211,15 @@ _OWN_LINE = re.compile(
     rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
+_ITEM = re.compile(r"\s*[1-9][.．]\s+[^\W\d]")
+"""Of a list, behind a whole sentence."""
 _ONLY_LABELS = re.compile(rf"\s*(?:{LABEL}\s*){{1,8}}")
 _EACH_LABEL = re.compile(LABEL)
 _EAST_ASIAN = re.compile(r"[　-〿一-鿿＀-￯“”‘’…—]")
 _ENDS = re.compile(r"[。．.!?！？；;:：]\s*$")
 _WRAPS = 0.06
 """Distance of a wrapping line from the column's right edge, of its width."""
-_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
+_MARKED = re.compile(r"(?:^|\s{3,})\[\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3}(?:\s*(?:points?|marks?))?\]$")
 """The points at the right edge end a paragraph."""
 _CLOSING = 5
 """Letters: a character of CJK with the sign behind it, which may not begin a line."""
@@ -270,7 +285,7 @@ class _Writer:
         if line.unread:
             self.found.unread = True
             where = "" if block.origin == "source" else f"page {line.box.page}, "
-            self.found.unread_at.append(f"{where}{one_line(line.text, 40)!r}")
+            self.found.unread_at.append(f"{where}{one_line(line.text.replace(PICTURE, IMAGE_MARK), 40)!r}")
         self.found.others += [line.other] if line.other else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
@@ -328,7 +343,9 @@ class _Writer:
         self.waiting = []
 
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
-        if (_OWN_LINE.match(text) or begins_answer(text)) and not _cut_short(self.paragraphs[-1]):
+        before = self.paragraphs[-1]
+        listed = _ITEM.match(text) and _ENDS.search(before.rstrip('”’")'))
+        if (_OWN_LINE.match(text) or listed or begins_answer(text)) and not _cut_short(before):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))

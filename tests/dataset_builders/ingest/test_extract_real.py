@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pypdfium2")
 
 from livek12.dataset_builders.ingest.extract import extract_pages
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, PageBlocks
 from tests.dataset_builders.ingest.pdf_making import distance
 
 pytestmark = pytest.mark.slow
@@ -64,6 +64,7 @@ def test_formulas_of_a_chinese_paper(shared_data: Path) -> None:
         for row in rows
     }
     assert len(found) == 19
+    assert found[3].count(PICTURE) == 6 and away.pop("3") > 0.5  # its braces have no letters
     assert sum(away.values()) / len(away) < 0.05, away
     assert sum(value == 0 for value in away.values()) >= 10, away
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
-from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, passage_range
+from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
 from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
@@ -178,6 +178,67 @@ def test_the_next_two_questions_share_their_passage() -> None:
     assert [lead in draft.question for draft in drafts] == [False, True, True, False]
 
 
+def test_a_passage_of_one_question_names_it() -> None:
+    options = ["(1) a hill", "(2) a lake", "(3) a town", "(4) a field"]
+    lead = "Base your answer to question 2 on the passage below"
+    below = "The mill stands by the river."
+    lines = ["1. The river rises in", *options, lead, below, "2. The mill stands on", *options]
+    first, second = read(page(*lines)).drafts
+    assert [option.text for option in first.options][3] == "a field" and not second.doubts[1:]
+    assert second.question.replace("\n", " ") == f"{lead} {below} The mill stands on"
+
+
+def test_a_range_at_the_head_of_a_page_is_no_running_head() -> None:
+    heads = [f"Questions {n} – {n + 1} (2 points each): Use the following scenario." for n in (1, 3, 5)]
+    pages = [
+        page(head, "Five tutors are here.", f"{2 * n + 1}. How many?", f"{2 * n + 2}. Why?", number=n + 1, top=0.05)
+        for n, head in enumerate(heads)
+    ]
+    drafts = read(*marked(pages)).drafts
+    assert [draft.question.split("\n")[0] for draft in drafts] == [head for head in heads for _ in range(2)]
+
+
+def test_text_at_the_head_of_a_page_is_a_guess() -> None:
+    text = ["The river rises in the hills above the town and runs down to the sea."] * 2
+    pages = page("1. Why does it rain?"), page(*text, "2. Where is the mill?", "3. Who owns it?", number=2, top=0.05)
+    drafts = read(*pages).drafts
+    assert [text[0] in draft.question for draft in drafts] == [False, True, True]
+    assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+def test_lists_within_questions_are_none() -> None:
+    statements = ["1. It rains.", "2. It snows.", "3. It is dry."]
+    lines = [line for n in range(1, 5) for line in (f"{n}. Consider these statements:", *statements, "Which are true?")]
+    made = page(*lines)
+    blocks = [block if "Consider" in block.text else indented(block) for block in made.blocks]
+    assert [draft.number for draft in read(replace(made, blocks=blocks)).drafts] == list("1234")
+
+
+def indented(block: Block) -> Block:
+    """A block further to the right."""
+    box = replace(block.box, left=block.box.left + 0.05, right=block.box.right + 0.05)
+    return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
+
+
+def test_a_table_of_contents_asks_nothing() -> None:
+    contents = page(*(f"Question #{n} (1 Point) .................... {n // 2 + 3}" for n in range(1, 7)))
+    asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
+    assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
+
+
+def test_heads_by_the_shape_of_their_series() -> None:
+    lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "① 한강 ② 남산 ③ 부산 ④ 독도")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
+    lines = [f"{n}. What is {n}?" for n in range(1, 4)]
+    behind = [f"Bonus Question {n}: Where is {n}?" for n in (1, 2)]
+    assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
+
+
+def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
+    drafts = read(page("1. What is one?", "1. ____", "2. What is two?", "2. ____")).drafts
+    assert [draft.question for draft in drafts] == ["What is one?", "What is two?"]
+
+
 def test_a_blank_that_holds_a_letter_is_the_key() -> None:
     draft = read(page("1. 结果是____ B ____。", "A. 一", "B. 二", "C. 三", "D. 四", "2. 为何？")).drafts[0]
     assert (draft.answer, draft.question) == (["B"], "结果是____。")
@@ -230,6 +291,21 @@ def test_parts_of_a_paper_number_on_their_own() -> None:
     ]
     assert not paper.unmatched
     assert len({draft.id for draft in paper.drafts}) == 7
+
+
+def test_each_part_has_its_own_passages_even_if_they_are_the_same() -> None:
+    passage = [
+        "[4～5] 다음 글을 읽고 물음에 답하시오.",
+        *(f"강물은 {where} 흐르고 사람들은 모인다." for where in ("길게", "넓게", "깊게", "늘")),
+    ]
+    asked = [f"{n}. 윗글에 대한 설명으로 옳은 것은? [2점]" for n in (4, 5)]
+    common = page("국어 영역", *(f"{n}. {'가' * n}의 뜻은? [3점]" for n in range(1, 4)), top=0.05)
+    parts = [
+        page(f"국어 영역({name})", *passage, *asked, f"6. {name}의 뜻은? [3점]", number=number, top=0.05)
+        for number, name in ((2, "언어와 매체"), (3, "화법과 작문"))
+    ]
+    drafts = read(common, *parts).drafts
+    assert [draft.question.count("강물은") for draft in drafts] == [0] * 3 + [4, 4, 0] * 2
 
 
 def test_a_paper_without_questions_is_one_line() -> None:
@@ -434,6 +510,7 @@ def test_gaokao_national_i(shared_data: Path) -> None:
         kind = gold[number]["question_type"]
         assert draft.question_type in wanted.get(kind, {kind}), number
         far[number] = distance(bare(whole(draft)), bare(re.sub(r"^\d+\.", "", gold[number]["question"]["content"])))
+    assert far.pop("3") > 0.5  # pictures: its braces have no letters
     assert statistics.mean(far.values()) < 0.08, far
     assert statistics.median(far.values()) < 0.06, far
 
@@ -493,6 +570,8 @@ def test_csat_math_with_its_electives(shared_data: Path) -> None:
     assert last == {"확률과 통계": ["262"], "미적분": ["11"], "기하": ["221"]}
     seventh = next(draft for draft in found.drafts if draft.number == "7")
     assert seventh.answer == ["5"], "the form that is printed on the paper (홀수형), not the other one's 1"
+    assert "<image>" in seventh.question, "the figure below the options"
+    assert not any("<image>" in option.text for draft in found.drafts for option in draft.options)
     doubts = [doubt.text for draft in found.drafts for doubt in draft.doubts]
     assert not found.unmatched and not doubts, doubts
 
