@@ -232,7 +232,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "options", "no options were found", 0.2)
     elif empty := [option.label for option in draft.options if not option.text.strip()]:
         draft = with_doubt(draft, "options", f"options {', '.join(empty)} stand in the picture only", 0.2)
-    elif len(read_as := [o.text for o in draft.options if o.text != IMAGE_MARK]) > len({*read_as}):
+    elif len(read_as := [o.text for o in draft.options if IMAGE_MARK not in o.text]) > len({*read_as}):
         draft = with_doubt(draft, "options", "two options read alike", 0.3)
     if len(draft.markdown) > _LONGEST_TEXT:
         draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)

@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 from livek12.core.run.sessions import read_sessions
-from tests.evaluation.test_sweep import QUESTIONS, Sweeping, answered, at, lines, oracle, until
+from tests.evaluation.test_sweep import QUESTIONS, Sweeping, answered, at, lines, until
 
-__all__ = ["oracle"]
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel")
 
 CONF = """\

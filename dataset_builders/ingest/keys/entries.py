@@ -189,14 +189,13 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     names = [column_of(name) for name in rows[0]] if rows else []
+    again = [place for place, name in enumerate(names) if name == "number"]
+    if len(again) > 1 and not again[0]:  # the columns come again beside the first
+        parts = [[row[begin:end] for row in rows if row[begin:end]] for begin, end in pairwise([*again, len(names)])]
+        return [entry for part in parts for entry in _by_columns(part, where)]
     forms = [place for place, name in enumerate(rows[0] if rows else ()) if place and _FORM_COLUMN.fullmatch(name)]
     answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
-    if (
-        not names
-        or (names[0] != "number" and not forms)
-        or names.count("number") > 1
-        or len(answers) != max(1, len(forms))
-    ):
+    if not names or (names[0] != "number" and not forms) or len(answers) != max(1, len(forms)):
         return []
     entries = []
     for row in rows[1:]:

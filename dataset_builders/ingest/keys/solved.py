@@ -78,6 +78,9 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
             answers.append(_as_formula(text.strip("_ \n")))
         else:
             new.update(range(begin, stop))
+    for block in compared.get_matching_blocks():  # a few words in a solution that the question has too, by chance
+        if block.size < _FEWEST_TOKENS and {block.b - 1, block.b + block.size} <= new:
+            new.update(range(block.b, block.b + block.size))
     worked = []
     for text in _new_lines(copy, theirs, new):
         if label := _BRACKETED.fullmatch(text):

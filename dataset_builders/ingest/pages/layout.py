@@ -193,7 +193,7 @@ def contains(box: Bounds, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
-_NODE: Final = 0.2
+_NODE: Final = 0.5
 """Share of a figure that a frame of its own takes, at most."""
 _OVERPRINTED: Final = 10
 """Letters over a faint shape: more than the labels of a figure."""
@@ -275,13 +275,14 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 else:
                     parts.rules.append(rule)
         _add_figure(parts, around(members), len(drawn), raw)
-    parts.figures = whole(parts.figures)
-    for at, figure in enumerate(parts.figures):  # nodes of a graph have text in them
+    for _ in range(2):  # nodes of a graph have text in them, and join its lines
+        figures = whole(parts.figures)
         nodes = [
-            frame for frame in parts.frames if overlaps(frame, figure, 1.0) and _area(frame) < _NODE * _area(figure)
+            [f for f in parts.frames if overlaps(f, box, 1.0) and _area(f) < _NODE * _area(box)] for box in figures
         ]
-        parts.figures[at] = around([figure, *nodes])
-        parts.frames = [frame for frame in parts.frames if frame not in nodes]
+        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
+        joined = [frame for own in nodes for frame in own]
+        parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
 
 

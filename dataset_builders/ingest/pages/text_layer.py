@@ -97,6 +97,7 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     small = [shape for shape in raw.shapes if shape.box not in grounds and _is_stroke(shape, letters, size)]
     strokes = set(map(id, small))
     others = [shape.box for shape in raw.shapes if shape.box not in grounds and id(shape) not in strokes]
+    others += [box for box in grounds if any(layout.overlaps(box, stroke.box, 1.0) for stroke in small)]
     rules = [rule for rule in raw.rules if _is_part(rule, small, size)]
     parts: list[Shape | Rule] = [*small, *rules]
     boxes = [(part.left, part.top, part.right, part.bottom) for part in parts]

@@ -15,13 +15,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
 
 LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
-FORM: Final = re.compile(r"(?:草\s*稿\s*区|得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+")
+FORM: Final = re.compile(
+    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+"
+)
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
@@ -88,7 +90,7 @@ def _line_keys(line: Line) -> set[str]:
     zone = _zone(line.box)
     if not zone:
         return set()
-    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text)
+    text = re.sub(rf"[\d\t]*{UNREAD}[\d\t{UNREAD}]*", "#", line.text.replace(PICTURE, "(picture)"))
     pieces = (re.sub(r"\d+", "#", re.sub(r"\s+", "", piece)) for piece in _APART.split(text))
     return {f"{zone}:{round(line.box.top * 50)}:{piece}" for piece in pieces if piece}
 

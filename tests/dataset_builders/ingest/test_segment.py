@@ -387,6 +387,12 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("Find: [2.5+2.5=5 Marks]\n(a) x\n(b) y", "Find: \n(a) x\n(b) y", 5, [2.5, 2.5]),
         ("Find:\n[2 marks] the value x\n[4 marks] the value y", None, 6, [2, 4]),
         ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
+        ("(a) x [2]\n(b) y [3]\nOR\nz [3]", None, 5, [2, 3]),
+        ("(a) x [2]\n(b) (i) y [1]\n(ii) z [2]\nOR\n(i) u [2]\n(ii) v [1]", None, 5, [2, 1, 2]),
+        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求a", "求a", 14, [6, 8]),
+        ("Find x.    [2.5]", "Find x.", 2.5, []),
+        ("(12 points total) Find x.", "Find x.", 12, []),
+        ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
@@ -404,6 +410,7 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
         ("三、解答题：共77分", 15, None),
         ("每空2分", 12, None),
         ("Section A (2 points each)", 1, 2),
+        ("Ⅰ. 객관식문제(20문제×2점 = 40점)", 3, 2),
     ],
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
@@ -413,6 +420,12 @@ def test_points_by_the_section(text: str, number: int, worth: float | None) -> N
 @pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
 def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
     assert points.section_points("Section A: 5 x 2", 1, many) == worth
+
+
+def test_questions_with_options_have_the_points_of_theirs() -> None:
+    text = "thirteen multiple-choice questions worth three points each, and three others worth 12 points each"
+    assert [points.section_points(text, 1, choice=choice) for choice in (True, False)] == [3, None]
+    assert points.section_points("三、计算题（本题8分）", 11, 1) == 8
 
 
 def test_parts_without_points_beside_others_are_doubted() -> None:
@@ -456,6 +469,10 @@ def test_options(text: str, language: str, labels: str) -> None:
         ("is ____.", False, "", "en", "fill_in_blank"),
         ("True or false: x.", False, "", "en", "true_false"),
         ("（1）证明：a；（2）证明：b", False, "", "zh", "proof"),
+        ("证明：（1）a；（2）又 b", False, "", "zh", "proof"),
+        ("다음이 성립함을 보여라. (도움말: $f(x)=1$을 이용하시오.)", False, "", "ko", "proof"),
+        ("A是方阵，证明：$A^2=E$。", False, "一、判断题", "zh", "proof"),
+        ("(a) Which is best? [1]\n(b) True or false: x. [1]", False, "", "en", "open_ended"),
         ("（1）证明：a；（2）求 b", False, "四、解答题", "zh", "open_ended"),
         ("求极限。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),
         ("试讨论其奇偶性。", False, "二、解答与证明题（共11题，共80分）", "zh", "open_ended"),

@@ -8,6 +8,7 @@ import pytest
 
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.keys.matching import explained, is_torn
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import by_number, page, read
@@ -93,3 +94,45 @@ def test_a_solved_paper_covers_the_questions_whose_keys_it_gives() -> None:
     given = AnswerKey(entries=[first], name="key.pdf", pages={"key.pdf": [page(*SOLVED)]})
     paper = read(page(*PAPER), key=given)
     assert not any("questions alone" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
+
+
+def test_a_solution_is_whole_lines_of_the_copy() -> None:
+    lines = (
+        "1. 求方程$x^2=4$的正根，并写出过程。(replace by answer)",
+        "2. 这些接口电路都是什么，都包括什么端口？    （    ）",
+        "A. 控制 B. 状态",
+    )
+    solved = (
+        "1. 求方程$x^2=4$的正根，并写出过程。", "解：由平方根（见 by answer 书）得", "(1) $x=\\sqrt{4}=2$",
+        "2. 这些接口电路都是什么，都包括什么端口？    （ B ）", "A. 控制 B. 状态",
+    )  # fmt: skip
+    key = AnswerKey(entries=[Entry(9, "C", source="k")], name="k", pages={"k": [page(*solved)]})
+    first, second = read(page(*lines), key=key).drafts
+    assert first.solution == "由平方根（见 by answer 书）得\n(1) $x=\\sqrt{4}=2$"
+    assert second.answer == ["B"] and second.solution is None
+
+
+@pytest.mark.parametrize(
+    ("solution", "torn"),
+    [
+        ("x=2", False),
+        ("so\n$\\infty$\nthus", True),
+        ("1    1    2", True),
+        ("${}^{2x}$ dy", True),
+        ("波形如图：", True),
+        ("$=$    $\\ge 2$", True),
+    ],
+)
+def test_pieces_of_formulas_tear_a_solution(solution: str, torn: bool) -> None:
+    assert is_torn(solution) == torn
+
+
+def test_labels_with_their_reasons() -> None:
+    reasoned = [
+        Entry(1, "⑤ (무형자산이 아님)"),
+        Entry(1, "", solution="③\n상각비는 3"),
+        Entry(1, "", solution="① x\n② y"),
+    ]
+    assert [(e.answer, e.solution) for e in map(explained, reasoned)] == [
+        ("⑤", "(무형자산이 아님)"), ("③", "상각비는 3"), ("", "① x\n② y"),
+    ]  # fmt: skip
