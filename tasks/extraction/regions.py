@@ -126,6 +126,9 @@ _LOOPS = 8
 _LOOP_LINES = 12
 _SENTENCE = late(r"[^。．！？；;\n]+")
 _OPEN_BLANK = late(r"(?:\\?_|＿){2,}|\\underline\s*\{(?:q?quad|hspace\{[^{}]{0,20}\}|[\s\\~])*\}|[(（]\s*▲?\s*[)）]|▲")
+_PICTURE = late(
+    r"(?i)<\s*/?\s*(?:image|img|图)[^<>]{0,300}>|!\[[^\]\n]{0,300}\]\([^)\n]{0,300}\)|图\s?\d{0,3}\s?\.(?:png|jpe?g)"
+)
 _HEADING = late(
     r"(?i)[#*\s【\[`]*(?:图\s?\d{0,3}|解析?|解答|分析|详解|答案?|答题|回答下列问题|assistant|answers?|solution|풀이|해설|정답|답|python)?[】\]\s*`]*[:：]?\s*"
 )
@@ -134,6 +137,11 @@ _SIGNS = late(r"[^0-9A-Za-z\u00c0-\uffff]|[\u3000-\u303f\uff00-\uff0f\uff1a-\uff
 _RELATIONS = ("<", ">", "=", "<=", ">=", "+", "-", "+-")
 _COPIED_CHARS = 8
 _LABEL = late(r"(?:^|\s)([A-J])\s?[.．、](?=\s?\S)")
+_JUDGED = late(
+    r"(?i)答案|故选|应选|因为|所以|正确的?是|answer|because|정답은"
+    r"|(?:正确|错误?|不对|对|符合|right|wrong|correct|true|false|옳다|틀리다)\s?[)）]?\s?[。.,，;；]?\s*(?=[A-J]\s?[.．、]|$)"
+)
+"""A word on the options, or on one at the end of its text."""
 
 
 @dataclass(frozen=True)
@@ -372,13 +380,14 @@ def says_nothing(text: str, question: Question) -> bool:
 def lists_options(line: str) -> bool:
     """Checks for repeated options without comment."""
     labels = "".join(match[1] for match in _LABEL.finditer(line))
-    return len(labels) > 2 and labels == "ABCDEFGHIJ"[: len(labels)] and line.lstrip().startswith("A")
+    rising = len(labels) > 2 and labels == "ABCDEFGHIJ"[: len(labels)] and line.lstrip().startswith("A")
+    return rising and not _JUDGED.search(line)
 
 
 def _own_sentences(text: str, question: str) -> list[str]:
     own: list[str] = []
     before, seen = "", set[str]()
-    sentences = _SENTENCE.findall(text)
+    sentences = _SENTENCE.findall(_PICTURE.sub("", text))
     for number, sentence in enumerate(sentences, 1):
         plain = _signs(sentence)
         copied = len(plain) >= _COPIED_CHARS and (plain in question or plain in before)
