@@ -75,7 +75,8 @@ def draft_all(
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         choice = bool(draft.options)
-        worth = points.section_points(segment.section.text, segment.number, len(many[place]), choice)
+        above = "\n".join([*(item.text for item in segment.passage[:1]), segment.section.text])
+        worth = points.section_points(above, segment.number, len(many[place]), choice)
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]
@@ -197,7 +198,7 @@ def _draft(
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
-    entry = Entry(segment.number, answer or "", solution=solution)
+    entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and explained(entry).answer):
         return draft
     draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")
