@@ -75,7 +75,8 @@ def draft_all(
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         choice = bool(draft.options)
-        worth = points.section_points(segment.section.text, segment.number, len(many[place]), choice)
+        above = "\n".join([*(item.text for item in segment.passage[:1]), segment.section.text])
+        worth = points.section_points(above, segment.number, len(many[place]), choice)
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]

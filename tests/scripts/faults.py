@@ -72,7 +72,7 @@ class Command:
     over: str = "nothing"
     """In the message of a command that has nothing more to do."""
     without: tuple[str, ...] = ()
-    """Kinds that tell nothing: what children sync is not noted, and would be torn."""
+    """Kinds that tell nothing: what children sync is not noted."""
 
 
 def of_run(name: str) -> Callable[[Path], Any]:
@@ -152,7 +152,7 @@ def commands(room: Path) -> dict[str, Command]:
             lambda place: [
                 of_run(f"out/{run.name}")(place) for run in sorted((place / "out").glob("*/")) if run.is_dir()
             ],
-            without=("torn",),
+            without=CUTS,
         ),
         "publish": Command(
             lambda place: ["publish", place / "set", "--repo", "org/faults", "--dry-run", "--quiet"],

@@ -92,13 +92,14 @@ def find_passages(
     for place, first in guesses.items():
         end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
-        closed = _options_end(items[before:place], columns)
-        here = [at for at in heads if first <= at < end and (closed or items[at].box.page == items[first].box.page)]
+        behind = min(bound for bound in bounds if bound > first)
+        titled = _is_set_apart(items[place], items[before:place])
+        choices = _options_end(items[before:place], columns) and _options_end(items[first:behind], columns)
+        here = [at for at in heads if first <= at < end]
+        here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
         last = max(heads[at].number for at in here)
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
-        guess = (
-            "" if _is_set_apart(items[place], items[before:place]) else f"{text}: {one_line(items[place].text, 40)!r}"
-        )
+        guess = "" if titled else f"{text}: {one_line(items[place].text, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
     passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
@@ -147,6 +148,7 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
         if (
             numbers[0] < numbers[1]
             or own == run.start
+            or str(following.number) in re.findall(r"\d+", f"{line} {below}")
             or any(asks(item.text) for item in before)
             or _options_end(before, columns)
         ):

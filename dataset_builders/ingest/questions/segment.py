@@ -467,9 +467,11 @@ def _distribute(
             continue
         elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
+        elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1]) in sorter.numbers:
+            continue
         elif place in passages:
             sorter.shared(item, passages[place])
-        elif not (answered := _ANSWER_LINE.fullmatch(item.text)) or int(answered[1]) not in sorter.numbers:
+        else:
             sorter.target.append(item)
 
 
