@@ -182,7 +182,8 @@ def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph
     if not shapes or box[3] - box[1] > _HIGHEST * size or biggest < 0.1 * size:
         return False
     beside = [g for g in letters if max(g.left - box[2], box[0] - g.right) < _ASIDE * size and g.size > 0.8 * size]
-    bases = [g.base for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
+    level = [g for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
+    bases = [g.base for g in level if not "①" <= g.text[0] <= "⑳"]  # what is an option is a figure
     drawn = all(shape.kind != "image" for shape in shapes)
     around_text = any(_holds(box, g) for g in beside)
     near = any(layout.overlaps(box, _around([g]), size) and not _holds(box, g) for g in beside)
