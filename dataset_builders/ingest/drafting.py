@@ -198,7 +198,7 @@ def _draft(
     draft = _doubted(draft, segment, [shared, own], kind, sure)
     if worth == sum(mark.points for mark in points.marks(body)) and points.of_some_parts(body):
         draft = with_doubt(draft, "points", "some of its parts have no points: they may be elsewhere", 0.3)
-    entry = Entry(segment.number, answer or "", solution=solution)
+    entry = Entry(segment.number, (answer or "").replace(IMAGE_MARK, UNREAD), solution=draft.solution)
     if not answer and not (draft.options and explained(entry).answer):
         return draft
     draft = keyed(draft.model_copy(update={"solution": None}), entry, "the paper")

@@ -122,7 +122,6 @@ _MORE_BEFORE = late(
     rf"(?<![A-Za-z]){_ANY_LABEL}{_CLOSE}(?:{_PUNCTUATION}\s?)?\s?(?:{CONJUNCTION}|[,，、;；])\s?(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}\Z"
 )
 _BEFORE_CHARS = 40
-_WHOLE = late(rf"{LIST}|{DIGITS}")
 _SIGNS = late(rf"\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
 _COMMAS = late(r",(?:\s*,)+\s?")
 _DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
@@ -312,9 +311,6 @@ _ASKS_WRONG = late(
     r"|哪(?:一?[项个句组]|些)[^。？?\n]{0,30}(?:错误|不正确|不符合?|不属于|不是)|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것"
 )
 QUOTED_BEHIND = 20
-_LABEL_BEFORE = late(
-    r"(?:选项|答案|选|\b(?i:option|choice|answer))\s?(?:是|为|is)?\s?[:：]?\s?[(（]?([A-J])\s?[.．、:：)）]\s?\Z"
-)
 _OF_WRONG = late(
     r"(?i)\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$"
@@ -358,11 +354,6 @@ def written_plainly(run: str) -> str:
         return run
     plain = _COMMAS.sub(", ", _SIGNS.sub(", ", _DROPPED.sub("", run))).strip(" ,")
     return plain if read_labels(plain) is not None else run
-
-
-def as_list(text: str) -> str:
-    """A plain list of labels; any other text unchanged."""
-    return written_plainly(text) if _WHOLE.fullmatch(text.strip()) else text
 
 
 def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
@@ -572,12 +563,10 @@ def _claim(cleaned: str, match: re.Match[str], strength: int, offer: Asked) -> C
 
 
 def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
-    """A box or tag, alone or behind its label ("选项 D. 〘-7/2〙")."""
-    wording, method = as_list(match["content"]), "answer_tag" if match["open"] == "〖" else "boxed"
+    """A box or tag of labels."""
+    wording, method = match["content"], "answer_tag" if match["open"] == "〖" else "boxed"
     offered = _OR.split(wording)
     labels = NO_LABELS if offered[1:] and all(map(read_labels, offered)) else read_labels(wording)
-    if labels is None and (before := _LABEL_BEFORE.search(cleaned[max(0, match.start() - 20) : match.start()])):
-        labels, wording = frozenset(before[1]), f"{before[1]}. {wording}"
     if labels is None or remarks.supposed(cleaned, match.start(), match.end()):
         return None
     return Claim(match.start(), match.end(), strength, wording.strip(), method, labels)
@@ -596,9 +585,11 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if not wrong_one and (remarks.supposed(cleaned, match.start(), match.end()) or remarks.refused(cleaned, start)):
         return None
-    if not wrong_one and (remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, start)):
+    if not wrong_one and (
+        remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, match.start(), start)
+    ):
         return NO_LABELS
-    if _OR_ANOTHER.match(cleaned, match.end()) or remarks.counterfactual(cleaned, match.start()):
+    if _OR_ANOTHER.match(cleaned, match.end()):
         return NO_LABELS
     labels = read_labels(written_plainly(match["run"]))
     if len(labels or ()) < 2 and _OPTIONS.match(cleaned, start):
@@ -675,11 +666,11 @@ def _alone(cleaned: str, lines: list[str], offer: Asked) -> list[Claim]:
 
     alone: dict[Labels, str] = {}
     for line in lines:
-        if (labels := read_labels(as_list(line))) and offer.has(labels):
+        if (labels := read_labels(line)) and offer.has(labels):
             alone.setdefault(labels, line)
     if alone:
         labels, line = next(iter(alone.items()))
-        return claim(as_list(line), labels, line) if len(alone) == 1 else []
+        return claim(line, labels, line) if len(alone) == 1 else []
     if len(lines) == 1:  # numbers are labels only without option letters
         labels = read_labels(lines[0])
         is_label = labels is not None and not any(map(str.isdigit, labels))

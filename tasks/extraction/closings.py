@@ -119,12 +119,12 @@ _ASKED_KO = late(
     r"(?P<before>[가-힣]{1,8}?)(?:[은는이가을를]|의\s값[을은])?\s?(?:(?:몇|얼마)\s?(?P<unit>[가-힣]{0,3}?)(?=인[가지]|입니까|일까|[이은는을를가]|[^가-힣]|\Z)|구하(?:시오|여라|라))"
 )
 _WORD_BEFORE = late(
-    r"(?:(?<![A-Za-z])(?:to|for|at|in|and|[Ss]o|only|exactly|just|about|approximately|total\sof|equal\sto|currently|by|be)|[是为有共得到了出剩余于赚花用付卖买]|모두|총|매일|[시분초]속"
+    r"(?:(?<![A-Za-z])(?:to|for|at|in|and|[Ss]o|only|exactly|just|about|approximately|total\sof|equal\sto|currently|by|be|two|them|him|her|us|you)|[是为有共得到了出剩余于赚花用付卖买]|모두|총|매일|[시분초]속"
     r"|(?P<word>[A-Za-z']+|[\u4e00-\u9fff]|[가-힣]+))\s?[$€£¥(]{0,2}\Z"
 )
 _WORD_BEHIND = late(
     r"\s?(?!(?:at|in|per|more|left|are|is|and|with|each|altogether|total|remains?|every|on|to|after|from|이다|입니다|이에요|예요)(?![A-Za-z]))"
-    r"([A-Za-z']+|[\u4e00-\u9fff]|[가-힣]{1,2})"
+    r"([A-Za-z']+|[\u4e00-\u9fff]|[가-힣])"
 )
 _WORD_AT_END = late(r"[^\W\d_]+(?=\s?\Z)")
 _STEM = 4
@@ -154,21 +154,15 @@ _ASKED_SYMBOL = late(
 )
 _NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b)")
 _ANGLE = late(r"(?:\\angle|∠|[Aa]ngle)\s?")
-_QUANTITIES = (
-    "radius diameter circumference",
-    "area perimeter volume",
-    "mean median mode",
-    "maximum minimum",
-    "probability odds",
-    "半径 直径 周长",
-    "面积 周长 体积",
-    "最大值 最小值",
-    "반지름 지름 둘레",
-    "넓이 둘레 부피",
-    "최댓값 최솟값",
-)
+_QUANTITIES = [
+    row.split()
+    for row in (
+        "radius diameter circumference/area perimeter volume/mean median mode/maximum minimum/probability odds"
+        "/半径 直径 周长/面积 周长 体积/最大值 最小值/반지름 지름 둘레/넓이 둘레 부피/최댓값 최솟값"
+    ).split("/")
+]
 """Quantities of one thing, of which an answer has one."""
-_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(' '.join(_QUANTITIES).split())})")
+_QUANTITY = late(f"(?<![가-힣])(?:{'|'.join(name for row in _QUANTITIES for name in row)})")
 _DIGITS = late(r"\d[\d,]*(?:\.\d+)?(?:/\d+)?")
 
 
@@ -346,8 +340,7 @@ def is_of_another(question: str, text: str, value: str) -> bool:
     if any(map(str.isdigit, wording[: -len(value)])):
         return False
     wanted, spoken = set(_QUANTITY.findall(question.lower())), set(_QUANTITY.findall(wording.lower()))
-    families = (row.split() for row in _QUANTITIES)
-    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in families)
+    return not wanted & spoken and any(not (wanted.isdisjoint(row) or spoken.isdisjoint(row)) for row in _QUANTITIES)
 
 
 def _without_work(sentence: str) -> str:

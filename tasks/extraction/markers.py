@@ -1,4 +1,4 @@
-"""Markers: words that announce an answer, rewritten to one plain form for all readers ("Answer: ", 答案：, 정답:).
+"""Markers: words that announce an answer, rewritten to one plain form for all readers ("Answer: ").
 
 "The answer (in words) is", "정답 (Answer):", "[正确答案]", "Result:", a label that the question dictates ("[金额]"),
 "Hence, x+1.", options quoted first.
@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
-from livek12.core.text import CIRCLED
 from livek12.judges.rules.labels import read_labels
 from livek12.judges.rules.text import normal_form
 from livek12.judges.rules.true_false import read_truth
@@ -45,12 +43,12 @@ _LAST = late(
     rf"[\s*]*(?P<named>[^\s$].{{0,59}}?)\**[.。]?|[\s*]*{SO}[,，]?\s?(?P<led>(?![选答填])[^\s$][^$\n]{{0,59}}?)(?:이?다|입니다)?[.。]?"
 )
 _MORE_THAN_WORDS = late(r"[\d$\\.!?]|[。！？?；;:：]|\b(?:because|since|or|not|if|but)\b|因为|由于|或|不|没|아니|않")
-_CJK = late(f"[{IDEOGRAPHS}]")
-_HANGUL = late(f"[{HANGUL}]")
+_PLAIN = "Answer: "
+"""The form of a marker that all readers know."""
 _STRAY = late(r"\A\s*[\]】)）]\s?(?=[A-J①-⑩])")
 """The close of a bracket that the prompt opened."""
 _QUOTED = late(
-    r"\s{0,4}[(（]?(?P<label>[A-J①-⑩]|[1-9](?=\s?번|\s?[:：]))(?:\s?번)?[)）]?\s?(?:[.．:：、]|[-–]\s)\s?"
+    r"\s{0,4}[(（]?(?P<label>[A-J]|[1-9](?=\s?번|\s?[:：]))(?:\s?번)?[)）]?\s?(?:[.．:：、]|[-–]\s)\s?"
     r"(?P<text>(?=[^\n]*[^\W\d_])(?![A-J①-⑩](?![A-Za-z]))(?:(?!\s[(（]?[A-J①-⑩][)）]?[.．、:：)）]\s)[^\n]){2,400})(?:\n|\Z)"
 )
 _EXPLAINED = late(
@@ -75,14 +73,14 @@ def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> s
     if _GLOSS_SIGN.search(text):
         text = _GLOSSED.sub(_without_gloss, text)
     if "[" in text or "【" in text or "「" in text or "〈" in text:
-        text = _BRACKETED.sub(lambda match: f"\n{_answer(match['noun'])}", text)
+        text = _BRACKETED.sub(f"\n{_PLAIN}", text)
         labels = [
             label for label in _LABEL.finditer(text) if label[1] in question.question and not read_labels(label[1])
         ]
         if len({label[1] for label in labels}) == 1:  # the only one whose words the question has
-            text = f"{text[: labels[-1].start()]}\n答案：{text[labels[-1].end() :]}"
+            text = f"{text[: labels[-1].start()]}\n{_PLAIN}{text[labels[-1].end() :]}"
     if any(head in text for head in _ASKED_HEADS):
-        text = _ASKED.sub(lambda match: f"{match[0]}\n{_answer(match[0])}", text)
+        text = _ASKED.sub(lambda match: f"{match[0]}\n{_PLAIN}", text)
     shape = type_of(question.question_type).answer
     if shape == "labels":
         text = _first_lines(text, question)
@@ -92,10 +90,6 @@ def plainly(text: str, question: Question, is_value: Callable[[str], bool]) -> s
         shape, is_value
     )
     return _last_line(text, is_plain, shape == "values")
-
-
-def _answer(wording: str) -> str:
-    return "정답: " if _HANGUL.search(wording) else "答案：" if _CJK.search(wording) else "Answer: "
 
 
 def _without_gloss(match: re.Match[str]) -> str:
@@ -113,8 +107,6 @@ def _first_lines(text: str, question: Question) -> str:
     labels: list[str] = []
     end = 0
     while (line := _QUOTED.match(text, end)) and (not labels or line["label"] > labels[-1]):
-        if line["label"] in CIRCLED and not _HANGUL.search(text):
-            return text
         if texts and not texts.get(line["label"], "").startswith(_letters(line["text"])):
             return text
         labels.append(line["label"])
@@ -123,9 +115,9 @@ def _first_lines(text: str, question: Question) -> str:
         alone = end == len(text) or (labels[0].isalpha() and _EXPLAINED.match(text, end) is not None)
         all_of_them = len(labels) >= (len(texts) or _MOST) or question.question_type != "multiple_choice"
         if alone and not (labels[1:] and all_of_them) and not _COMMENTED.search(text[:end]):
-            return f"{_answer(text)}{', '.join(labels)}\n\n{text[end:]}"
+            return f"{_PLAIN}{', '.join(labels)}\n\n{text[end:]}"
     if (first := _ALONE.match(text)) and read_labels(first["labels"]):
-        return f"{_answer(text)}{first['labels']}\n\n{text[first.end() :]}"
+        return f"{_PLAIN}{first['labels']}\n\n{text[first.end() :]}"
     return text
 
 
@@ -142,4 +134,4 @@ def _last_line(text: str, is_plain: Callable[[str], object], words: bool) -> str
     rest = (match["named"] or match["led"]).strip("*")
     if not is_plain(rest) and (match["led"] or not words or _MORE_THAN_WORDS.search(rest)):
         return text
-    return f"{stripped[:start]}{_answer(match[0])}{rest}"
+    return f"{stripped[:start]}{_PLAIN}{rest}"

@@ -341,15 +341,10 @@ def refused(text: str, start: int) -> bool:
     return _DENIED.search(clause) is not None or _ATTRIBUTED.search(clause) is not None
 
 
-def false_lead(text: str, start: int) -> bool:
-    """Checks whether preceding words call the answer wrong, another's or forbidden."""
-    return _FALSE_LEAD.search(sentence_before(text, start)[-_LEAD_CHARS:]) is not None
-
-
-def counterfactual(text: str, start: int) -> bool:
-    """Checks for an answer under a contrary condition."""
-    sentence = sentence_before(text, start)
-    return any(sign in sentence[-_LEAD_CHARS // 4 :] for sign in ",，면") and _CONTRARY.search(sentence) is not None
+def false_lead(text: str, *places: int) -> bool:
+    """Checks whether preceding words call the answer wrong, another's or forbidden, or suppose an error."""
+    sentences = [sentence_before(text, place) for place in places]
+    return any(_FALSE_LEAD.search(lead[-_LEAD_CHARS:]) or _CONTRARY.search(lead) for lead in sentences)
 
 
 def called_wrong(text: str, end: int) -> bool:

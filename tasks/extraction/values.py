@@ -203,8 +203,7 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
                 continue
             end = match.end() + stated
             denial: int | None = end
-            said_wrong = remarks.denied(ending, match.start(), end) or remarks.false_lead(ending, match.end())
-            said_wrong = said_wrong or remarks.counterfactual(ending, match.start())
+            said_wrong = remarks.denied(ending, match.start(), end) or remarks.false_lead(ending, *match.span())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [remarks.quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
             if _ends_otherwise(ending[end:], value):

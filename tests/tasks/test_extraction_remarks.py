@@ -123,10 +123,6 @@ def test_further_forms_of_a_value(response: str, value: str) -> None:
     assert answers(response, ask("short_answer")) == [value]
 
 
-def test_the_label_before_a_box_is_chosen() -> None:
-    assert answers(r"选项 D. \boxed{-7/2}", ask("single_choice")) == ["D. -7/2"]
-
-
 def test_the_wrong_one_is_not_the_one_called_right() -> None:
     asked = {"question": "下列说法错误的是（ ）"}
     assert chosen("选项A是正确的", **asked) == "?"

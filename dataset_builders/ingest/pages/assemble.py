@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
 from statistics import mode
 from typing import Final
 
@@ -338,6 +338,12 @@ _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
+_KEYWORD: Final = re.compile(
+    r"^(?:def|class|for|while|if|elif|else|try|except|with)\b.*:|^(?:return|import|break|continue)\b|[;{}]$"
+)
+_ASSIGNMENT: Final = re.compile(r"^[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*[-+*/]?=[^=]")
+_FEW_STATEMENTS, _PITCH = 2, 0.5
+"""Statements that may be text, and letter sizes of a column of code in a font for text."""
 _LIMIT: Final = 0.4
 """Letter sizes between a sum or an integral and its limits, at most."""
 _LONGEST_FRACTION: Final = 25
@@ -576,6 +582,7 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
     printed = _lines(inside, rules, sheet.frames)
+    _name_listings(printed)
     _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
     lines, captions = _captions(printed, own)
     paragraphs = _paragraphs(lines, own, sheet.frames)
@@ -608,6 +615,20 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         beside = [other.base for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
         line.base = max(beside, default=line.base)
     return [*lines, *boxed]
+
+
+def _name_listings(lines: Sequence[TextLine]) -> None:
+    """Gives lines of code in a font for text a pitch, in place: three statements or more, some of them indented."""
+    ordered = sorted(lines, key=lambda line: line.base)
+    for is_code, group in groupby(
+        ordered, lambda line: bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
+    ):
+        run = list(group)
+        lefts = [line.box[0] for line in run]
+        indented = max(lefts) - min(lefts) > run[0].size and any(_KEYWORD.search(line.text) for line in run)
+        if is_code and len(run) > _FEW_STATEMENTS and indented:
+            for line in run:
+                line.pitch = line.pitch or _PITCH * line.size
 
 
 def _are_level(line: TextLine, other: TextLine) -> bool:

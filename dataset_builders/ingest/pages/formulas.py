@@ -731,9 +731,10 @@ def _hang(rows: list[list[Atom]]) -> None:
     """Joins, in place, what stands over, under or behind an unread sign, and is no word, to the sign's line."""
     for row in sorted(rows, key=lambda row: max(atom.size for atom in row)):
         home: list[Atom] = []
-        for own in _parted(row):
+        alone = all(woven([atom for atom in row if atom.text.strip()]))  # not the number of a question
+        for own in _parted(row) if alone else ():
             signs = [(sign, other) for other in rows if other is not row for sign in other if _hangs_at(own, sign)]
-            if not all(woven(own)) or not (signs or any(atom.text == "{" for atom in home)):
+            if not signs and not any(atom.text == "{" for atom in home):
                 home = []
                 continue
             if signs:

@@ -154,7 +154,7 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
-    if sum(_meet(line, other) for line in upright for other in flat) < _CORNERS:
+    if sum(meet(line, other) for line in upright for other in flat) < _CORNERS:
         return False
     covered = sum(
         (box[2] - box[0]) * (box[3] - box[1])
@@ -164,7 +164,8 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     return covered < _FULL * (right - left) * (bottom - top)
 
 
-def _meet(upright: Rule, flat: Rule) -> bool:
+def meet(upright: Rule, flat: Rule) -> bool:
+    """Checks that two lines touch or cross."""
     x, y = (upright.left + upright.right) / 2, (flat.top + flat.bottom) / 2
     return flat.left - _MEET < x < flat.right + _MEET and upright.top - _MEET < y < upright.bottom + _MEET
 

@@ -98,7 +98,9 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     strokes = set(map(id, small))
     others = [shape.box for shape in raw.shapes if shape.box not in grounds and id(shape) not in strokes]
     others += [box for box in grounds if any(layout.overlaps(box, stroke.box, 1.0) for stroke in small)]
+    long = [rule for rule in raw.rules if rule.flat and rule.length > _SIGN_RULE * size]
     rules = [rule for rule in raw.rules if _is_part(rule, small, size)]
+    rules = [r for r in rules if r.flat or not any(layout.meet(r, other) for other in long)]  # wires meet
     parts: list[Shape | Rule] = [*small, *rules]
     boxes = [(part.left, part.top, part.right, part.bottom) for part in parts]
     parted = set(map(id, rules))
@@ -107,11 +109,15 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     for group in layout.groups([*boxes, *others], layout.NEAR):
         if any(at >= len(boxes) for at in group):
             continue  # of a figure
-        rows = layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
-        drawn = [[parts[group[at]] for at in row] for row in rows]
-        done = [layout.around([boxes[group[at]] for at in row]) for row in rows]
-        if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, done, strict=True)):
-            signs += done
+        rows = [
+            [group[at] for at in row] for row in layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
+        ]
+        for some in (rows, [group]):  # a limit may be as far from its sum as a line from another
+            around = [layout.around([boxes[at] for at in row]) for row in some]
+            drawn = [[parts[at] for at in row] for row in some]
+            if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, around, strict=True)):
+                signs += around
+                break
     homes = {box: _home(box, letters, size) for box in signs}
     lonely = [box for box, home in homes.items() if home is None]
     rows = layout.groups([(a - _COLUMN * size, b, c + _COLUMN * size, d) for a, b, c, d in lonely], 0.0)
@@ -176,7 +182,8 @@ def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph
     if not shapes or box[3] - box[1] > _HIGHEST * size or biggest < 0.1 * size:
         return False
     beside = [g for g in letters if max(g.left - box[2], box[0] - g.right) < _ASIDE * size and g.size > 0.8 * size]
-    bases = [g.base for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
+    level = [g for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
+    bases = [g.base for g in level if not "①" <= g.text[0] <= "⑳"]  # what is an option is a figure
     drawn = all(shape.kind != "image" for shape in shapes)
     around_text = any(_holds(box, g) for g in beside)
     near = any(layout.overlaps(box, _around([g]), size) and not _holds(box, g) for g in beside)
