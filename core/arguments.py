@@ -84,7 +84,7 @@ def typed_value(text: str) -> Any:
 
 
 def masked(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Engine arguments without secrets, also in addresses, nested objects, lists and JSON texts."""
+    """Engine arguments without secrets, even in addresses, nested objects, lists and JSON texts."""
     return {name: _masked(name, value) for name, value in args.items()}
 
 

@@ -54,6 +54,6 @@ def error_types(benchmark: str) -> tuple[KindOfError, ...] | None:
 
 
 def one_each(benchmark: str) -> tuple[KindOfError, ...]:
-    """Error types of benchmarks whose wrong answers have exactly one."""
+    """Error types of benchmarks with exactly one for each wrong answer."""
     kinds = error_types(benchmark) or ()
     return () if {kind.name for kind in kinds} <= {*ERROR_TYPES} else kinds

@@ -388,7 +388,7 @@ def _points_of(section: ExamSection, sections: Sequence[ExamSection], path: str)
 
 
 def shared(exams: Iterable[Exam], kept: Set[QuestionName], keyless: Set[QuestionName]) -> list[Exam]:
-    """Exams whose questions are all kept, without people's results on keyless ones."""
+    """Exams with all questions kept, without people's results on keyless ones."""
     whole = (exam for exam in exams if kept >= {(exam.benchmark, id) for id in exam.ids})
     return [_without_items(exam, exam.benchmark, keyless) for exam in whole]
 

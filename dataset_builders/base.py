@@ -39,7 +39,7 @@ class Log:
 
     Attributes:
         unread: columns without a place in a question.
-        lost: rows that hold text or a picture in such a column, by its name.
+        lost: rows with text or a picture in such a column, by name.
         mended: questions with a mended text, by field.
     """
 

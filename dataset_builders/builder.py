@@ -182,7 +182,7 @@ def read(
     origin: Origin = UNKNOWN,
     pack: Packing[P] | None = None,
 ) -> Iterator[Page | Question | list[P]]:
-    """Yields the pages, then the questions of a source, with `pack` packed by the process that made them.
+    """Yields the pages, then the questions of a source, with `pack` packed where made.
 
     Rows of another benchmark than `benchmark` are left out; "" accepts all. The default `origin` is what the source's
     files prove.

@@ -36,7 +36,7 @@ MOST_PAIRS = 15
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """Folders by the shortest names that tell them apart: of their models if they were named, or their own."""
+    """Folders by their shortest distinct names: of their models if they were named, or their own."""
     short = {RunFolder.open(path).spec().name or path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
@@ -341,7 +341,7 @@ def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[st
 
 
 def mark_again(runs: Sequence[Path], book: KeyBook) -> Remarking:
-    """Gives runs the newest keys, marks what they change by the rules, and writes reports."""
+    """Gives runs the newest keys, re-marks by the rules, and writes reports."""
     names = run_names(runs)
     before = {name: _marks(path) for name, path in names.items()}
     for path in names.values():

@@ -78,7 +78,7 @@ def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = Fa
 
 
 class Waiting(Protocol):
-    """Item to be marked, and the key that it is claimed by."""
+    """Item to mark, and the key of its claim."""
 
     @property
     def key(self) -> Key:
@@ -608,7 +608,7 @@ def _key(key: Key, repeat: int) -> Key:
 
 
 def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData], made: Marked) -> None:
-    """Asks the judges of a run again, until each answer that they saw has `options.repeats` verdicts.
+    """Asks the judges of a run again, until each answer they saw has `options.repeats` verdicts.
 
     `made` counts the verdicts that wait for a judge, and the cost.
     """

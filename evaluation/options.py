@@ -78,7 +78,7 @@ class RunOptions:
         return with_budgets(with_sitting(self.task, self.sitting), self.budgets)
 
     def with_trials(self) -> RunOptions:
-        """Copy with the tasks' own number of trials, if none is given."""
+        """Copy with the tasks' number of trials as default."""
         from livek12.tasks.registry import default_trials, get_tasks
 
         return self if self.trials else replace(self, trials=default_trials(get_tasks(self.tasks)))

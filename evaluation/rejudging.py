@@ -1,8 +1,8 @@
 """Makes a run folder of another harness's log of any task, marked here and comparable.
 
 Contract: an unreadable entry costs a warning, a missing answer fails, and a missing key leaves its answers undecided.
-Entries are read as rows of `livek12 judge-pairs`, so that both are judged alike: any listed key is right; in plain JSON
-lines a list has one entry a part. The harness's own marks are kept in `harness_marks`.
+Entries are read, and so judged, as rows of `livek12 judge-pairs`: any listed key is right; in plain JSON lines a list
+has one entry a part. The harness's own marks are kept in `harness_marks`.
 """
 
 from __future__ import annotations

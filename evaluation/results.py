@@ -4,8 +4,8 @@ A table (CSV, TSV, JSON lines, Parquet; each also as .gz) has a row a cell (colu
 question (a column for each model) or a row a model (a column for each question).
 
 Contract: all cells are of one kind; a table that is not understood or names a cell twice is refused. A run folder for
-each model, with the same questions. Letters and answers are marked by the rules, other cells taken as given. The marks
-of a missing cell are open. Imported again, an unchanged matrix goes on where it stopped.
+each model, with equal questions. Letters and answers are marked by the rules, other cells taken as given. The marks of
+a missing cell are open. Imported again, an unchanged matrix goes on where it stopped.
 """
 
 from __future__ import annotations

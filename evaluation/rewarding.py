@@ -127,7 +127,7 @@ def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any
 
 
 def verl_scores(judgements: Sequence[Judgement], undecided: float | str) -> list[Row]:
-    """Scores for verl, with fields that it logs."""
+    """Scores for verl, with logged fields."""
     return [
         {
             "score": reward,

@@ -121,7 +121,7 @@ def _part(criterion: SchemeCriterion, decision: Decision, quote: str | None = No
 
 
 def hold_needs(question: Question, parts: Sequence[PartVerdict]) -> list[PartVerdict]:
-    """Parts, with nothing for a criterion whose needs earned nothing, and open where a need is open."""
+    """Parts, with nothing for a criterion without its needs, and open where a need is open."""
     settled = {part.name: part for part in parts}
     for criteria in question.scheme:
         pending = list(criteria)

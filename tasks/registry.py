@@ -63,7 +63,7 @@ def sat(task: Task, sitting: str) -> Task:
     """Task with whole papers or sections in one request.
 
     Raises:
-        UserError: it has no prompts for that, or is asked in another way already.
+        UserError: it has no prompts for that, or is already asked otherwise.
     """
     if sitting not in SITTINGS:
         raise UserError(f"--sitting {sitting}: it is one of {', '.join(SITTINGS)}")

@@ -252,7 +252,7 @@ class OwnNames:
 
 
 class Idlers:
-    """Closes idle connections of uvicorn, so that nobody can exhaust a server."""
+    """Closes idle connections of uvicorn, against exhaustion."""
 
     def __init__(self, connections: set[Any]) -> None:
         self._connections = connections

@@ -18,7 +18,7 @@ COMMON_KEYS = frozenset(
 
 
 def free_key(text: str, key: list[str], question_type: str) -> list[str]:
-    """Splits the only entry of a key that is no choice, by the blanks or parts of the text."""
+    """Splits the only entry of a non-choice key by the blanks or parts of the text."""
     if len(key) != 1:
         return unlabelled(key)
     if question_type == "fill_in_blank":

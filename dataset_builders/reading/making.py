@@ -137,7 +137,7 @@ def to_packs(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[list[P]]:
-    """As `to_questions`, but with the questions packed by the process that made them."""
+    """As `to_questions`, but with the questions packed where made."""
     ids = UniqueIds()
     make.loader.by_name = True
     size = bytes_of_rows(source, other_files)

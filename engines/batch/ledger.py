@@ -119,7 +119,7 @@ class Ledger:
         self._held.close()
 
     def _remove_remains(self) -> None:
-        """Removes files whose batch was never noted, or is over, and those that a kill left half written."""
+        """Removes files whose batch was never noted, or is over, and half-written ones."""
         kept = (".", STEM, *(batch.token for batch in self.batches.values() if batch.is_open))
         names = [file.name for file in self.folder.iterdir()]
         remains = [name for name in names if not name.startswith(kept) or re.match(r"\.[0-9a-f]{32}\.", name)]

@@ -2,7 +2,7 @@
 
 Contract: a sample is a question of one trial with its key, text, response, thinking and tokens, and the plug-in's score
 (`livek12/exam_marks`), NaN if undecided. The metrics are those of all answers, also withheld ones. The log names our
-task, so that it can be imported.
+task, for import.
 """
 
 from __future__ import annotations

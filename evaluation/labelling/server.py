@@ -6,7 +6,7 @@ depends on the verdict, on other raters or on why the answer was chosen; no rate
 Regrades are set once for a group of equal answers to a question: those with the same extracted text
 (`PartVerdict.answer`) or, without extraction and with criteria, the same text. `put` returns once the row is on the
 disk; RUN/regrades.jsonl is append-only, and locked only while written, so that several servers may work. Groups are
-read anew where answers or verdicts have changed.
+read anew where answers or verdicts changed.
 """
 
 from __future__ import annotations

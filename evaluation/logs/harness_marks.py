@@ -1,4 +1,4 @@
-"""Marks of the harness whose log a run was made of, compared with ours.
+"""Marks of the harness of a run's log, compared with ours.
 
 Contract: `harness.jsonl` has a line for each question (or trial) that the harness marked: `{task, question_id, trial,
 scores}`, `trial` null for a mark of all trials. A mark whose values are all 0 or 1 is compared answer by answer; others

@@ -395,7 +395,7 @@ def sensitivity(runs: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
 
 
 def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
-    """Groups of runs with the very same responses (repeats of judging), by the name of the first."""
+    """Groups of runs with equal responses (repeats of judging), by the name of the first."""
     groups: dict[frozenset[tuple[str, str, int, str | None]], list[str]] = {}
     for name, rows in runs.items():
         responses = ((r.task, r.question.id, r.trial, r.response.sha256 if r.response else None) for r in rows)

@@ -184,7 +184,7 @@ def _together(views: Sequence[JudgedCompletion]) -> JudgedCompletion | None:
 
 
 def completion_study(completed: Sequence[Completed]) -> dict[str, Any]:
-    """Figures by source and hint, and the difference made by the hint."""
+    """Figures by source and hint, and the hint's effect."""
     cells: defaultdict[tuple[str, bool], list[Completed]] = defaultdict(list)
     for completion in completed:
         cells[completion.source, completion.hinted].append(completion)

@@ -92,7 +92,7 @@ class Diagnosed:
 
 
 def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, Diagnosed]:
-    """Answers by the task whose derived tasks were asked; `whole` gives way to the run's own whole answers."""
+    """Answers by the source of derived tasks; `whole` gives way to the run's own whole answers."""
     by_task: defaultdict[str, Diagnosed] = defaultdict(Diagnosed)
     units: defaultdict[tuple[str, str, str, int], list[Share]] = defaultdict(list)
     ends: defaultdict[tuple[str, str], list[Share]] = defaultdict(list)

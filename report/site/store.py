@@ -96,7 +96,7 @@ class SiteStore:
         self._kept.update(self.root.glob(pattern))
 
     def file(self, name: str, content: bytes) -> None:
-        """Writes a file unless it has this content already."""
+        """Writes a file unless it has this content."""
         path = self.root / name
         self._kept.add(path)
         with explain_errors(f"{path}: cannot be written", "; make room or choose another folder"):

@@ -175,7 +175,7 @@ def marks_of(task: Task, data: str) -> Any:
 
 
 def _weighted(metric: str) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Adds up pairs in a dict, without lighteval's standard error, which divides by its number of draws."""
+    """Adds up pairs in a dict, without lighteval's standard error, which divides by the draws."""
 
     def total(values: Sequence[Any]) -> dict[str, float]:
         return {metric: METRICS[metric].total(values)}
