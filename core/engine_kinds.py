@@ -27,7 +27,7 @@ class EngineKind:
     Attributes:
         factory: its class as "module:class".
         place: source of its answers: a model here, an endpoint, or a record; unknown if it is not installed.
-        gathers: takes all requests of a command, which may take hours, and keeps its state in a folder of the run.
+        gathers: takes all requests of a command, perhaps for hours, and keeps its state in a folder of the run.
         price_share: of the price of the same request asked directly.
     """
 

@@ -114,7 +114,7 @@ class ExamSection(Record):
     """A part of an exam: questions, or sections of its own.
 
     Attributes:
-        take: how many of its sections a candidate takes; default: all.
+        take: number of sections that a candidate takes; default: all.
         paper: of its questions and those of its sections.
         questions: numbers, ranges of them, ids, or the beginning of ids and "*".
         weight: points on that scale for a point of a question.

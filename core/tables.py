@@ -1,4 +1,4 @@
-"""Lines and delimited tables (CSV, TSV): reading in bounded memory, and CSV that is safe in spreadsheets.
+"""Lines and delimited tables (CSV, TSV), read in bounded memory; CSV that is safe in spreadsheets.
 
 Contract: an overlong line or row, an unclosed quote, a row that does not fit the header, and bytes that are not UTF-8
 cost one problem each. In our CSV a text that begins like a formula gets an apostrophe before it, which `bare` removes.

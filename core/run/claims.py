@@ -32,9 +32,9 @@ class Claims:
     """Claims on the keys of one kind of work in a run folder; not thread-safe.
 
     Args:
-        owner: the journal file that this process holds (`JournalWriter.path`).
+        owner: this process's journal file (`JournalWriter.path`).
         stored: reads the finished keys of all processes.
-        unit: names what is claimed together with a key; default the key alone.
+        unit: names the unit claimed with a key; default the key alone.
 
     Attributes:
         done: the finished keys, as of the last look.

@@ -178,14 +178,14 @@ def score_outcomes(
     beside: Mapping[str, Sequence[Counterpart]] | None = None,
     alike: Iterable[Sequence[str]] = (),
 ) -> Report:
-    """Scores a run: an outcome for every answer it asked for, in any order.
+    """Scores a run: an outcome for every requested answer, in any order.
 
     Args:
-        modalities: task to modality, for tasks whose modality is not that of their questions ("image_only").
-        limits: task to its token limit, for the tasks that have token budgets.
-        thinking: task to its thinking budget, for the tasks that have one.
+        modalities: task to modality, where it is not that of the questions ("image_only").
+        limits: task to its token limit, for tasks with token budgets.
+        thinking: task to its thinking budget, if any.
         requested: task to its maximum of tokens, where known.
-        alike: groups of tasks that differ only in the questions they choose, for multilingual questions.
+        alike: groups of tasks that differ only in chosen questions, for multilingual questions.
     """
     parameters = parameters or parameters_of(profile)
     modalities, limits, thinking, requested = modalities or {}, limits or {}, thinking or {}, requested or {}

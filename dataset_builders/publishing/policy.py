@@ -1,8 +1,8 @@
 """Publishing policy: which rows have a sufficient licence or a permission, and are reviewed.
 
-Contract: refusals are listed with the reason, and with the pages that show them. To show a question, as on a site,
-licences are judged alike, and reviews are ignored. A rights file lists permissions for rows whose source states no
-licence (see docs/publish.md). A row is covered if it fits every named key.
+Contract: refusals are listed with reasons and pages. To show a question, as on a site, licences are judged alike, and
+reviews are ignored. A rights file lists permissions for rows whose source states no licence (see docs/publish.md). A
+row is covered if it fits every named key.
 """
 
 from __future__ import annotations

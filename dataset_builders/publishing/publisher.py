@@ -1,10 +1,10 @@
 """Steps of a publish: check the set, copy and complete its content, and ship it.
 
-Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
-before the public one changes: at every moment one of the two heads has them. The same rows give the same bytes. A page
-that shows something withheld is left out, and so is an `image_only` row that needs it. Variants of a question without
-its answer are never published, nor the values drawn for them. Flat configs, `eval.yaml` and `published.json` are made
-after withholding. Files of other people on the Hub are not overwritten.
+Contract: every check that can refuse runs first. Withheld answers reach their private repository before the public one
+changes: at every moment one of the two heads has them. The same rows give the same bytes. A page with something
+withheld is left out, and so are `image_only` rows that need it. Variants of a question without its answer are never
+published, nor the values drawn for them. Flat configs, `eval.yaml` and `published.json` are made after withholding.
+Others' files on the Hub are not overwritten.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ class Publisher:
         tag: str | None = None,
         extras: Extras | None = None,
     ) -> Published:
-        """Publishes it as a dataset repository of the Hub. A failure leaves nothing half done for a reader to see.
+        """Publishes it as a dataset repository of the Hub, atomically for readers.
 
         `hold_answers` is the ORG/NAME of a private repository for the newest release with its answers, which a later
         `reveal_answers` publishes. `drop` allows the loss of rows, answers or other fields, `remove` that of configs.

@@ -2,8 +2,7 @@
 
 Contract: accepts a list of texts (labelled or not), of {label, text} under usual names, of pairs, an object of label →
 text, an object of two lists, or a text with a line for each. An option's picture is written into the text in Markdown.
-`chosen` returns labels only if the key can mean nothing else; otherwise None, and the key is kept as its source spells
-it.
+`chosen` returns labels only if the key can mean nothing else; otherwise None, and the key is kept as spelled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Checks of a question, when it is read from a source and again in a built dataset: contradictions and missing parts.
+"""Checks of a question, in a source and again in a built dataset: contradictions and missing parts.
 
 Contract: of missing parts (a picture, its passage, the option that is its key) only plain references count: a picture
-placeholder written into the text, and words for a passage in a question without pictures that is too short to hold one.
+placeholder written into the text, and words for a passage in a pictureless question too short to hold one.
 """
 
 from __future__ import annotations
