@@ -2,7 +2,7 @@
 
 A benchmark has two independent modules or packages, `tasks` and `builder`. Outside this package they belong to an entry
 point of the group `livek12.benchmarks`, or to a folder given by `--include` (LIVEK12_INCLUDE, inherited by child
-processes). Contract: only code named by the user is imported, never names from a data set or run folder.
+processes). Contract: only code named by the user is imported, never names from a dataset or run folder.
 """
 
 from __future__ import annotations

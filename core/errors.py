@@ -1,4 +1,4 @@
-"""The exception for everything a user can mend, and its texts."""
+"""Exception for everything a user can mend, and its texts."""
 
 from __future__ import annotations
 

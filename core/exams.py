@@ -1,7 +1,7 @@
 """Exams as their boards mark them: sections, electives, weights, grades, results of people.
 
 Contract: `exam.yaml` names questions by number, a built exam (`resolve`) by id and with all points. Built exams are in
-`EXAMS` of a data set and of the runs that took them.
+`EXAMS` of a dataset and of the runs that took them.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def read_source(file: Path) -> list[Exam]:
 
 
 def read_built(file: Path) -> list[Exam]:
-    """Exams of a data set or a run; none without the file."""
+    """Exams of a dataset or a run; none without the file."""
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_BUILT + 1)
@@ -269,7 +269,7 @@ def _element(content: Any, step: int | str) -> Any:
 
 
 class AskedQuestion(NamedTuple):
-    """A question of a data set."""
+    """A question of a dataset."""
 
     id: str
     benchmark: str

@@ -53,7 +53,7 @@ def _rows(value: Any) -> Any:
 def from_row(record: type[R], row: Mapping[str, Any]) -> R:
     """Record of a row (images not decoded).
 
-    Missing or null columns take defaults and unknown ones are ignored, so older and newer data sets are readable.
+    Missing or null columns take defaults and unknown ones are ignored, so older and newer datasets are readable.
     """
     return record.model_validate(_known(record, row))
 
@@ -157,7 +157,7 @@ class FlatTask:
 
     Attributes:
         pictures: true if any row has one.
-        asked: all questions of the task in the data set.
+        asked: all questions of the task in the dataset.
         rows: lazy, each readable once.
     """
 

@@ -48,7 +48,7 @@ def open_file(path: Path, flags: int = os.O_RDWR | os.O_APPEND | os.O_CREAT) -> 
 
 
 def create(path: Path) -> BinaryIO:
-    """Opens a new file in place of what a killed or stopped command left."""
+    """Opens a new file in place of a killed or stopped command's."""
     path.unlink(missing_ok=True)
     return path.open("x+b")
 
@@ -164,7 +164,7 @@ def remove_files(root: Path, names: Iterable[str]) -> None:
 
 
 def check_names(folder: Path, owned: Sequence[str]) -> None:
-    """Refuses a folder in which an owned name (or pattern) is a link or special file."""
+    """Refuses a folder with an owned name (or pattern) that is a link or special file."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if any(fnmatch(entry.name, pattern) for pattern in owned):
@@ -234,7 +234,7 @@ def pointer_note(data: bytes) -> str:
 
 
 def pointer_note_of(path: Path) -> str:
-    """Pointer note of a file; "" also where it cannot be read."""
+    """Pointer note of a file; "" also if unreadable."""
     try:
         if not path.is_file():  # a pipe can be read once
             return ""

@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> defaultdict[K, list[V]]:
-    """The values of each key, in order."""
+    """Values of each key, in order."""
     groups = defaultdict[K, list[V]](list)
     for key, value in pairs:
         groups[key].append(value)

@@ -1,4 +1,4 @@
-"""Key versions: answer keys that came or changed after a data set was built, in `keys.jsonl` of data sets and runs.
+"""Key versions: answer keys that came or changed after a dataset was built, in `keys.jsonl` of datasets and runs.
 
 Contract: one line a version, from 1, never changed; each change states the key before it. What is asked, and its
 identity, are those of the first keys. A verdict counts for one version of its question's key (`Verdict.keys`).
@@ -31,7 +31,7 @@ class QuestionKey(Record):
         return cls(answer=question.answer, question_type=question.question_type)
 
     def put(self, question: Question) -> Question:
-        """Returns the question with it."""
+        """Question with it."""
         return question.model_copy(update={"answer": self.answer, "question_type": self.question_type})
 
 
@@ -57,7 +57,7 @@ class KeyVersion(Record):
 
 @dataclass(frozen=True)
 class KeyBook:
-    """Key versions of a data set, oldest first."""
+    """Key versions of a dataset, oldest first."""
 
     versions: tuple[KeyVersion, ...] = ()
 

@@ -157,7 +157,7 @@ class PackedLines:
                 yield file, start, line
 
     def keys(self, questions: Collection[tuple[str, str]] | None = None) -> Iterator[StoredKey | bytes | None]:
-        """Key of each line by the columns; the line itself where they are null, None for other questions."""
+        """Key of each line by the columns; the line itself where null, None for other questions."""
         if not {LIGHT, *KEYS} <= self._types.keys():
             yield from self
             return
@@ -257,7 +257,7 @@ def writing_options(schema: Any) -> dict[str, Any]:
 
 
 def is_checked(path: Path) -> bool:
-    """Tells whether this version has compared the columns of this very file with its lines, on this machine."""
+    """True if this version has compared the columns of this file with its lines, on this machine."""
     with closing(Store("packed")) as store:
         return store.get(_print(path)) is not None
 
@@ -351,7 +351,7 @@ def size_of(response: Response) -> tuple[int, int]:
 
 
 def schema_of(stem: str) -> pa.Schema:
-    """The Parquet schema of a stem."""
+    """Parquet schema of a stem."""
     kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
     words = pa.dictionary(pa.int32(), pa.string())
     fields = [("file", words), ("start", pa.int64()), ("line", pa.large_binary())]
@@ -364,7 +364,7 @@ def schema_of(stem: str) -> pa.Schema:
 
 
 def columns_of(stem: str, rows: Iterable[PackedRow]) -> list[list[Any]]:
-    """Columns of rows in the order of the schema; null where a line is no record.
+    """Columns of rows in schema order; null where a line is no record.
 
     Contract: they are a function of the line and the version of the records: files from elsewhere can be checked.
     """

@@ -22,7 +22,7 @@ class Prices:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     def cost(self, prompt: int | None, cached: int | None, completion: int | None, share: float = 1.0) -> float | None:
-        """The cost of one request at a share of the prices, if all counts are known."""
+        """Cost of one request at a share of the prices, if all counts are known."""
         if prompt is None or completion is None:
             return None
         reused = min(cached or 0, prompt)

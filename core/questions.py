@@ -1,8 +1,8 @@
-"""Built data sets: reading questions, page images and selection facts, and their fingerprint.
+"""Built datasets: reading questions, page images and selection facts, and their fingerprint.
 
-Contract: a data set is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
+Contract: a dataset is a folder with a card (README.md whose YAML names configs, splits and Parquet files), or
 ORG/NAME[@REVISION] on the Hub, of which one commit and only the wanted configs are fetched. Rows are streamed with the
-image bytes as stored. Columns that an older data set lacks count as empty.
+image bytes as stored. Columns that an older dataset lacks count as empty.
 """
 
 from __future__ import annotations
@@ -129,14 +129,14 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 class NoConfig(UserError):
-    """Data set has none of the requested configs."""
+    """Dataset has none of the requested configs."""
 
 
 _lent: dict[str, _Lent] = {}
 
 
 def lend(questions: Iterable[Question]) -> str:
-    """Makes questions a data set of this process, without pages."""
+    """Makes questions a dataset of this process, without pages."""
     kept = list(questions)
     name = f"python:{fingerprint(kept)[:16]}"
     _lent[name] = _Lent(kept)
@@ -155,11 +155,11 @@ def load_questions(
     releases: Collection[str] | None = None,
     wanted: Wanted | None = None,
 ) -> list[Question]:
-    """Questions of the first of `configs` that the data set has with this benchmark.
+    """Questions of the first of `configs` that the dataset has with this benchmark.
 
     Args:
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
-        configs: best first; merged data sets prefix them with the benchmark. `A+B` concatenates two.
+        data: a folder of `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        configs: best first; merged datasets prefix them with the benchmark. `A+B` concatenates two.
         wanted: filter by `Facts`; other questions are not read any further.
     """
 
@@ -185,7 +185,7 @@ def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkNam
 
 
 def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None) -> dict[tuple[str, int], Image]:
-    """Page images by paper and page number; none if the data set has no pages."""
+    """Page images by paper and page number; none if the dataset has no pages."""
     opened = _open(data)
     if PAGES_CONFIG not in opened.configs:
         return {}
@@ -195,7 +195,7 @@ def load_pages(data: str | Path, keys: Collection[tuple[str, int]] | None = None
 
 
 def load_exams(data: str | Path) -> list[Exam]:
-    """Exams of a data set."""
+    """Exams of a dataset."""
     return _Opened(data).exams()
 
 
@@ -230,7 +230,7 @@ def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> s
 
 
 def read_card(folder: Path) -> Configs:
-    """Configs in a data set's card; UserError for files outside the folder."""
+    """Configs in a dataset's card; UserError for files outside the folder."""
     card = folder / CARD
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "no such folder"
@@ -254,7 +254,7 @@ def configs_of(text: str, where: str) -> Configs:
 
 
 def open_card(data: str | Path) -> tuple[str, Configs]:
-    """Stable address of a data set (ORG/NAME@COMMIT, or an absolute path), and the configs in its card."""
+    """Stable address of a dataset (ORG/NAME@COMMIT, or an absolute path), and the configs in its card."""
     opened = _Opened(data)
     return opened.place, opened.configs
 
@@ -276,7 +276,7 @@ def parts_of(config: str) -> list[str]:
 
 
 def is_on_hub(data: str | Path) -> bool:
-    """True for a data set that would be fetched from the Hub."""
+    """True for a dataset on the Hub."""
     return not Path(data).exists() and bool(_HUB_NAME.fullmatch(str(data)))
 
 

@@ -59,7 +59,7 @@ def only_one_started(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def join_launch(folder: Path) -> Rank:
-    """Joins a launch before touching run folder or data set; returns this process's rank.
+    """Joins a launch before touching run folder or dataset; returns this process's rank.
 
     Others wait up to an hour for the first one's run.json.
     """

@@ -1,4 +1,4 @@
-"""The records that cross a boundary: Question, Request, Response, Verdict and their parts, and rows that join them.
+"""Records that cross a boundary: Question, Request, Response, Verdict and their parts, and rows that join them.
 
 Contract: a record is an immutable pydantic model; unknown fields are refused; missing values are None, "" or an empty
 list. `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and hashes
@@ -97,7 +97,7 @@ class Sampling(SparseRecord):
 
 
 class Part(Record):
-    """One piece of a message: a text, or the sha256 of an image of the request."""
+    """Piece of a message: a text, or the sha256 of an image of the request."""
 
     type: Literal["text", "image"]
     text: str | None = None
@@ -105,7 +105,7 @@ class Part(Record):
 
 
 class Message(Record):
-    """One turn of a conversation."""
+    """Turn of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: list[Part]
@@ -123,7 +123,7 @@ class Key(Record):
 
 
 class Request(Record):
-    """One request to a model. `images` maps the sha256 used in the messages to the picture.
+    """Request to a model. `images` maps the sha256 used in the messages to the picture.
 
     `answer_schema` is a JSON schema for constrained decoding; engines without it ignore it, so the prompt must state
     the form too. `together` groups requests with a common prefix for one engine.
@@ -193,7 +193,7 @@ class Response(SparseRecord):
 class Failure(Record):
     """Request without a response; sent again on resume.
 
-    `final`: the request itself is refused, so a retry would fail again.
+    `final`: a retry would fail again.
     """
 
     key: Key
@@ -203,7 +203,7 @@ class Failure(Record):
 
 
 class Call(Record):
-    """One request to a judge model while one response was marked.
+    """Request to a judge model while one response was marked.
 
     `prompt` names the prompt file with version and hash; `raw` is the reply as received (None: there was none) and
     `problem` the reason why it does not count. `cost` is in the currency of the judge's stated prices, None without
@@ -259,7 +259,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 class ProcessError(Record):
-    """One root-cause error a critic found (LiveK12Bench, section 2.3)."""
+    """Root-cause error found by a critic (LiveK12Bench, section 2.3)."""
 
     type: ErrorType
     step: str
@@ -372,14 +372,14 @@ CriterionKind = Literal["method", "accuracy", "independent", "answer", "style"]
 
 
 class PointsFor(Record):
-    """Points, and what they are given (or taken off) for."""
+    """Points, and the reason for them (or for taking them off)."""
 
     points: float = Field(gt=0, le=MOST_POINTS)
     text: str
 
 
 class SchemeCriterion(Record):
-    """One criterion of a marking scheme.
+    """Criterion of a marking scheme.
 
     Attributes:
         id: unique within the question.
@@ -406,7 +406,7 @@ Scheme = list[list[SchemeCriterion]]
 
 
 def check_scheme(scheme: Scheme, points: float | None, part_points: list[float]) -> None:
-    """Checks a scheme against the points of its question and parts; ValueError says what does not fit."""
+    """Checks a scheme against the points of its question and parts; raises ValueError."""
     ids = [criterion.id for criteria in scheme for criterion in criteria]
     if repeated := [id for place, id in enumerate(ids) if id in ids[:place]]:
         raise ValueError(f"scheme: criterion {repeated[0]} is there twice")
@@ -527,7 +527,7 @@ class PageBox(Record):
 
 
 class Question(SparseRecord):
-    """One exam question with its key.
+    """Exam question with its key.
 
     `answer` has one entry a blank or sub-question; letters of a multiple choice are one entry ("ACD"). `part_units` is
     the unit printed after each blank, which an answer may leave out. Images are in the order of their marks: those of
@@ -594,7 +594,7 @@ class Question(SparseRecord):
 
     @property
     def has_key(self) -> bool:
-        """True if something says what is right: an answer, values, a solution or a scheme."""
+        """True with an answer, values, a solution or a scheme."""
         texts = [*self.answer, *(variable.value for variable in self.variables), self.solution or ""]
         return bool(self.scheme or self.answer_images or self.solution_images) or any(map(str.strip, texts))
 
@@ -606,7 +606,7 @@ class Question(SparseRecord):
 
 
 class Page(Record):
-    """One page of a paper; joined by `paper_id` and `page_number` (from 1)."""
+    """Page of a paper; joined by `paper_id` and `page_number` (from 1)."""
 
     paper_id: Annotated[str, "the paper"]
     page_number: Annotated[int, "the page, from 1"]
@@ -617,7 +617,7 @@ class Page(Record):
 
 @dataclass(frozen=True)
 class Row:
-    """One answer that a run asked for (`verdict` None: failed or unsupported, `why`).
+    """Answer that a run asked for (`verdict` None: failed or unsupported, `why`).
 
     `judged` is the judges' verdict, where a person set another mark in its place (`core.run.markings`).
     """
@@ -651,7 +651,7 @@ def row_of(
 
 
 def fits(verdict: Verdict, response: Response) -> bool:
-    """Tells whether the verdict is on this very response."""
+    """True if the verdict is on this response."""
     return verdict.response_sha256 in (None, response.sha256)
 
 

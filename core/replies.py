@@ -56,7 +56,7 @@ def _no_number(name: str) -> Any:
 
 
 def object_schema(**properties: Json) -> Json:
-    """The JSON schema of an object with exactly these fields, in this order."""
+    """JSON schema of an object with exactly these fields, in this order."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

@@ -71,7 +71,7 @@ def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> s
 
 
 def held_release(data: str | Path) -> str | None:
-    """Release whose answers a data set (folder or ORG/NAME[@REVISION]) keeps elsewhere; raises NotFetched."""
+    """Release whose answers a dataset (folder or ORG/NAME[@REVISION]) keeps elsewhere; raises NotFetched."""
     folder, (name, _, revision) = Path(data), str(data).partition("@")
     if not folder.is_dir() and _HUB_NAME.fullmatch(name):
         folder = fetch(name, revision or None, [HELD_BACK])

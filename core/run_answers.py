@@ -1,4 +1,4 @@
-"""The answers of a run in columns, and the table that keeps them on this machine.
+"""Answers of a run in columns, and the table that keeps them on this machine.
 
 Contract: the table is derived and disposable. It lies in the cache, so that no table from elsewhere makes a mark, and
 is used while the run's files are unchanged; it repeats the problems of reading them. Small runs have none.
@@ -142,7 +142,7 @@ def answers_of(rows: Iterable[Row], slim: Slim) -> ScoredAnswers:
 def read_answers(
     run: RunFolder, slim: Slim, takes: Callable[[Question], bool] | None = None, picker: RowPicker | None = None
 ) -> ScoredAnswers:
-    """Reads the answers of a run from its table, or from its rows, of which a table is made then.
+    """Reads the answers of a run from its table, or from its rows, then making a table.
 
     `slim` is shared by runs that are compared; `takes` filters questions; `picker` receives rows with texts.
     """
@@ -183,7 +183,7 @@ def with_prediction(run: RunFolder, outcomes: Outcomes, whole: bool = True) -> O
 
 
 def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[BankEstimate, dict[str, PredictedTerm]]:
-    """Estimate of an adaptive run from its decided answers, and the metrics that it predicts."""
+    """Estimate of an adaptive run from its decided answers, and its predicted metrics."""
     from livek12.core.scoring.bank import read_bank
 
     bank = read_bank(run.path)
@@ -195,7 +195,7 @@ def standing_of(run: RunFolder, outcomes: Outcomes) -> tuple[BankEstimate, dict[
 
 
 def shares_of(outcomes: Outcomes, places: Mapping[str, int]) -> dict[int, float]:
-    """Mean share of the points over the decided trials of each question, by its place."""
+    """Mean share of the points over each question's decided trials, by place."""
     shares: dict[int, list[float]] = {}
     for outcome in outcomes:
         low, high = outcome.finding.share
@@ -240,7 +240,7 @@ class AlikeAnswers:
 
 
 def read_alike(run: RunFolder) -> AlikeAnswers | None:
-    """The answers of a run by kind, or None."""
+    """Answers of a run by kind, or None."""
     exam = read_exam(run)
     if exam is None or run.spec().trials != 1 or (run.path / REGRADES).exists():
         return None
@@ -274,7 +274,7 @@ def read_alike(run: RunFolder) -> AlikeAnswers | None:
 
 
 def read_exam(run: RunFolder) -> AlikeExam | None:
-    """The questions of a run without responses; None where they need a reader."""
+    """Questions of a run without responses; None where they need a reader."""
     file, spec = run.path / QUESTIONS, run.spec()
     if not spec.cells or run.key_book().versions or not file.is_file() or file.stat().st_size > _MOST_BYTES:
         return None
@@ -317,7 +317,7 @@ def _slim_questions(exam: AlikeExam) -> list[SlimQuestion]:
 
 
 def of_alike(alike: AlikeAnswers, slim: Slim, takes: Callable[[Question], bool] | None = None) -> ScoredAnswers:
-    """Answers of a run that are read by kind."""
+    """Answers of a run read by kind."""
     kinds = answers_of(alike.rows, slim)
     count = len(alike.exam.questions)
     used = kinds.outcomes.used[alike.kinds]
@@ -390,7 +390,7 @@ _STEMS = ("responses", "failures", "verdicts")
 
 
 def restamp_answers(run: RunFolder, stamp: str, fence: Fence) -> None:
-    """Keeps the table of a run whose lines moved to other files, unless its problems name the old files."""
+    """Keeps a run's table when lines moved to other files, unless its problems name the old ones."""
     table, now = _table(run), answers_stamp(run)
     fence()  # the files are still those that moved
     if table is not None and table["about"]["stamp"] == stamp and not table["about"]["problems"]:

@@ -56,7 +56,7 @@ _EQUATION = re.compile(r"(?<![<>!:])=|\\approx|\\simeq")
 
 
 def criteria_of(question: Question) -> list[SchemeCriterion]:
-    """The criteria of all alternatives, in order."""
+    """Criteria of all alternatives, in order."""
     return [criterion for criteria in question.scheme for criterion in criteria]
 
 
@@ -66,7 +66,7 @@ def is_by_scheme(question: Question, parts: Sequence[PartVerdict]) -> bool:
 
 
 def printed_points(question: Question, parts: Sequence[PartVerdict]) -> list[float]:
-    """The points of each part or criterion; empty where none are printed."""
+    """Points of each part or criterion; empty where none are printed."""
     return [c.points for c in criteria_of(question)] if is_by_scheme(question, parts) else question.part_points
 
 
@@ -84,7 +84,7 @@ def folded(text: str) -> str:
 
 
 def quoted_span(text: str, quote: str) -> tuple[int, int] | None:
-    """The place of a quotation in a text whose spacing and formatting may differ."""
+    """Place of a quotation in a text whose spacing and formatting may differ."""
     if (start := text.find(quote)) >= 0:
         return start, start + len(quote)
     signs = _SKIPPED.sub("", quote).strip(".,;")
@@ -262,7 +262,7 @@ _FEWEST_MARKS = 2
 
 
 def marks_in_solution(solution: str, points: float | None) -> Scheme:
-    """The scheme of the marks printed in a solution, one a step or added up; empty unless they make `points`."""
+    """Scheme of the marks printed in a solution, one a step or added up; empty unless they make `points`."""
     if not points:
         return []
     steps: list[tuple[str, str]] = []

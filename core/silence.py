@@ -22,7 +22,7 @@ SILENT: Final[Mapping[str, str]] = {
 
 
 def silence() -> None:
-    """Sets the variables that are unset."""
+    """Sets unset variables."""
     for name, value in SILENT.items():
         os.environ.setdefault(name, value)
 

@@ -14,7 +14,7 @@ Intervals of means and ratios cover at their level even for few questions or pap
 5. The difference of two ratios combines both intervals (Zou & Donner 2008: MOVER), with the correlation of their
    influence values on shared questions.
 
-`tests/core/test_coverage.py` measures the coverage; the table is in `docs/measured.md`.
+Measured coverage: `docs/measured.md`.
 """
 
 from __future__ import annotations
@@ -498,7 +498,7 @@ def krippendorff_alpha(units: Sequence[Sequence[float | str | bool]], level: Lev
 
 
 def kendall_tau(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Likeness of two rankings of the same things, with ties (Kendall's τ-b, 1945)."""
+    """Likeness of two rankings, with ties (Kendall's τ-b, 1945)."""
     if len(x) != len(y):
         raise ValueError(f"{len(x)} and {len(y)} ranks")
     score = tied_x = tied_y = pairs = 0

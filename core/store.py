@@ -1,4 +1,4 @@
-"""Cache on disk, so that equal inputs are decided once across runs and processes.
+"""Cache on disk: equal inputs are decided once across runs and processes.
 
 Contract: a store maps a text (hashed) to a text, for any number of threads and processes; values survive `kill -9`. It
 holds at most `limit` entries, oldest dropped first. A damaged store is made anew or bypassed; no caller ever sees an
@@ -46,7 +46,7 @@ def cache_folder() -> Path:
 
 
 class Store:
-    """One file of cached values."""
+    """File of cached values."""
 
     def __init__(self, name: str, folder: Path | None = None, limit: int = LIMIT) -> None:
         self.path = (folder or cache_folder()) / f"{name}-{LAYOUT}.sqlite"
@@ -197,5 +197,5 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def digest_of(key: str | bytes) -> bytes:
-    """The name of a key in the file."""
+    """Name of a key in the file."""
     return key if isinstance(key, bytes) else hashlib.sha256(key.encode("utf-8", "replace")).digest()

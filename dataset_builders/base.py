@@ -1,7 +1,7 @@
 """Shared parts of the builders: the log of a build, unique ids, and the pages of a question.
 
-Contract: pages come before questions. A row that cannot be used costs one line in the log (file, line, id); no row is
-dropped silently.
+Contract: pages come before questions. An unusable row costs one line in the log (file, line, id); no row is dropped
+silently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BadRow(ValueError):
 
 @dataclass
 class Log:
-    """The log of a build's rows.
+    """Log of a build's rows.
 
     Attributes:
         unread: columns without a place in a question.
@@ -72,15 +72,15 @@ class Log:
 
     @property
     def left_out(self) -> str:
-        """Number of rows that are left out and the first of them, in brackets; "" without any."""
+        """Number of skipped rows and the first of them, in brackets; "" without any."""
         return f" ({len(self.skipped)} rows left out; the first: {self.skipped[0]})" if self.skipped else ""
 
     def skip(self, where: str, id: str | None, reason: object) -> None:
-        """Records a row that is left out: its place (file:line), its id and the reason."""
+        """Records a skipped row: its place (file:line), its id and the reason."""
         self.skipped.append(f"{_place(where, id)}: left out: {one_line(reason)}")
 
     def note(self, where: str, id: str | None, text: object) -> None:
-        """Records a remark on a row that is kept."""
+        """Records a remark on a kept row."""
         self.notes.append(f"{_place(where, id)}: {one_line(text)}")
 
 
@@ -130,12 +130,12 @@ class UniqueIds:
 
 
 def page_keys(question: Question) -> list[PageKey]:
-    """The pages of a question; none where the source does not give them."""
+    """Pages of a question; none where the source does not give them."""
     return [(question.paper_id, number) for number in question.page_numbers] if question.paper_id else []
 
 
 def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
-    """The reason why a question cannot be asked from page images; empty if it can."""
+    """Reason why a question cannot be asked from page images; empty if it can."""
     keys = page_keys(question)
     missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in pages]
     if missing or not keys:
@@ -144,13 +144,13 @@ def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
 
 
 def by_release(record: Question | Page) -> str:
-    """The split LANGUAGE_RELEASE of a record, as a name that `datasets` accepts."""
+    """Split LANGUAGE_RELEASE of a record, as a name that `datasets` accepts."""
     name = "_".join(part for part in (record.language, record.release) if part)
     return _OTHER.sub("_", name) or PAGES
 
 
 def one_line(text: object, limit: int = 300) -> str:
-    """The text on one line, cut to `limit` characters, with invisible characters made visible."""
+    """Text on one line, cut to `limit` characters, with invisible characters made visible."""
     line = visible(" ".join(str(text).split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

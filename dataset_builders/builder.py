@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def every_question(self) -> tuple[str, ...]:
-        """The configs that together hold every question once."""
+        """Configs that together hold every question once."""
         return self.whole or tuple(self.configs)[:1]
 
 
@@ -70,7 +70,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Builder:
-    """The recipe for a benchmark's dataset.
+    """Recipe for a benchmark's dataset.
 
     Attributes:
         question: the question of a row; raises `BadRow` where it is none, and gives None for a head. A module-level

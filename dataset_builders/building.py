@@ -32,7 +32,7 @@ HUB = "hub"
 
 
 def names() -> tuple[str, ...]:
-    """The datasets that can be built."""
+    """Datasets that can be built."""
     return (SAMPLE, *builders(), ALL)
 
 
@@ -49,14 +49,14 @@ def read_source(
     given: Given = NOTHING,
     pack: Packer | None = None,
 ) -> Iterator[Page | Question | list[Packed]]:
-    """The records of a benchmark's source, or the sample; packed with `pack`."""
+    """Records of a benchmark's source, or the sample; packed with `pack`."""
     if name == SAMPLE:
         return sample.read(log)
     return builder.read(builder_of(name), source.path, log, given, name, source.origin, pack)
 
 
 def find_sources(benchmark: str, given: Sequence[str], log: Log) -> dict[str, SourcePlace]:
-    """The source of each benchmark to build, in the order of `builders`.
+    """Source of each benchmark to build, as in `builders`.
 
     For one benchmark, `given` is its file or folder, or "hub". For all, it is "hub", BENCHMARK=PATH, BENCHMARK=hub, or
     a folder with a subfolder per benchmark; sources that name a benchmark take precedence.
@@ -123,7 +123,7 @@ def build(
     base_answers: str = "",
     given: Given = NOTHING,
 ) -> BuildReport:
-    """Builds the dataset of one benchmark, or of all of them, into `out`.
+    """Builds the dataset of one or all benchmarks into `out`.
 
     `source` is a file or folder, or "hub"; several for `all`, see `find_sources`. `subsets` are reviewed sheets. The
     release is added to `base` (a folder, or ORG/NAME[@REVISION]), whose withheld answers are in `base_answers`.

@@ -24,7 +24,7 @@ CITATION = "citation.bib"
 
 
 def builders() -> dict[str, Builder]:
-    """The builder of each benchmark, the newest benchmark first."""
+    """Builder of each benchmark, the newest benchmark first."""
     return _checked(benchmarks.named())
 
 
@@ -39,7 +39,7 @@ def _checked(included: str) -> dict[str, Builder]:
 
 
 def builder_of(benchmark: str) -> Builder:
-    """The builder of a benchmark."""
+    """Builder of a benchmark."""
     available = builders()
     if benchmark not in available:
         raise UserError(
@@ -50,7 +50,7 @@ def builder_of(benchmark: str) -> Builder:
 
 
 def text_of(benchmark: str, name: str) -> str | None:
-    """The text of a file in the folder of a benchmark's builder; None if there is none."""
+    """Text of a file in the folder of a benchmark's builder; None if there is none."""
     module = _modules().get(benchmark)
     file = Path((module and module.__file__) or "").parent / name
     return file.read_text(encoding="utf-8") if module and file.is_file() else None
@@ -72,22 +72,22 @@ NAMED = {
 
 
 def split_of(record: Question | Page) -> str:
-    """The split of a record."""
+    """Split of a record."""
     return by_release(record) if isinstance(record, Page) else builder_of(record.benchmark).layout.split(record)
 
 
 def tables(question: Question, pages: Collection[PageKey]) -> Iterable[str]:
-    """The tables of a question in the dataset of its benchmark."""
+    """Tables of a question in the dataset of its benchmark."""
     return builder_of(question.benchmark).layout.tables(question, pages)
 
 
 def merged_tables(question: Question, pages: Collection[PageKey]) -> Iterator[str]:
-    """The tables of a question in the dataset of several benchmarks."""
+    """Tables of a question in the dataset of several benchmarks."""
     return (_prefixed(question.benchmark, table) for table in tables(question, pages))
 
 
 def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
-    """The common layout of several benchmarks; UserError if two configs share a name."""
+    """Common layout of several benchmarks; UserError if two configs share a name."""
     configs: dict[str, tuple[str, ...]] = {}
     for benchmark in sorted(benchmarks, key=lambda name: name != _UNPREFIXED):  # its default is that of all
         for config, parts in builder_of(benchmark).layout.configs.items():
@@ -102,7 +102,7 @@ def merged(benchmarks: Collection[BenchmarkName]) -> Layout:
 
 
 def names_of(data_set: str, rows: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    """The familiar names in a merged dataset, each with its benchmark and its rows, 0 if it is missing.
+    """Familiar names in a merged dataset, each with its benchmark and rows, 0 if missing.
 
     `data_set` is the name in `statistics.json`; datasets that are not merged have no such names.
     """

@@ -25,7 +25,7 @@ __all__ = ["Engine", "Outcome", "check_engine", "choose_engine", "in_folder", "m
 
 
 def choose_engine(model: str, args: Mapping[str, Any]) -> str:
-    """The engine of `auto`: the first rule that holds."""
+    """Engine of `auto`: the first rule that holds."""
     if engine := elsewhere(model, args, os.environ):
         return engine
     if Path(model).suffix == ".gguf":
@@ -42,7 +42,7 @@ def choose_engine(model: str, args: Mapping[str, Any]) -> str:
 
 
 def elsewhere(model: str, args: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-    """The rules of `auto` for other machines."""
+    """Rules of `auto` for other machines."""
     path = Path(model)
     if path.suffix == ".jsonl" or (path / "run.json").is_file() or any(path.glob("responses-*.jsonl")):
         return "replay"
@@ -65,7 +65,7 @@ def make_engine(name: str, model: str, args: Mapping[str, Any] | None = None) ->
 
 
 def in_folder(name: str, run: Path | None) -> dict[str, str]:
-    """The engine arguments that keep the state of such an engine in a run folder."""
+    """Engine arguments that keep the state of such an engine in a run folder."""
     from livek12.core.run.access import BATCHES
 
     return {"state": str(run / BATCHES)} if run is not None and kind_of(name).gathers else {}

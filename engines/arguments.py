@@ -37,7 +37,7 @@ def declared(build: Callable[..., Any]) -> list[str]:
 
 
 def bound(build: Callable[..., Any], engine: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The typed keyword arguments for `build`."""
+    """Typed keyword arguments for `build`."""
     allowed = declared(build)
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(build).parameters.values())
     hints = typing.get_type_hints(build.__init__ if inspect.isclass(build) else build)
@@ -98,7 +98,7 @@ _LOADING = frozenset(
 
 
 def missing(name: str, error: ImportError | None = None) -> UserError:
-    """The error of a missing library."""
+    """Error of a missing library."""
     why = f" ({one_line(error, 120)})" if error is not None else ""
     kind = kind_of(name)
     how = f"pip install {kind.extra} {_HOW}" if kind.extra else "install it"

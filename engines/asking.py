@@ -1,9 +1,9 @@
 """Requests to a model, cached and retried. Model names: MODEL[@ENGINE[:K=V,…]].
 
-The cache holds raw replies under everything that the model was given, so killed runs resume without repeats. Failures
-are not cached. A malformed reply is retried, up to `ATTEMPTS`: attempt k adds k to the seed and raises a set
-temperature to at least 0.3·k, as the same draw would give the same reply. A model that refuses JSON schemas is asked
-without: its prompt states the form as well, and parsing is as strict.
+The cache holds raw replies under the model's whole input, so killed runs resume without repeats. Failures are not
+cached. A malformed reply is retried, up to `ATTEMPTS`: attempt k adds k to the seed and raises a set temperature to at
+least 0.3·k, as the same draw would give the same reply. A model that refuses JSON schemas is asked without: its prompt
+states the form as well, and parsing is as strict.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_SCHEMA = ("response_format", "json_schema", "guided", "structured")
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """The parsed value, or (None) the problem; `failed`: worth a retry later."""
+    """Parsed value, or (None) the problem; `failed`: worth a retry later."""
 
     key: Key
     value: T | None
@@ -142,7 +142,7 @@ class Sender:
             self._batcher = None
 
     def generate(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """The outcomes, serialised for single-threaded engines."""
+        """Outcomes, serialised for single-threaded engines."""
         sent: dict[Key, Request] = {}
         refused: list[Request] = []
         for outcome in self._engine.generate(self._taken(requests, sent)):
@@ -169,7 +169,7 @@ class Sender:
 
 
 class ReplyMemory:
-    """The reply cache, by `memory_key`."""
+    """Reply cache, by `memory_key`."""
 
     def __init__(self, store: Store | None) -> None:
         self._store = store
@@ -202,7 +202,7 @@ def memory_key(recipient: Sequence[Any], request: Request) -> str:
 
 
 def drawn(request: Request, attempt: int) -> Request:
-    """The request with the seed and temperature of an attempt (from 0)."""
+    """Request with the seed and temperature of an attempt (from 0)."""
     sampling, key = request.sampling, request.key
     if attempt and sampling.temperature is not None:
         sampling = sampling.model_copy(update={"temperature": max(sampling.temperature, 0.3 * attempt)})
@@ -211,7 +211,7 @@ def drawn(request: Request, attempt: int) -> Request:
 
 
 def problem_of(error: Unreadable, cut: bool, request: Request) -> str:
-    """The problem with a malformed or cut reply."""
+    """Problem with a malformed or cut reply."""
     return f"the reply {f'was cut off at {request.sampling.max_tokens} tokens and ' if cut else ''}{error}"
 
 
@@ -316,12 +316,12 @@ class ModelSpec:
 
     @property
     def runs_on(self) -> str:
-        """The engine of `auto`; a vLLM with an address is an endpoint."""
+        """Engine of `auto`; a vLLM with an address is an endpoint."""
         engine = choose_engine(self.model, self.engine_args) if self.engine == "auto" else self.engine
         return "openai" if engine == "vllm" and self.engine_args.get("base_url") else engine
 
     def start(self, run: Path | None = None) -> Engine:
-        """The loaded engine, with its state in the run folder; the caller closes it."""
+        """Loaded engine, with its state in the run folder; the caller closes it."""
         return make_engine(self.engine, self.model, {**in_folder(self.engine, run), **self.engine_args})
 
 

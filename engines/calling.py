@@ -1,4 +1,4 @@
-"""Python functions as models, in the process that has them.
+"""Python functions as models, in their own process.
 
 A function gets the conversation as text, or the `Request` if its first parameter is annotated so. An exception fails
 that request alone.

@@ -29,7 +29,7 @@ def failure(
 
 
 def cannot_see(request: Request, model: str) -> Failure:
-    """The failure of a model without vision."""
+    """Failure of a model without vision."""
     return failure(request, f"{model} reads text only, and the question has images", "unsupported", final=True)
 
 
@@ -74,7 +74,7 @@ def content_of(message: Message, picture: Callable[[str], Json]) -> str | list[J
 
 
 def content_parts(message: Message, picture: Callable[[str], Json]) -> list[Json]:
-    """The parts of a message; `picture` converts a sha256."""
+    """Parts of a message; `picture` converts a sha256."""
     return [
         {"type": "text", "text": part.text or ""} if part.type == "text" else picture(part.image or "")
         for part in message.content
@@ -131,7 +131,7 @@ def figures_of(engine: object) -> Figures:
 
 
 def together(parts: Iterable[Figures]) -> Figures:
-    """The figures of parallel engines."""
+    """Figures of parallel engines."""
     figures = list(parts)
     return Figures(
         context=_of(min, figures, "context"),

@@ -133,7 +133,7 @@ class Gpus:
         return [_text(name) for name in self._each("nvmlDeviceGetName") if name is not None]
 
     def busy(self) -> float | None:
-        """Mean share (0 to 1) of the last moment in which a kernel ran."""
+        """Recent mean share (0 to 1) of time with a running kernel."""
         rates = [rate.gpu / 100 for rate in self._each("nvmlDeviceGetUtilizationRates") if rate is not None]
         return statistics.mean(rates) if rates else None
 

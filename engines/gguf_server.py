@@ -1,4 +1,4 @@
-"""The process of `small_model.serve_gguf`: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
+"""Process of `small_model.serve_gguf`: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
 
 Prints the server's address as its only line on stdout. Without our imports it starts in a fraction of a second.
 """

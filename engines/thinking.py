@@ -131,7 +131,7 @@ def templated(variables: Mapping[str, Any] | None, thinking: bool | None) -> dic
 
 
 def without(text: str, tokens: Iterable[str]) -> str:
-    """The text without these tokens."""
+    """Text without these tokens."""
     for token in tokens:
         text = text.replace(token, "")
     return text

@@ -67,7 +67,7 @@ def reasoning_config(tokenizer: str, thinking: Thinking, revision: str | None, t
 
 
 def thinking_limit(tokenizer: Any, thinking: Thinking, model: str, budget: int) -> ThinkingLimit:
-    """The limit for one batch in transformers."""
+    """Limit for one batch in transformers."""
     start, end = (tokenizer.encode(tag, add_special_tokens=False) for tag in tags_of(tokenizer, thinking, model))
     return ThinkingLimit(start, end, budget)
 

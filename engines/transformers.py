@@ -85,7 +85,7 @@ class RenderedPrompt:
 
 @dataclass
 class Room:
-    """The size of batches.
+    """Size of batches.
 
     Attributes:
         cells: limit of rows times the longest row, after memory ran out. One request always goes.
@@ -449,7 +449,7 @@ class NanWatch:
         self._since: Any = None
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """Returns the scores (rows, vocabulary) unchanged."""
+        """Scores (rows, vocabulary) unchanged."""
         # The maximum is NaN if any score is; a row without a finite maximum has no next token.
         broken = ~torch.isfinite(scores.amax(dim=-1))
         if self._since is None:
@@ -521,7 +521,7 @@ def named(picture: Any, name: str) -> Any:
 
 
 def remembering(image_processor: Any, kept_bytes: int = KEPT_BYTES) -> Any:
-    """The image processor, cached if that changes nothing."""
+    """Image processor, cached if that changes nothing."""
     small, two, wide = (named(PIL.Image.effect_noise(size, 64).convert("RGB"), str(size)) for size in _TRIED)
     memo = _Remembering(image_processor, kept_bytes)
     try:
@@ -562,7 +562,7 @@ class _Remembering:
             return self._image_processor(images, *args, **options)
 
     def apart(self, pictures: list[Any], options: dict[str, Any]) -> Any:
-        """The outputs of single pictures, concatenated along the first dimension.
+        """Outputs of single pictures, concatenated along the first dimension.
 
         Raises:
             _Apart: they cannot be joined.

@@ -1,7 +1,7 @@
 """Adaptive exams: item banks from runs, and the questions of a run chosen batch by batch.
 
-Contract: a batch is stored before it is asked and chosen from the marks of the batches before, so that a run that was
-killed goes on with the same questions.
+Contract: a batch is chosen from the marks of earlier batches and stored before it is asked, so that a killed run goes
+on with the same questions.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Adaptive:
 
 
 def fixed_exam(bank: ItemBank, run: Path, size: int) -> list[int]:
-    """Places, in the data set of a run, of the questions that tell most of a model of unknown ability."""
+    """Places, in the dataset of a run, of the questions that tell most of a model of unknown ability."""
     chosen = {bank.items[place].id for place, _ in bank.curves.choose({}, [], size)}
     ids = [question.id for name, question in RunFolder.open(run).each_question() if name == bank.task]
     if missing := chosen - {*ids}:

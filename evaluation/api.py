@@ -1,7 +1,7 @@
-"""The Python API behind `import livek12`, besides the records: functions that do the work of a command, and `Run`.
+"""The Python API behind `import livek12`: functions that do the work of a command, and `Run`.
 
-Contract: each function has the defaults of its command. A mistake of the caller is a `UserError` of one line. Of a run
-everything is read from the records of its folder, whatever made it; only `write_report` writes.
+Contract: each function has the defaults of its command. A mistake of the caller is a `UserError` of one line. A run is
+read from the records of its folder; only `write_report` writes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Scores(Mapping[str, "float | None"]):
             raise KeyError(f"task {self.task} has no metric {metric!r}; it has {', '.join(near)}") from None
 
     def bounds(self, metric: str) -> tuple[float, float] | None:
-        """Metric with undecided answers at their worst and at their best; None where it is not available."""
+        """Metric with undecided answers at worst and best; None if unavailable."""
         estimate = self.estimate(metric)
         return None if estimate["low"] is None else (estimate["low"], estimate["high"])
 
@@ -123,7 +123,7 @@ def _difference(task: str, metric: str, pair: Mapping[str, Any]) -> Difference:
 
 
 class Run:
-    """Run folder; its length is the number of answers that were asked for.
+    """Run folder; its length is the number of requested answers.
 
     Args:
         path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
@@ -207,7 +207,7 @@ class Run:
         """Writes report.json and report.html anew; returns the page.
 
         Args:
-            data: the new place of the data set, if it was moved, for the pictures.
+            data: the new place of a moved dataset, for its pictures.
         """
         from livek12.evaluation.reporting import score_run
         from livek12.evaluation.task_data import reload_task_data
@@ -236,7 +236,7 @@ class Run:
         )
 
     def to_dataset(self) -> Dataset:
-        """The table of `to_pandas` as a `datasets.Dataset`."""
+        """Table of `to_pandas` as a `datasets.Dataset`."""
         from datasets import Dataset
 
         return Dataset.from_pandas(self.to_pandas(), preserve_index=False)
@@ -305,7 +305,7 @@ def include(*folders: str | Path) -> None:
     """Adds benchmarks in folders, as `--include` does.
 
     Raises:
-        UserError: there is no such folder, or it holds no benchmark.
+        UserError: no such folder, or no benchmark in it.
     """
     benchmarks.include([Path(folder) for folder in folders])
 
@@ -314,7 +314,7 @@ def load(data: str | Path | Iterable[Question], task: str | Task, limit: int | N
     """Questions that a task asks, in asking order, with their pictures.
 
     Args:
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        data: a folder of `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
         task: the task or its name.
         limit: only the first so many.
     """
@@ -361,7 +361,7 @@ def evaluate(
         task: a task or its name, or several.
         model: a folder, a Hub name, the name at an endpoint, a file of recorded answers, or a function that answers a
             prompt. A function that takes a `Request` (by its annotation) sees pictures too.
-        data: a folder made by `livek12 build`, ORG/NAME[@REVISION] on the Hub, or questions.
+        data: a folder of `livek12 build`, ORG/NAME[@REVISION] on the Hub, or questions.
         out: the run folder.
         engine: auto, vllm, transformers, openai or replay; of functions always python.
         engine_args: arguments of the engine, by name or as "K=V,…".
@@ -376,9 +376,9 @@ def evaluate(
         judge_method: default the task's own.
         judge_prompt: the file with the prompt of a published verifier (methods "compass" and "xverify").
         judge_scope: "open" (judges see what the rules leave open) or "all" (every answer).
-        judge_repeats: number of times that judge models are asked about each answer; the first makes the marks.
-        **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the
-            defaults of the tasks.
+        judge_repeats: how often judge models are asked about each answer; the first makes the marks.
+        **sampling: max_tokens, temperature, top_p, top_k, seed, system_prompt, thinking_budget, in place of the tasks'
+            defaults.
 
     Raises:
         UserError: an impossible argument, an engine or a judge that cannot run, or a folder of something else.
@@ -412,7 +412,7 @@ def evaluate(
 
 
 def compare(runs: Sequence[Run | str | Path], where: str = "") -> RunComparison:
-    """Compares runs: each metric with its interval, and each pair with the difference and a paired test.
+    """Compares runs: metrics with intervals, and each pair with differences and paired tests.
 
     Args:
         runs: run folders, two or more.
@@ -449,7 +449,7 @@ def judge(
         judge_method: as for `evaluate`.
         judge_prompt: as for `evaluate`.
         model: author of the response, which never judges itself.
-        finish_reason: "length" for a response that was cut off at its token limit.
+        finish_reason: "length" for a response cut off at its token limit.
     """
     from livek12.evaluation.options import JudgingOptions
     from livek12.judges.jury import Jury

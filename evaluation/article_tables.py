@@ -169,12 +169,12 @@ class FoundTables:
 
 @dataclass(frozen=True)
 class ArticleForms:
-    """The forms of `FoundTables`, as `Study` has them; `intervals`: also in Markdown and LaTeX."""
+    """Forms of `FoundTables`, as `Study` has them; `intervals`: also in Markdown and LaTeX."""
 
     intervals: bool = False
 
     def written(self, result: FoundTables, form: str) -> str:
-        """The tables in one form; html has the missing ones with their reasons, and so has json."""
+        """Tables in one form; html has the missing ones with their reasons, and so has json."""
         if form == "json":
             return json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1)
         if form == "csv":
@@ -220,7 +220,7 @@ def article_tables(
 
 
 def _with_corrected(shape: TableShape) -> TableShape:
-    """The shape with a column beside each accuracy: as it would be without errors of judge and labels."""
+    """Shape with a column beside each accuracy: as it would be without errors of judge and labels."""
     blocks = []
     for block in shape.blocks:
         named = [

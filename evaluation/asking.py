@@ -179,10 +179,10 @@ def generate(
     answered: AnsweredKeys | None = None,
     ended: Callable[[Outcome], None] = lambda outcome: None,
 ) -> None:
-    """Asks everything that has no response yet and stores each outcome as it comes.
+    """Asks everything without a response and stores each outcome as it comes.
 
-    Of several launched processes (`core.ranks`) the first returns when all has been asked, and asks what a dead one
-    left. It holds no journal while it waits: another launch on this folder may wait for it.
+    Of several launched processes (`core.ranks`) the first returns when all is asked, and asks what a dead one left. It
+    holds no journal while it waits: another launch on this folder may wait for it.
 
     `ready` is called when run.json describes the engine, before anything is asked; `tried` is `run.tries()` when the
     command began (later failures are not asked again), `answered` is `run.follow()`, where the answers have been read
@@ -268,7 +268,7 @@ def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Req
 
 
 def asked_in_order(exam: TaskData) -> Iterator[tuple[Task, Question]]:
-    """Each question of each task in the order of the requests.
+    """Each question of each task in request order.
 
     Budgets of one task are asked question by question, and so is what is derived from one question.
     """
@@ -299,7 +299,7 @@ def _two_requests(run: RunFolder, exam: TaskData, engine: Engine, stack: ExitSta
 
 
 class _Sheets:
-    """Outcomes of questions that are asked by sheets; the reply to a sheet is stored before it is split."""
+    """Outcomes of questions asked by sheets; the reply to a sheet is stored before it is split."""
 
     def __init__(self, exam: TaskData, stored: Mapping[str, Response], journal: JournalWriter, make: Make) -> None:
         self._stored, self._journal, self._make, self._pages = stored, journal, make, exam.pages
@@ -518,7 +518,7 @@ _CUT_PICTURE = re.compile(r"\0[0-9a-f]{0,63}\Z")
 
 @dataclass
 class PromptCost:
-    """Requests of one task, their tokens and shared tokens, and the most that they may write."""
+    """Requests of one task, their tokens and shared tokens, and the most output tokens."""
 
     requests: int = 0
     cannot: int = 0
@@ -638,7 +638,7 @@ def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Run that was asked and marked; `lost` responses wait for a judge that did not answer."""
+    """Finished run; `lost` responses wait for a judge that did not answer."""
 
     folder: RunFolder
     exam: TaskData

@@ -4,9 +4,9 @@ A question counts as failed where more than half of its trials are decided and n
 as solved where at least half are decided and right; else as undecided, left out and named in run.json. Of a derived
 task it is the question it is derived from.
 
-A study takes answers that were asked in one way, each question and trial once. A way is the difference between a task
-and the standard one of its benchmark: the standard way if every run has answers in it, else the only one that all have
-in common. Of several tasks that ask a question (by `exam_of` and id) the first counts.
+A study takes answers asked in one way, each question and trial once. A way is the difference between a task and the
+standard one of its benchmark: the standard way if every run has answers in it, else the only one that all have in
+common. Of several tasks that ask a question (by `exam_of` and id) the first counts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Chosen:
 
 
 def chosen_questions(given: tuple[str, Path] | None, tasks: Iterable[Task], model: str = "") -> Chosen | None:
-    """Choice of `--questions HOW RUN`; None for no choice."""
+    """Choice of `--questions HOW RUN`, or None."""
     if given is None:
         return None
     how, path = given
@@ -166,7 +166,7 @@ def _named(split: OutcomeSplit) -> str:
 
 
 class Where:
-    """Questions that have one of the values; UserError for no field or value."""
+    """Questions with one of the values; UserError for no field or value."""
 
     def __init__(self, text: str = "") -> None:
         field, _, listed = text.partition("=")
@@ -245,7 +245,7 @@ class Sieve:
         return len(set(map(exam_of, self.tasks))) < len(self.tasks)
 
     def rows(self, rows: Iterable[A]) -> Iterator[A]:
-        """Answers to take; warns at the end of the number of others."""
+        """Answers to take; warns at the end about others."""
         exams = {task: exam_of(task) for task in self.tasks}
         seen = KeySet() if self._overlap else None
         omitted = Counter[str]()
@@ -262,7 +262,7 @@ class Sieve:
             warn(f"{self.run}: {omitted.total()} answers are left out: {parts}; --way or --task chooses others")
 
     def labelled(self, pairs: Sequence[tuple[L, Row]], rows: Iterable[Row]) -> list[tuple[L, Row]]:
-        """Labels with their answers; warns of the number of others."""
+        """Labels with their answers; warns of others."""
         kept = [(label, row) for label, row in pairs if row.task in self.tasks]
         if self._overlap:
             taken = {(row.task, row.question.id, row.trial) for row in self.rows(rows)}
@@ -281,7 +281,7 @@ def exam_of(task: str) -> str:
 
 
 def task_way(task: str) -> str:
-    """Way in which a task asks, for people."""
+    """A task's way of asking, for people."""
     spec = find_task(task)
     return f"task {task}" if spec is None else way_of(spec) or STANDARD
 
@@ -298,7 +298,7 @@ def of_all_ways(run: str, rows: RunRows, choice: AnswerChoice = ANY) -> Iterable
 
 
 def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, together: bool = True) -> dict[str, Sieve]:
-    """Sieve of each run, given the tasks that it has answers for.
+    """Sieve of each run, given its answered tasks.
 
     `together`: all runs have to be asked in one way; else each is a study of its own.
     """
@@ -325,7 +325,7 @@ def sieves(tasks: Mapping[str, Collection[str]], choice: AnswerChoice = ANY, tog
 def one_way(
     runs: Mapping[str, Iterable[A]], choice: AnswerChoice = ANY, together: bool = True
 ) -> dict[str, Iterable[A]]:
-    """Answers of each run that were asked in one way (see `sieves`)."""
+    """Answers of each run asked in one way (see `sieves`)."""
     runs = {run: rows if isinstance(rows, RunRows | Sequence) else list(rows) for run, rows in runs.items()}
     tasks = {
         run: rows.tasks if isinstance(rows, RunRows | Outcomes) else list(dict.fromkeys(row.task for row in rows))

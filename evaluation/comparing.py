@@ -233,7 +233,7 @@ PIECES = 5
 
 
 def pieces_of(task: Task, run: RunFolder) -> dict[str, int]:
-    """The fifth of its sheet in which each question is, from 0."""
+    """Each question's fifth of its sheet, from 0."""
     return {
         question.id: PIECES * place // len(sheet.questions)
         for sheet in sheets_of(task, run.questions()[task.name])

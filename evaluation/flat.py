@@ -1,4 +1,4 @@
-"""Flat rows of a data set: for each task the questions that one answer decides (see `core.features`).
+"""Flat rows of a dataset: for each task the questions that one answer decides (see `core.features`).
 
 Contract: prompts are those of `livek12 run` (`tasks.prompting`). A question is left out if no single letter, number or
 expression decides it, if it is withdrawn, or if its answers are held back; a text is never changed to fit. Several
@@ -42,7 +42,7 @@ _NO_VALUE = re.compile(r"\\[()]|\\(?:text|mathrm|mbox|operatorname|mathbf|pm|mp|
 
 
 def flat_tasks(data: Path) -> Iterator[FlatTask]:
-    """Data set's flat tasks, which share no question; none without such questions."""
+    """Dataset's flat tasks, which share no question; none without such questions."""
     census, withheld = Census(str(data)), held_release(data)
     for task in map(get_task, disjoint()):
         if task.first_style or not census.count(task):
@@ -172,7 +172,7 @@ _GAP, _LABEL = 12, 28
 
 
 def one_picture(pictures: Sequence[Image]) -> str:
-    """The `data:` address of all pictures in one; "" where there are none."""
+    """The `data:` address of all pictures in one; "" without any."""
     try:
         if len(pictures) == 1:
             check_image(pictures[0])

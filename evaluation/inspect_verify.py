@@ -1,4 +1,4 @@
-"""The entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
+"""Entry point of Inspect: our tasks, and `livek12/verify`, the judge of `livek12.verify` as a scorer for any task.
 
 Contract: the scorer uses the question, the choices and, in the sample's metadata, `question_type`, `unit`, `subject`
 and `scheme`; several targets are alternatives. An undecided sample is NaN, never 0: `accuracy` counts it as wrong,

@@ -1,4 +1,4 @@
-"""The judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
+"""Judge over HTTP, for any program: `POST /verify`, `POST /verify/batch`, `GET /health`.
 
 Contract: every answer is JSON: judgements as by `Verifier`, or {"error": one line} with a status (413, 415, 421, 422:
 the request's fault; 503: retry later). Bodies, rows and concurrent requests are bounded. Requests are not stored, and
@@ -79,7 +79,7 @@ class Judgements(BaseModel):
 
 
 class Problem(BaseModel):
-    """The reason why there is no judgement, in one line."""
+    """Reason for no judgement, in one line."""
 
     error: str
 
@@ -333,7 +333,7 @@ class Gate:
             work.cancel()
 
     async def _read(self, body: bytearray, receive: Receive, reserved: int, fits: bool) -> int | None:
-        """Returns the bytes received, None from a client that has gone."""
+        """Bytes received, None from a client that has gone."""
         seen, more = 0, True
         while more and seen <= READ_AT_MOST:
             message = await receive()
@@ -388,7 +388,7 @@ async def _refuse(send: Send, status: int, text: str) -> None:
 
 
 class PairRow(BaseModel):
-    """One answer with its key: the fields of docs/verify.md#fields-of-a-row; null counts as absent."""
+    """Answer with its key: the fields of docs/verify.md#fields-of-a-row; null counts as absent."""
 
     model_config = ConfigDict(extra="forbid", title="PairRow")
 
@@ -420,7 +420,7 @@ class PairRows(BaseModel):
 
 
 class BadRequest(Exception):
-    """Request that cannot be answered, with the reason."""
+    """Unanswerable request, with the reason."""
 
 
 def describe(described: Json) -> None:

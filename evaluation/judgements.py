@@ -1,7 +1,7 @@
 """Recorded judgements: marks or replies of a judge, read from files, become the votes of a named judge in a run.
 
-Contract: a file with an unusable row is refused whole; a reply that cannot be read is a vote that leaves its answer
-open. Marks of one answer by several prompts count as their median; a criterion's decision is the median of its votes.
+Contract: a file with an unusable row is refused whole; an unreadable reply is a vote that leaves its answer open. Marks
+of one answer by several prompts count as their median; a criterion's decision is the median of its votes.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _label(place: str, row: _Json) -> Label:
 
 
 def _judgement(place: str, row: _Json, answer: Row) -> RecordedMark:
-    """The judgement of a row; ValueError for an impossible mark."""
+    """Judgement of a row; ValueError for an impossible mark."""
     criteria, prompt = criteria_of(answer.question), str(row.get("prompt") or "")
     full, reply = _maximum(row, answer.question), row.get("reply")
     reason = str(row.get("rationale") or "")

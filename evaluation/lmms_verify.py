@@ -1,4 +1,4 @@
-"""The judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
+"""Judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
 
 Contract: importing this module puts it into lmms-eval's registry as `livek12`. An undecided answer is not `confident`,
 so that a `CompositeVerifier` goes on to the next; alone, it has score 0.

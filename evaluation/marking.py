@@ -1,4 +1,4 @@
-"""The second stage of a run, marking: at its end, or during the first one; and its judges asked again.
+"""Second stage of a run, marking: at its end, or during the first one; and its judges asked again.
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
 Older marks count until then (`core.run.markings`). During the asking a child process marks the stored answers, where
@@ -214,7 +214,7 @@ class RunScorer:
         return cls(questions, pages, authors, scorers, versions, words, run.key_book())
 
     def check_keys(self, spec: RunSpec) -> None:
-        """Refuses to mark a run by the keys of another data set."""
+        """Refuses to mark a run by the keys of another dataset."""
         before = [version.partition(KEYS)[2] for version in (*spec.judged_by, *spec.judges.values())]
         mine = {version.partition(KEYS)[2] for version in self.versions.values()} - {""}
         if mine and (last := next((keys for keys in reversed(before) if keys), None)) and last not in mine:
@@ -251,7 +251,7 @@ class RunScorer:
         return self._named(scorer.by_rules(question, response))
 
     def unmarked(self, response: Response, why: str) -> Verdict:
-        """Verdict on a response over which the rules broke off."""
+        """Verdict on a response on which the rules failed."""
         config = self.scorers[response.key.task].config
         return self._named(stamped(undecided(self._question(response), response.key, config, why), response))
 
@@ -303,7 +303,7 @@ def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapp
 
 
 def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
-    """Puts the keys of another data set into the questions, by id; returns the name of these keys in versions."""
+    """Puts the keys of another dataset into the questions, by id; returns their name in versions."""
     used: list[Question] = []
     for name, own in questions.items():
         rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
@@ -504,8 +504,8 @@ def mark_responses(
 ) -> None:
     """Work of a `MarkPool`: a reply is the line of a verdict, "" for a damaged response.
 
-    On another node `run` holds the files that are read, by name. `seconds` are processor time of a response, without
-    its symbolic comparisons.
+    On another node `run` holds the files to read, by name. `seconds` are processor time of a response, without its
+    symbolic comparisons.
     """
     with Jury(options) as judges:
         if isinstance(run, Path):
@@ -570,7 +570,7 @@ def judge(
     """Marks unmarked answers, open ones, and those that wait for a judge that did not answer.
 
     `again` marks everything anew, `unmarked` only what has no verdict; `before` is the account of marks made during the
-    asking. Returns the number of responses that wait for a judge.
+    asking. Returns the number of responses waiting for a judge.
     """
     options, began = options or JudgeOptions(), time.time()
 

@@ -97,7 +97,7 @@ class SamplingOptions:
     thinking_budget: Annotated[int | None, Flag(SAMPLING, "Maximum thinking tokens of an answer.", min=0)] = None
 
     def given(self) -> dict[str, Any]:
-        """Sampling that is set."""
+        """Sampling parameters that are set."""
         from livek12.evaluation.task_data import sampling_set
 
         return sampling_set(vars(self))
@@ -105,7 +105,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True)
 class JudgingOptions:
-    """Judges as they are named; `judges` looks them up."""
+    """Judges as named; `judges` looks them up."""
 
     judge: Annotated[
         str,
@@ -158,9 +158,9 @@ class JudgingOptions:
     ] = ""
 
     def judges(self, answers: str = "", data: str = "") -> JudgeOptions:
-        """Judges, none of which is opened yet.
+        """Unopened judges.
 
-        `answers` is the data set with the reference answers, if the run's questions have none; `data` its place, if it
+        `answers` is the dataset with the reference answers, if the run's questions have none; `data` its place, if it
         was moved.
         """
         from livek12.core.arguments import one_of

@@ -1,7 +1,7 @@
 """Judges a file of pairs: streaming, in order, and resumable.
 
-Contract: OUT has one line for each line of IN that is not blank, in the same order. An OUT of another IN or of other
-judges is refused. A row that cannot be judged, or repeats an id, gets a line with the reason.
+Contract: OUT has one line for each non-blank line of IN, in order. An OUT of another IN or of other judges is refused.
+An unjudgeable row, or one with a repeated id, gets a line with the reason.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Line:
 
 
 def judge_file(source: Path, target: Path, options: JudgeOptions, author: str = "") -> PairCounts:
-    """Judges all pairs of a file that have no decision yet; returns the counts over the whole of OUT."""
+    """Judges all undecided pairs of a file; returns the counts over the whole of OUT."""
     total = _count(source)
     with ExitStack() as stack:
         judges = stack.enter_context(Jury(options))
@@ -146,7 +146,7 @@ def _decided(line: _Line, reply: Reply, models: PairModels) -> _Judged:
 
 
 def numbered_lines(source: Path) -> Iterator[_Line]:
-    """The lines of IN that are not blank."""
+    """Non-blank lines of IN."""
     refuse_pointer(source)
     with explain_errors(f"{source}: cannot be read"), source.open("rb") as stream:
         number = 0
@@ -189,7 +189,7 @@ def _pass_over(line: _Line | None, row: Json, version: str, source: Path, target
 
 
 class _Output(LineFile):
-    """OUT; a file of something else is refused before it is touched."""
+    """OUT; a file of something else is refused untouched."""
 
     def __init__(self, target: Path) -> None:
         try:

@@ -115,7 +115,7 @@ def line_id(line: bytes) -> str | int | None:
 
 
 def line_digest(line: bytes, fields: Iterable[str]) -> str:
-    """Digest of these fields of a line, where null is as absent; of all of a line that cannot be read."""
+    """Digest of these fields of a line, where null is as absent; of all of an unreadable line."""
     try:
         row = _row(line)
         judged = {name: row[name] for name in fields if row.get(name) is not None}

@@ -1,9 +1,9 @@
-"""Pushes a finished run to a data set of the Hub, or to any folder that fsspec can write.
+"""Pushes a finished run to a dataset of the Hub, or to any folder that fsspec can write.
 
 Contract: a push is one commit on the Hub; elsewhere its files lie in a folder named by their hash, and a manifest
-(`push.json`) that names it is written last, so that readers see the old run or the new one.
-Questions with held-back answers, and those made from them, are pushed only on request; nothing without a licence goes
-to a public data set. The pushed run.json has no secret and no address of an endpoint.
+(`push.json`) that names it is written last, so that readers see the old run or the new one. Questions with held-back
+answers, and those made from them, are pushed only on request; nothing without a licence goes to a public dataset. The
+pushed run.json has no secret and no address of an endpoint.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ class PushWishes:
     """Options of a push.
 
     Attributes:
-        refuses: the reason why the rights of a question forbid that others see it; "" where they do not.
-        hold: releases that are held back; None: those that the run's data sets hold back.
+        refuses: the reason why the rights of a question forbid showing it; "" where they do not.
+        hold: releases that are held back; None: those that the run's datasets hold back.
         unfinished: push a run with missing or unmarked answers.
-        public: make a missing data set public.
+        public: make a missing dataset public.
     """
 
     refuses: Callable[[Question], str]

@@ -1,9 +1,9 @@
-"""The last step of a run: its scores in report.json and report.html.
+"""Last step of a run: its scores in report.json and report.html.
 
 A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
 the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`). Marks corrected by people's labels are
 there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring. A run
-folder has the exams of its questions in a file of its own (`core.exams.EXAMS`), which is renewed where the data set is
+folder has the exams of its questions in a file of its own (`core.exams.EXAMS`), which is renewed where the dataset is
 at hand: grades and people's results may be known later than the answers.
 """
 
@@ -66,7 +66,7 @@ class Scored:
         return sum(int(task["counts"][state]) for task in self.scores["tasks"].values())
 
     def write(self) -> str:
-        """Writes the files; returns a line on files that cannot be written, "" otherwise."""
+        """Writes the files; returns a line on unwritable files, else ""."""
         writers: dict[str, Callable[[Path], object]] = {
             "report.json": lambda file: write_summed(file, self.text + "\n")
         }
@@ -204,7 +204,7 @@ def limits_of(spec: RunSpec) -> dict[str, Limit]:
 
 
 def tasks_of(spec: RunSpec) -> list[Task]:
-    """Tasks of a run that are known here."""
+    """Known tasks of a run."""
     return [task for named in spec.tasks if (task := find_task(named.name))]
 
 
@@ -278,7 +278,7 @@ def run_usage(folder: Path, outcomes: Outcomes) -> RunUsage | None:
 
 
 def take_exams(run: RunFolder, data: str) -> None:
-    """Renews the exams of a run from its data set."""
+    """Renews the exams of a run from its dataset."""
     try:
         if not (exams := load_exams(data)):
             return

@@ -51,7 +51,7 @@ _MARKING: Final = ("answer", "question_type", "options", "points", "language", "
 
 @dataclass(frozen=True)
 class ResultsOptions:
-    """The matrix, its questions and the runs.
+    """Matrix, its questions and the runs.
 
     `items` or `data` has the questions; without both the matrix has their keys. `columns` are names by role, `source`
     and `licence` are those of the questions.
@@ -354,7 +354,7 @@ Item = dict[str, Any]
 
 @dataclass
 class Matrix:
-    """The cells of a table.
+    """Cells of a table.
 
     Attributes:
         cells: by model and question; a missing one is no answer of that model.
@@ -406,7 +406,7 @@ class Matrix:
                 raise UserError(f"{self.file}: row {line}: question {question} has another {role} than before")
 
     def kind(self, stated: str = "") -> Cells:
-        """The kind of all cells: as stated, or the narrowest that fits; UserError names the first that does not."""
+        """Kind of all cells: as stated, or the narrowest that fits; UserError names the first that does not."""
         has_keys = any("key" in facts for facts in self.items.values())
         lettered = has_keys and all(_LETTERS.fullmatch(str(facts.get("key", "A"))) for facts in self.items.values())
         kinds = [kind for kind in KINDS if kind == stated] or [
@@ -449,7 +449,7 @@ _FITS: Final[Mapping[Cells, Callable[[str], bool]]] = {
 
 
 def mark_in(cell: str) -> float | None:
-    """The mark in a cell, from 0 upwards."""
+    """Mark in a cell, from 0 upwards."""
     if cell.lower() in _RIGHT:
         return _RIGHT[cell.lower()]
     return float(cell) if _NUMBER.fullmatch(cell) else None
@@ -467,7 +467,7 @@ def _text(value: Any) -> str | None:
 
 
 def read_matrix(file: Path, named: Mapping[str, str]) -> Matrix:
-    """The matrix of a file; `named` has columns by role, where their names do not tell."""
+    """Matrix of a file; `named` has columns by role, where their names do not tell."""
     matrix = Matrix(file)
     with _unpacked(file) as plain:
         columns = list(dict.fromkeys(name for _, row in _rows(plain, file) for name in row))

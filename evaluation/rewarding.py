@@ -1,7 +1,7 @@
 """Rewards of trainers: their calls become rows of pairs, and judgements their values.
 
-Contract: equal settings share one `Verifier` for as long as the process lives. Rows keep their order. A row that cannot
-be judged is undecided, with a warning.
+Contract: equal settings share one `Verifier` for as long as the process lives. Rows keep their order. An unjudgeable
+row is undecided, with a warning.
 
 Rewards for the reasoning units of a question (CFE-Bench, section 5.6) count reached intermediate results, less detours:
 a response states results in lines `Result: VALUE`, a unit is reached if the rules accept a result as its answer, and
@@ -60,7 +60,7 @@ def judged(rows: Sequence[Row], workers: int | None, judge: str | None) -> list[
 
 
 def _share() -> int | None:
-    """The cores of this process where a launcher started several on this machine."""
+    """Cores of this process where a launcher started several on this machine."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     return max(1, min(MOST, cores() // int(ranks))) if ranks.isdecimal() and int(ranks) > 1 else None
 
@@ -79,7 +79,7 @@ def _least(judgement: Judgement) -> float:
 
 
 def trl_rows(completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]) -> list[Row]:
-    """Rows of a call of TRL; UserError without keys, or for a column of another length."""
+    """Rows of a TRL call; UserError without keys, or for a column of another length."""
     wanted = (*KEYS, *QUESTIONS, *OPTIONS, *PASSED)
     there = {name: columns[name] for name in wanted if columns.get(name) is not None}
     if not any(name in there for name in (*KEYS, "variables", "scheme")):
@@ -112,13 +112,13 @@ def tell_trl(
 
 
 def last_asked(prompt: str) -> str:
-    """Question in a prompt that is one text, behind the examples before it."""
+    """Question in a one-text prompt, behind its examples."""
     turns = [match.end() for match in _TURN.finditer(prompt)]
     return prompt[turns[-1] :].strip() if turns else prompt
 
 
 def verl_rows(responses: Sequence[str], keys: Sequence[Any], infos: Sequence[Any] | None) -> list[Row]:
-    """Rows of a call of verl, whose columns may be numpy's."""
+    """Rows of a verl call, whose columns may be numpy's."""
     rows = []
     for response, key, info in zip(responses, keys, [None] * len(keys) if infos is None else infos, strict=True):
         besides = {name: info[name] for name in info if name not in KEYS} if isinstance(info, Mapping) else {}
@@ -141,7 +141,7 @@ def verl_scores(judgements: Sequence[Judgement], undecided: float | str) -> list
 
 
 def openrlhf_rows(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> list[Row]:
-    """Rows of a call of OpenRLHF, without a response where the query does not hold its prompt."""
+    """Rows of an OpenRLHF call, without a response where the query lacks its prompt."""
     rows = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         row = _row(label if isinstance(label, Mapping) else {"gold": label}, "", last_asked(prompt))
@@ -296,7 +296,7 @@ def unit_rows(units: Sequence[tuple[str, str]], response: str) -> list[dict[str,
 
 
 def unit_score(units: Sequence[tuple[str, str]], response: str, judgements: Sequence[Judgement]) -> UnitScore:
-    """The score by the judgements of `unit_rows`."""
+    """Score by the judgements of `unit_rows`."""
     width, results = len(units), len(results_in(response))
     compared = min(results, MOST_RESULTS)
     accepted = [[judgements[n * width + unit].correct is True for unit in range(width)] for n in range(compared)]

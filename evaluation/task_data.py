@@ -1,4 +1,4 @@
-"""Questions of a run's tasks with their pictures, read from a data set, and the spec made of them."""
+"""Questions of a run's tasks with their pictures, read from a dataset, and the spec made of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TaskData:
 def load_task_data(
     data: str, tasks: list[Task], limit: int | None, only: Mapping[str, Collection[str]] | None = None
 ) -> TaskData:
-    """Reads the questions of tasks from a built data set; `only` has the ids of the chosen questions by task."""
+    """Reads the questions of tasks from a built dataset; `only` has the ids of the chosen questions by task."""
     from livek12.tasks.loading import pages_for, questions_of
 
     shared = {
@@ -131,9 +131,9 @@ def sampling_of(task: Task, said: Mapping[str, Any], engine: str) -> Sampling:
 
 
 def reload_task_data(run: RunFolder, data: str = "", trusts: bool = True) -> TaskData:
-    """Exam of a run with its pictures; without them where the data set is gone.
+    """Exam of a run with its pictures; without them where the dataset is gone.
 
-    `data` is the new place of a data set that was moved. `trusts` false: a run from elsewhere names no data set of the
+    `data` is the new place of a dataset that was moved. `trusts` false: a run from elsewhere names no dataset of the
     Hub.
     """
     from livek12.evaluation.choosing import asked_again

@@ -39,9 +39,9 @@ class ExamConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Options of the environment.
 
     Attributes:
-        data: a folder made by `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
+        data: a folder of `livek12 build`, or ORG/NAME on the Hub; default the variable LIVEK12_DATA.
         exam: our name of the task.
-        held: releases that are left out besides those that the data set holds back; "none" for none. Without it the
+        held: releases that are left out besides those that the dataset holds back; "none" for none. Without it the
             newest release is left out.
     """
 
@@ -104,7 +104,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
         yield from filter(None, map(self.task_of, kept))
 
     def task_of(self, document: Document) -> Any:
-        """The task of a question; None leaves it out."""
+        """Task of a question; None leaves it out."""
         return ExamTask(ExamData(**self.data_of(document)), self.config.task)
 
     def data_of(self, document: Document) -> dict[str, Any]:

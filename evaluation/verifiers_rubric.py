@@ -52,7 +52,7 @@ class SchemeJudge(vf.Judge[float, SchemeJudgeConfig]):  # type: ignore[misc]
 
     @cached_property
     def scheme(self) -> list[Any]:
-        """The scheme of the file."""
+        """Scheme of the file."""
         if self.config.path is None:
             return []
         text = self.config.path.read_text(encoding="utf-8")

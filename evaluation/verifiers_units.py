@@ -38,7 +38,7 @@ class UnitConfig(ExamConfig):
 
 
 class UnitTask(ExamTask):
-    """One question with its units."""
+    """Question with its units."""
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def correct(self, trace: vf.Trace) -> float:
@@ -67,7 +67,7 @@ class UnitTask(ExamTask):
 
 
 class UnitTaskset(ExamTaskset):
-    """Questions of a task that have a reasoning flow."""
+    """Questions of a task with a reasoning flow."""
 
     def task_of(self, document: Document) -> Any:
         """The question's task; None without units."""

@@ -1,4 +1,4 @@
-"""The judgement of responses by reference answers: `verify` for one, `Verifier` for many.
+"""Judgement of responses by reference answers: `verify` for one, `Verifier` for many.
 
 Contract: a judgement is that of `livek12 judge-pairs` and depends on the row alone. Undecided rows have no score. Both
 may be called from any thread, event loop, fork or spawned process, and from scripts without a guard. This module
@@ -45,7 +45,7 @@ class Judgement:  # noqa: PLW1641 (the list in it has no hash)
         decision: `accept` (right), `reject` (wrong), or `undecided`.
         score: the share of the points, with partial credit; of undecided ones the `Verifier`'s value, None by default.
         decided_by: the stage of the rules; `llm` or `panel` for judge models; `extraction` where no answer was found;
-            `input` for a row that cannot be read.
+            `input` for an unreadable row.
         reason: in words.
         extracted: the answers in the response, one a part.
         judge: the version of the rules (and models) that decided: equal versions decide equally.
@@ -88,7 +88,7 @@ class Verifier:
 
     Args:
         workers: the most processes at a time; default one for each core, and 32 at most.
-        undecided: the score of undecided responses; None is honest.
+        undecided: the score of undecided responses.
         judge: models for what the rules leave open, as `MODEL[@ENGINE[:K=V,…]][,…]`; None for the rules alone.
     """
 
@@ -131,8 +131,8 @@ class Verifier:
         A response may be a text or a list of chat messages, whose last one of the assistant counts.
 
         Returns:
-            One judgement a row. A row that cannot be read is `undecided` by `input` with score None, and one logged
-            warning a batch says how many there are.
+            One judgement a row. An unreadable row is `undecided` by `input` with score None, and one logged warning a
+                batch gives their number.
         """
         return _warned(self._judged(_lines(rows)))
 
@@ -212,12 +212,12 @@ def verify(
 ) -> Judgement:
     """Judges one response by a reference answer and the rules alone; for many, see `Verifier`.
 
-    The first call starts a process, which takes a second or two; those after it take milliseconds.
+    The first call starts a process (a second or two); later ones take milliseconds.
 
     Args:
         gold: the reference answer: a text, a number, or a list with one entry a blank or sub-question.
         response: a whole response, or a bare answer.
-        question: its text, for the form and unit that it asks for, and the blanks that it prints.
+        question: its text, for the requested form and unit and the printed blanks.
         question_type: `single_choice`, `fill_in_blank`, … or as sources call it; without one, a choice where the
             options prove it, else a short answer.
         options: a list of {label, text}, a mapping of labels to texts, or texts.

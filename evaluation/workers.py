@@ -297,7 +297,7 @@ class Flow(Generic[T, R]):
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="judges")
 
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
-        """Results as they finish or, with `ordered`, in the order of the items.
+        """Results as they finish or, with `ordered`, in item order.
 
         An item None means that none waits at the moment: only finished results are yielded then.
         """

@@ -1,6 +1,6 @@
-"""The interface of the cascade's stages.
+"""Interface of the cascade's stages.
 
-A stage never raises on text of a model or a data set, never guesses, and rejects only proven errors. It parses text in
+A stage never raises on text of a model or a dataset, never guesses, and rejects only proven errors. It parses text in
 answers within bounds and never runs it.
 """
 
@@ -23,7 +23,7 @@ class AnswerComparison:
     """An answer with its key, hashable: everything that a decision may depend on.
 
     Attributes:
-        gold: the key, as in the data set.
+        gold: the key, as in the dataset.
         answer: as extracted.
         question_type: canonical.
         options: the choices, if recorded.
@@ -67,7 +67,7 @@ class AnswerComparison:
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """The model judge of a task's article.
+    """Model judge of a task's article.
 
     Attributes:
         method: one of `judges.llm.methods.METHODS`.
@@ -94,7 +94,7 @@ class Decision:
     lasting: bool = True
 
     def verdict(self, name: str | None, gold: str, answer: str | None) -> PartVerdict:
-        """The verdict of a part."""
+        """Verdict of a part."""
         from livek12.core.records import PartVerdict
 
         return PartVerdict(
@@ -109,7 +109,7 @@ class Decision:
 
 
 class Stage(Protocol):
-    """One step of the cascade."""
+    """Step of the cascade."""
 
     name: str
 

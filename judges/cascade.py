@@ -59,7 +59,7 @@ class Cascade:
         self._lock = threading.Lock()
 
     def decide(self, comparison: AnswerComparison) -> Decision:
-        """The first decision, else undecided with all reasons."""
+        """First decision, else undecided with all reasons."""
         if time_budget_exhausted():  # cached results of other responses must not change this one
             return self._ask(comparison)
         with self._lock:
@@ -147,7 +147,7 @@ class Cascade:
 
 
 def _of_words(comparison: AnswerComparison, whole: Decision, compare: Compare) -> Decision:
-    """The decision on the complement of a sentence, or on a word or its gloss.
+    """Decision on the complement of a sentence, or on a word or its gloss.
 
     A key sentence may say more, so other complements and words are left open.
     """
@@ -173,7 +173,7 @@ def _said(stage: Stage, comparison: AnswerComparison) -> Decision:
 
 
 def default_cascade(store: Store | None = None) -> Cascade:
-    """The standard stages behind the form."""
+    """Standard stages behind the form."""
     from livek12.judges.rules.chemistry import ChemistryStage
     from livek12.judges.rules.choice import ChoiceStage
     from livek12.judges.rules.form import FormStage
@@ -190,7 +190,7 @@ def default_cascade(store: Store | None = None) -> Cascade:
 
 
 def decision_store() -> Store:
-    """The store in the user's cache."""
+    """Store in the user's cache."""
     return Store(DECISIONS)
 
 

@@ -1,4 +1,4 @@
-"""The version of the deciding code: a hash of its syntax trees.
+"""Version of the deciding code: a hash of its syntax trees.
 
 It ignores comments, docstrings, annotations, imports, layout, file names, the order of statements and versions of
 Python and libraries.
@@ -51,7 +51,7 @@ def code_version(places: tuple[str, ...]) -> str:
 
 
 def version_of(sources: Sequence[bytes]) -> str:
-    """The version of modules in memory, in any order."""
+    """Version of modules in memory, in any order."""
     digests = [
         hashlib.sha256("".join(_said(statement)).encode()).hexdigest()
         for source in sources
@@ -79,7 +79,7 @@ def _sources(place: str) -> list[bytes]:
 
 
 def _said(node: Any) -> Iterator[str]:
-    """The code as text, without empty fields (later Pythons have more of them)."""
+    """Code as text, without empty fields (later Pythons have more of them)."""
     if isinstance(node, list):
         for entry in node:
             if not _is_silent(entry):

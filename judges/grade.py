@@ -58,7 +58,7 @@ RULES = "rules"
 
 @dataclass(frozen=True)
 class GradingConfig:
-    """The settings of a verdict."""
+    """Settings of a verdict."""
 
     partial_credit: PartialCredit = "proportional"
 
@@ -122,7 +122,7 @@ _OTHER_PART = "right for another entry of the key"
 
 
 def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
-    """The answers by the names of blanks or keys; None for a contradiction."""
+    """Answers by the names of blanks or keys; None for a contradiction."""
     printed = _printed_names(question, golds) if len(answers) > 1 else []
     if len(printed) != len(answers) or not printed:
         return list(answers)

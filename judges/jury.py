@@ -1,4 +1,4 @@
-"""The judges of one sitting: rules and an optional panel.
+"""Judges of one sitting: rules and an optional panel.
 
 Leaving a `Jury` writes pending results and closes every engine.
 """
@@ -32,12 +32,12 @@ MOST_THREADS = 256
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """The judges of a command, and their settings.
+    """Judges of a command, and their settings.
 
     Attributes:
         panel: None for rules alone.
-        answers: a data set with the keys, if the run lacks them.
-        data: the new place of the run's data set.
+        answers: a dataset with the keys, if the run lacks them.
+        data: the new place of the run's dataset.
         cache: of decisions and replies, on disk.
         audit: of the reasoning, if the task's article has one.
         together: loads several local judges at once rather than in turns.
@@ -104,7 +104,7 @@ class Jury:
         Endpoints get a small request; `local` loads local models (of those in turns the first).
 
         Raises:
-            UserError: a judge is not available.
+            UserError: a judge is unavailable.
         """
         for model in self._models:
             kind = kind_of(model.spec.runs_on)
@@ -127,7 +127,7 @@ class Jury:
         return min(MOST_THREADS, 2 * max(busy, 64 if local else 1))
 
     def panel_scorer(self, named: NamedJudge, config: GradingConfig) -> PanelScorer | None:
-        """The panel with the task's method, if any."""
+        """Panel with the task's method, if any."""
         if self.panel is None:
             return None
         from livek12.judges.llm.panel import PanelScorer
@@ -135,7 +135,7 @@ class Jury:
         return PanelScorer(self.panel, named, config, self.cascade)
 
     def auditor(self, named: NamedJudge) -> Auditor | None:
-        """The panel as critics, if the task has an audit."""
+        """Panel as critics, if the task has an audit."""
         wanted = named.audit and self.options.audit
         if not wanted or self.panel is None or self.panel.spec.prompt is not None:  # a verifier has one question only
             return None

@@ -1,4 +1,4 @@
-"""The parts of a question and the number of answers expected.
+"""Parts of a question and the expected number of answers.
 
 A part is a variable, a blank or a sub-question; letters of a choice question are one part.
 """
@@ -57,7 +57,7 @@ def per_question(function: Callable[[Question], _R]) -> Callable[[Question], _R]
 
 @per_question
 def parts_of(question: Question) -> list[GradedPart]:
-    """The parts in order; empty without a key.
+    """Parts in order; empty without a key.
 
     Several entries (or lines of labels) of a single choice are sub-questions. An entry that lists values with
     semicolons or line by line is as many blanks, unless the question prints another number.
@@ -81,7 +81,7 @@ def parts_of(question: Question) -> list[GradedPart]:
 
 @per_question
 def part_count(question: Question) -> int:
-    """The number of answers with room in the record."""
+    """Number of answers with room in the record."""
     if type_of(question.question_type).several or question.question_type in READER_TYPES:
         return 1
     stated = 0 if question.variables or question.question_type in CHOICE_TYPES else len(question.part_points)
@@ -136,7 +136,7 @@ _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 
 def blank_values(text: str, count: int) -> list[str]:
-    """The values of `count` blanks; alternatives ("3 or 5") are one value."""
+    """Values of `count` blanks; alternatives ("3 or 5") are one value."""
     values = _named_together(text, count) or split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
 
@@ -146,7 +146,7 @@ _NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
 
 
 def _named_together(text: str, count: int) -> list[str]:
-    """The values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
+    """Values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
     match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
     if match is None:
         return []
@@ -161,25 +161,25 @@ _NO_BRACKET = late(r"\\(?:left|right)(?![a-zA-Z])|\$")
 
 
 def alternatives(text: str) -> int:
-    """The number of "or" in a text."""
+    """Number of "or" in a text."""
     return len(_OR.findall(text))
 
 
 @per_question
 def blank_count(question: Question) -> int:
-    """The number of blanks printed in the question."""
+    """Number of blanks printed in the question."""
     return len(_BLANK.findall(question.question))
 
 
 @per_question
 def blank_names(question: Question) -> list[str]:
-    """The names of the blanks ("x=____", "the mean is ____"), or ""."""
+    """Names of the blanks ("x=____", "the mean is ____"), or ""."""
     text = question.question
     return [_name(text[max(0, match.start() - 60) : match.start()]) for match in _BLANK.finditer(text)]
 
 
 def answer_name(answer: str) -> str:
-    """The name before the first sign or word of equality, or ""."""
+    """Name before the first sign or word of equality, or ""."""
     sign = _EQUALS.search(answer)
     return _name(answer[: sign.end()]) if sign else ""
 

@@ -1,7 +1,7 @@
-"""Replies of published rubric judges, in the forms in which they conclude: JSON, a vector, "N out of M", a word.
+"""Replies of published rubric judges, in their forms of conclusion: JSON, a vector, "N out of M", a word.
 
-Contract: nothing is guessed. A reply that says two things, awards more points than there are, or decides a criterion
-that the scheme lacks is `Unreadable`.
+Contract: nothing is guessed. A reply that contradicts itself, awards too many points, or decides a criterion that the
+scheme lacks is `Unreadable`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Award:
 
 
 def read_reply(text: str, criteria: Sequence[SchemeCriterion], full: float | None, words: str) -> Award:
-    """The award of a reply; `full` marks count for numbers without a maximum, `words` are those of the response."""
+    """Award of a reply; `full` marks count for numbers without a maximum, `words` are those of the response."""
     if len(text) > MAX_REPLY:
         raise Unreadable(f"is {len(text)} characters long")
     if (fields := _object(text)) is not None:
@@ -81,12 +81,12 @@ def _vectors(text: str, criteria: Sequence[SchemeCriterion]) -> set[str]:
 
 
 def outcome_of(share: float | None) -> Outcome:
-    """The decision of a share of the points; None is open."""
+    """Decision of a share of the points; None is open."""
     return "undecided" if share is None else "accept" if share == 1 else "reject"
 
 
 def share_of(points: Any, full: Any) -> float:
-    """The share of the points; `Unreadable` for no mark."""
+    """Share of the points; `Unreadable` for no mark."""
     if full is None:
         raise Unreadable(f"awards {_shown(points)} points and says no maximum")
     try:
@@ -99,7 +99,7 @@ def share_of(points: Any, full: Any) -> float:
 
 
 def share_of_word(word: str, full: float | None) -> float:
-    """The share of one of `WORDS`; of other maxima only full marks and none."""
+    """Share of one of `WORDS`; of other maxima only full marks and none."""
     share = WORDS.get(word.strip().lower())
     if share is None or (0 < share < 1 and full not in (None, FULL_OF_WORDS)):
         raise Unreadable(f"says {glimpse(word)}, which tells no points of {'any' if full is None else f'{full:g}'}")
@@ -125,7 +125,7 @@ def points_by_name(points: Mapping[str, Any], criteria: Sequence[SchemeCriterion
 
 
 def _object(text: str) -> Json | None:
-    """The JSON object of a reply: all of it, or its last fence."""
+    """JSON object of a reply: all of it, or its last fence."""
     try:
         return parse_object(text)
     except Unreadable:
@@ -197,7 +197,7 @@ def _of_items(listed: Any, criteria: Sequence[SchemeCriterion]) -> Award:
 
 
 def _named(name: str, criteria: Sequence[SchemeCriterion]) -> str:
-    """The id of the criterion of that id or title."""
+    """Id of the criterion of that id or title."""
     titled = [c.id for c in criteria if name and (c.text == name or c.text.startswith(f"{name}: "))]
     return titled[0] if len(titled) == 1 and name not in {c.id for c in criteria} else name
 

@@ -27,7 +27,7 @@ NEEDS = "needs "
 
 
 def bounds(question: Question, parts: Sequence[PartVerdict]) -> tuple[float, float]:
-    """The least and the most points of decided and open criteria: those of the best alternative."""
+    """Least and the most points of decided and open criteria: those of the best alternative."""
     scores = {part.name: part.score for part in parts}
     lows, highs = zip(*(_bounds(question, criteria, scores) for criteria in question.scheme), strict=True)
     return max(lows), max(highs)
@@ -48,7 +48,7 @@ def _bounds(
 
 
 def marks_of(criterion: SchemeCriterion) -> list[float]:
-    """The points between none and all that a criterion may earn; partial marks add up if all together fit."""
+    """Points between none and all that a criterion may earn; partial marks add up if all together fit."""
     full, marks = criterion.points, {0.0}
     adds_up = sum(partial.points for partial in criterion.partial) <= full + 1e-6
     for partial in criterion.partial:
@@ -70,7 +70,7 @@ def _times(full: float, points: float) -> int:
 
 
 def by_rules(question: Question, response: str, verdict: Verdict, cascade: Cascade | None) -> list[PartVerdict]:
-    """The criteria as the rules decide them, from their `verdict` on the answer; without a cascade all are open."""
+    """Criteria as the rules decide them, from their `verdict` on the answer; without a cascade all are open."""
     if cascade and is_by_scheme(question, verdict.parts):
         return verdict.parts
     if not response.strip():
@@ -90,7 +90,7 @@ _OPEN = undecided("rules", "the judge decides")
 def _by_rule(
     question: Question, criterion: SchemeCriterion, equations: Sequence[str], verdict: Verdict, cascade: Cascade
 ) -> tuple[Decision, str | None]:
-    """The decision, and the equation that earns the criterion."""
+    """Decision, and the equation that earns the criterion."""
     if criterion.kind == "answer":
         parts = verdict.parts[criterion.part - 1 : criterion.part] if criterion.part else verdict.parts
         if parts and all(part.score is not None for part in parts):
@@ -121,7 +121,7 @@ def _part(criterion: SchemeCriterion, decision: Decision, quote: str | None = No
 
 
 def hold_needs(question: Question, parts: Sequence[PartVerdict]) -> list[PartVerdict]:
-    """The parts, with nothing for a criterion whose needs earned nothing, and open where a need is open."""
+    """Parts, with nothing for a criterion whose needs earned nothing, and open where a need is open."""
     settled = {part.name: part for part in parts}
     for criteria in question.scheme:
         pending = list(criteria)
@@ -179,13 +179,13 @@ _LAYOUT = frozenset(r"\frac \dfrac \tfrac \cdot \times \left \right \mathrm \tex
 
 
 def own_words(response: str, doubted: bool = False) -> str:
-    """The response without the sentences that speak of marks or, unless `doubted`, doubt what they say."""
+    """Response without the sentences that speak of marks or, unless `doubted`, doubt what they say."""
     sentences = filter(None, _SENTENCE.split(response))
     return "\n".join(s for s in sentences if not _OF_MARKS.search(s) and (doubted or not _DOUBTED.search(s)))
 
 
 def equations_of(text: str) -> list[str]:
-    """The equations in the formulas of a text; a chain gives one for each of its values."""
+    """Equations in the formulas of a text; a chain gives one for each of its values."""
     return [equation for _, equation in zip(range(MOST_EQUATIONS), _equations(text[-MOST_CHARS:]), strict=False)]
 
 
@@ -205,13 +205,13 @@ def _plain_math(text: str) -> str:
 
 
 def _balanced(side: str) -> str:
-    """The side of an equation without the brace of a box that begins or ends with it."""
+    """Side of an equation without the brace of a box that begins or ends with it."""
     extra = side.count("{") - side.count("}")
     return (side.removeprefix("{") if extra > 0 else side.removesuffix("}") if extra < 0 else side).strip()
 
 
 def _sides(equation: str) -> tuple[str, str]:
-    """The first side and the last."""
+    """First side and the last."""
     sides = _RELATION.split(equation)
     return sides[0].strip(), sides[-1].strip()
 

@@ -32,7 +32,7 @@ class PlotPoint:
 
 @dataclass(frozen=True)
 class Series:
-    """A line, or the bars of one colour, in the order of places."""
+    """A line, or the bars of one colour, from left to right."""
 
     name: str
     points: Sequence[PlotPoint]
@@ -122,12 +122,12 @@ def drawn(chart: Chart) -> dict[str, Any]:
 
 
 def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines at worst and at best, one if equal."""
+    """Lines at worst and best, one if equal."""
     return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 
 def study_page(title: str, sentences: Iterable[str], charts: Iterable[Chart], tables: Iterable[TableShown]) -> str:
-    """The page of a study; its title is the question that it answers."""
+    """Page of a study; its title is the question that it answers."""
     from livek12.report.html import styled_page
 
     drawings = [drawn(chart) for chart in charts]

@@ -74,7 +74,7 @@ _LEAST_NAME = 12
 
 
 class Column(NamedTuple):
-    """One column of a table."""
+    """Column of a table."""
 
     heading: str
     cells: list[str]
@@ -82,7 +82,7 @@ class Column(NamedTuple):
 
 
 def heading(task: str, comparison: TaskComparison) -> str:
-    """The task, and its number of questions where all runs agree."""
+    """Task, and its number of questions where all runs agree."""
     totals = {counts["questions"] for counts in comparison["counts"].values()}
     return f"{task}, {totals.pop():,} questions" if len(totals) == 1 else task
 
@@ -253,7 +253,7 @@ def _print_pairs(out: rich.console.Console, ranked: Ranking) -> None:
 
 
 def _side_by_side(groups: Sequence[Sequence[Column]], room: int) -> Iterator[list[Column]]:
-    """The columns of each table: the first group left, and all others with room beside it."""
+    """Columns of each table: the first group left, and all others with room beside it."""
     left = list(groups)
     while left:
         columns, waiting = list(left[0]), []
@@ -284,7 +284,7 @@ def _cells(text: str) -> int:
 
 
 def _cut_to(name: str, width: int) -> str:
-    """The name cut in the middle: names differ at both ends."""
+    """Name cut in the middle: names differ at both ends."""
     if _cells(name) <= width:
         return name
     return f"{_beginning(name, width // 2)}…{_beginning(name[::-1], width - 1 - width // 2)[::-1]}"
@@ -330,7 +330,7 @@ def _markdown_exam(exam: views.ExamView) -> Iterator[str]:
 
 
 def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:
-    """The available metrics of each task of one run."""
+    """Available metrics of each task of one run."""
     blocks = []
     for task, report in tasks.items():
         estimates = {metric: estimate for metric, estimate in report["metrics"].items() if estimate["low"] is not None}

@@ -100,7 +100,7 @@ def write_html(
 
 
 def _drawn(chosen: Sequence[PaperEntry], pages: Pages, step: Callable[[], None], begin: int = 0) -> dict[str, Any]:
-    """The questions of one page, after `begin` others of their task, and their scans."""
+    """Questions of one page, after `begin` others of their task, and their scans."""
     drawn, undrawn = sheets(chosen, pages)
     pictures = PictureFiles(occurring(chosen, pages))
     on_sheets = {(sheet.paper, sheet.number) for sheet in drawn}
@@ -125,7 +125,7 @@ def further_pages(index: Path) -> list[Path]:
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
     page = environment().get_template("report.html.j2").generate(**content)
-    # A lone surrogate in a name would keep the file from being written at all.
+    # A lone surrogate in a name would prevent writing.
     write_atomically(path, (piece.encode("utf-8", "replace").decode() for piece in page))
 
 
@@ -139,7 +139,7 @@ def _clear(folder: Path, kept: Set[str]) -> None:
 
 
 def run_name(folder: Path) -> str:
-    """The run folder in commands; of an absolute path only the name, to reveal no path of this machine."""
+    """Run folder in commands; of an absolute path only the name, to reveal no path of this machine."""
     return shlex.quote(folder.name if folder.is_absolute() else str(folder))
 
 
@@ -173,7 +173,7 @@ def _assets() -> dict[str, str]:
 
 
 def csp_hash(content: str) -> str:
-    """The hash that admits a style or script of ours to a content security policy."""
+    """Hash that admits a style or script of ours to a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
@@ -202,12 +202,12 @@ def environment() -> Environment:
 
 
 def styled_page(template: str, *styles: str, **content: Any) -> str:
-    """A page of `templates/` with its styles; a lone surrogate would keep the file from being written."""
+    """A page of `templates/` with its styles, without lone surrogates, which cannot be written."""
     style = "".join(map(read_template, styles))
     page = environment().get_template(template).render(**content, style=Markup(style), style_hash=csp_hash(style))
     return page.encode("utf-8", "replace").decode()
 
 
 def as_page(tables: Sequence[ArticleTable], missing: Mapping[str, str]) -> str:
-    """The page of article tables, and of missing ones with the reason."""
+    """Page of article tables, and of missing ones with the reason."""
     return styled_page("tables.html.j2", "ingest.css", tables=with_heads(tables), missing=missing)

@@ -147,7 +147,7 @@ BARE_BREAK = re.compile(r"\\\\(?![A-Za-z])")
 
 
 def normalise(source: str) -> str:
-    """The formula in the converter's dialect.
+    """Formula in the converter's dialect.
 
     Raises:
         ValueError: the formula defines macros, links somewhere or draws.
@@ -395,7 +395,7 @@ class _Writer:
         return f"<{tag}{attributes}>{inside}{children}</{tag}>"
 
     def _children(self, element: Element, depth: int) -> str:
-        """The children, with TeX's spaces where MathML would need a structure that the converter lacks."""
+        """Children, with TeX's spaces where MathML would need a structure that the converter lacks."""
         written = []
         _pair_bars(element)
         for index, child in enumerate(element):
@@ -453,7 +453,7 @@ def _is_unary(before: list[Element]) -> bool:
 
 
 def _prime(element: Element) -> str:
-    """The primes that are an element's whole superscript, or ""."""
+    """Primes that are an element's whole superscript, or ""."""
     if element.tag not in ("msup", "msubsup") or len(element) == 0 or len(element[-1]):
         return ""
     text = _plain(element[-1])
@@ -467,7 +467,7 @@ def _operator(sign: str, element: Element) -> str:
 
 
 def _attributes(element: Element) -> tuple[str, str | None]:
-    """The allowed attributes as text, and the letter style, which becomes other letters."""
+    """Allowed attributes as text, and the letter style, which becomes other letters."""
     kept, classes = [], []
     for name, value in element.attrib.items():
         if value in ENUMERATED.get(name, ()) or (name in LENGTHS and LENGTH.fullmatch(value)):

@@ -49,7 +49,7 @@ _SCALES: dict[Scale, tuple[float, int]] = {"share": (100.0, 1), "out_of_100": (1
 def rounded(value: float, digits: int = 1) -> str:
     """The only rule of rounding: halves away from zero.
 
-    Sums in different orders (a mark out of 100, a share times 100) give the same number.
+    Sums in any order (a mark out of 100, a share times 100) agree.
     """
     exact = Decimal(f"{value:.9f}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{exact + 0:,f}"  # no minus before a zero
@@ -88,7 +88,7 @@ class ShownValue:
 
 
 def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
-    """The estimate of a metric in words."""
+    """Estimate of a metric in words."""
     scale, digits = _SCALES[metric_of(name).scale]
     low, high = (None if estimate[end] is None else estimate[end] * scale for end in ("low", "high"))
     note = estimate.get("note") or ""
@@ -110,12 +110,12 @@ def shown(name: str, estimate: Mapping[str, Any]) -> ShownValue:
 
 
 def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
-    """The marks of tasks or groups."""
+    """Marks of tasks or groups."""
     return [shown("mark", group["metrics"]["mark"]) for group in groups]
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
-    """An interval, its ends distinct even where they round to the same number."""
+    """An interval, its ends distinct even where they round alike."""
     return f"{number(low, digits)}{'–' if low >= 0 else ' to '}{number(high, digits)}"
 
 
@@ -125,7 +125,7 @@ def _place(value: float | None, name: str) -> float | None:
 
 @dataclass(frozen=True)
 class ShownMark:
-    """The mark beside one answer: "4 / 5", or "0–5 / 5" while undecided."""
+    """Mark beside one answer: "4 / 5", or "0–5 / 5" while undecided."""
 
     kind: Kind
     text: str
@@ -136,7 +136,7 @@ class ShownMark:
 
 
 def mark_of(row: Row) -> ShownMark:
-    """The mark of a row's verdict; without one, from nothing to full marks."""
+    """Mark of a row's verdict; without one, from nothing to full marks."""
     verdict = row.verdict
     of = verdict.max_points if verdict else row.question.points or 1.0
     low, high = (verdict.low, verdict.high) if verdict else (0.0, of)
@@ -155,7 +155,7 @@ def undecided(counts: Mapping[str, int]) -> str:
 
 
 def basis(counts: Mapping[str, int], engine: str = "") -> str:
-    """The basis of a mark: "11 of 21 questions were asked: this model reads no pictures; 9 are marked, 2 open"."""
+    """Basis of a mark: "11 of 21 questions were asked: this model reads no pictures; 9 are marked, 2 open"."""
     answers, marked = counts["answers"], counts["graded"] + counts["no_answer"]
     questions = answers - counts["unsupported"]
     trials = f", in {counts['trials']} trials of {counts['questions']:,}" if counts["trials"] > 1 else ""
@@ -195,14 +195,14 @@ def _answers(number: int) -> str:
 
 
 def decider(by: str) -> str:
-    """The decider of a part; of several blanks, each in turn."""
+    """Decider of a part; of several blanks, each in turn."""
     if by.startswith(PERSON):
         return in_words(by)
     return " and ".join(DECIDERS.get(name, f"“{name}”") for name in by.split("+"))
 
 
 def regraded_sentence(row: Row) -> str:
-    """Who set the mark in place of the judges, the reason, and the judges' mark; "" for judges' marks."""
+    """Author and reason of a person's mark, and the judges' mark; "" for judges' marks."""
     if row.judged is None or row.verdict is None:
         return ""
     before = mark_of(replace(row, verdict=row.judged, judged=None, state=row.judged.state))
@@ -218,7 +218,7 @@ def kind_of(part: PartVerdict) -> Kind:
 
 
 def decision_sentence(part: PartVerdict, by_models: bool) -> str:
-    """The decision on a part with reason and decider; `by_models`: judge models were asked."""
+    """Decision on a part with reason and decider; `by_models`: judge models were asked."""
     kind = kind_of(part)
     why = f": {part.reason.strip().rstrip('.。')}" if part.reason else ""
     if kind == "open":
@@ -261,7 +261,7 @@ def _together(names: list[str]) -> str:
 
 
 def mark_sentence(task: Mapping[str, Any]) -> str:
-    """The uncertainty of a task's mark, and why it is an interval if so."""
+    """Uncertainty of a task's mark, and why it is an interval if so."""
     mark = task["metrics"]["mark"]
     written = shown("mark", mark)
     if written.low is None:

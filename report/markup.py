@@ -167,7 +167,7 @@ TEXT_ARGUMENT = re.compile(r"\\(?:text\w*|mathrm|operatorname|mbox)\s*\{[^{}]*\}
 
 @dataclass(frozen=True)
 class TextSpan:
-    """One formula, or with `code` a piece of code to leave alone; `bare` without delimiters."""
+    """Formula, or with `code` a piece of code to leave alone; `bare` without delimiters."""
 
     start: int
     end: int
@@ -313,7 +313,7 @@ PLAIN_LATEX: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def clean(text: str) -> str:
-    """The text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
+    """Text made `visible`, with LaTeX commands repaired that a careless JSON reader damaged."""
     text = DAMAGED.sub(lambda match: LETTERS[match[0]], text.replace("\r\n", "\n")).replace("\r", "\n")
     return visible(OURS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text))
 
@@ -324,7 +324,7 @@ def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
 
 
 class Highlight(NamedTuple):
-    """A quotation of a text, the kind of its mark, and a name that is put behind it."""
+    """A quotation of a text, the kind of its mark, and a name behind it."""
 
     quote: str
     kind: str
@@ -334,7 +334,7 @@ class Highlight(NamedTuple):
 def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequence[Highlight] = ()) -> list[Markup]:
     """`render`, one piece a paragraph, list or table.
 
-    A highlight that the text does not have, or that would change how it is laid out, is left out.
+    A highlight that the text lacks, or that would change its layout, is left out.
     """
     if not text and not pictures:
         return []
@@ -370,7 +370,7 @@ def _places_of(text: str, highlights: Sequence[Highlight]) -> Iterator[tuple[int
 
 
 def _highlighted(blocks: Sequence[str], highlights: Sequence[Highlight]) -> Iterator[str]:
-    """Blocks with each text of a highlight in a mark of its own: marks may not hold blocks."""
+    """Blocks with each text of a highlight in its own mark: marks may not hold blocks."""
     whole, current = "".join(blocks), list[int]()
     for block in blocks:
         pieces = list[str]()
@@ -466,7 +466,7 @@ class _Places:
         return "".join(a + b for a, b in zip(pieces, [*marks, ""], strict=True))
 
     def keep_formulas(self, text: str, display: bool = True, places: Sequence[tuple[int, int, int]] = ()) -> str:
-        """The text with a place for each formula, and signs where highlights begin and end."""
+        """Text with a place for each formula, and signs where highlights begin and end."""
         spans, pieces, position = find_spans(text), list[str](), 0
         edges = sorted(_edges(text, places, spans))
         for number, span in enumerate(spans):
@@ -508,7 +508,7 @@ class _Places:
 
 
 def _edges(text: str, places: Sequence[tuple[int, int, int]], spans: Sequence[TextSpan]) -> Iterator[tuple[int, str]]:
-    """Both ends of highlights, around formulas that they cut."""
+    """Both ends of highlights, around cut formulas."""
     for start, end, number in places:
         cut = [span for span in spans if span.start < start < span.end or span.start < end < span.end]
         if not any(text.startswith("```", span.start) for span in cut):

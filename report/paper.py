@@ -1,4 +1,4 @@
-"""The graded paper: questions and answers as safe HTML, by paper and number; a cut is stated in its place."""
+"""Graded paper: questions and answers as safe HTML, by paper and number; a cut is stated in its place."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class PaperEntry:
 
     @property
     def images(self) -> list[Image]:
-        """Pictures that the entry itself shows (pages are shown with their paper)."""
+        """Pictures that the entry itself shows; its paper shows the pages."""
         figures = [] if self.image_only else self.question.images
         return [*figures, *self.question.answer_images, *self.question.solution_images]
 
 
 def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEntry]:
-    """The questions of a run, by task in the order of the rows, then by paper and number."""
+    """Questions of a run by task, in row order, then by paper and number."""
     by_task: dict[str, dict[str, PaperEntry]] = {}
     for row in rows:
         image_only = modalities.get(row.task) == "image_only"
@@ -79,12 +79,12 @@ def entries(rows: Iterable[Row], modalities: Mapping[str, str]) -> list[PaperEnt
 
 @lru_cache(1 << 16)  # each run of a site has the same questions
 def anchor_of(task: str, question_id: str) -> str:
-    """The anchor of a question, the same on every page."""
+    """Anchor of a question, the same on every page."""
     return "q" + hashlib.sha256(canonical_json([task, question_id]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def cell_view(entry: PaperEntry, anchor: str, place: int) -> dict[str, str]:
-    """The overview cell of a task's `place`-th question."""
+    """Overview cell of a task's `place`-th question."""
     marks = [mark_of(row) for row in entry.rows]
     return {
         "anchor": anchor,
@@ -95,7 +95,7 @@ def cell_view(entry: PaperEntry, anchor: str, place: int) -> dict[str, str]:
 
 
 def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureFiles) -> dict[str, Any]:
-    """The template data of a question; `cell` is its overview cell."""
+    """Template data of a question; `cell` is its overview cell."""
     question = entry.question
     marks = [mark_of(row) for row in entry.rows]
     figures = [] if entry.image_only else _figures(question, pictures)
@@ -122,12 +122,12 @@ def question_view(entry: PaperEntry, cell: Mapping[str, str], pictures: PictureF
 
 
 def answer_views(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The answers to one question by trial, with marking."""
+    """Answers to one question by trial, with marking."""
     return [_answer_view(row, mark_of(row)) for row in rows]
 
 
 def new_pages(entry: PaperEntry, shown: Set[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Paper and number of the pages of an image-only question that are not shown yet."""
+    """Paper and number of an image-only question's unshown pages."""
     paper = entry.question.paper_id
     if not entry.image_only or paper is None:
         return []
@@ -176,7 +176,7 @@ def _options(entry: PaperEntry, figures: Sequence[Markup]) -> list[dict[str, Any
 
 
 def _chosen(entry: PaperEntry, labels: set[str]) -> set[str]:
-    """The options of a single answer; several trials have no one choice."""
+    """Options of a single answer; several trials have no one choice."""
     verdict = entry.rows[0].verdict
     if len(entry.rows) != 1 or verdict is None or len(verdict.parts) != 1:
         return set()
@@ -210,7 +210,7 @@ def _answer_view(row: Row, mark: ShownMark) -> dict[str, Any]:
 
 
 def highlights(row: Row) -> list[Highlight]:
-    """The quotations that decide the criteria of an answer."""
+    """Quotations that decide the criteria of an answer."""
     parts = row.verdict.parts if row.verdict else []
     signs = {"full": "✓", "part": "½", "wrong": "✗", "open": "?"}
     marked = [(part, kind_of(part)) for part in parts if is_by_scheme(row.question, parts)]
@@ -263,7 +263,7 @@ def _facts(response: Response | None) -> list[str]:
 
 
 def _own_reason(verdict: Verdict) -> str:
-    """The reason of a verdict without its parts' reasons, which are shown beside it."""
+    """Reason of a verdict without its parts' reasons, which are shown beside it."""
     doubts = "; ".join(dict.fromkeys(part.reason for part in verdict.parts if part.score is None))
     return verdict.reason.removeprefix(doubts).lstrip("; ")
 

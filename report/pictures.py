@@ -40,7 +40,7 @@ class Encoded:
 
 
 class PictureFiles:
-    """The pictures of one page; repeated ones are stored once and referred to."""
+    """Pictures of one page; repeated ones are stored once and referred to."""
 
     def __init__(self, occurring: Iterable[Image]) -> None:
         self._times = Counter(image.sha256 for image in occurring if image.bytes)
@@ -77,7 +77,7 @@ class PictureFiles:
 
 
 def encode(data: bytes, width: int) -> Encoded | str:
-    """The picture at most `width` pixels wide, or its fault."""
+    """Picture at most `width` pixels wide, or its fault."""
     small = scaled(data, width)
     if isinstance(small, str):
         return small
@@ -101,7 +101,7 @@ _lock = threading.Lock()
 
 
 def scaled(data: bytes, width: int) -> Scaled | str:
-    """The picture at most `width` pixels wide as PNG or JPEG, or its fault.
+    """Picture at most `width` pixels wide as PNG or JPEG, or its fault.
 
     The latest are kept: pages and scans of several runs of one exam show the same pictures.
     """

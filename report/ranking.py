@@ -1,4 +1,4 @@
-"""The runs of a comparison in order: who is better, and what the data cannot tell (`livek12.core.scoring.ranks`)."""
+"""Runs of a comparison in order: who is better, and what the data cannot tell (`livek12.core.scoring.ranks`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from livek12.report.marks import shown
 
 
 class Tested(NamedTuple):
-    """The difference of two runs, higher minus lower, and its test."""
+    """Difference of two runs, higher minus lower, and its test."""
 
     difference: Estimate
     found: PairMetric
@@ -28,7 +28,7 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The runs of one task, numbered from 1, the best first.
+    """Runs of one task, numbered from 1, the best first.
 
     `tests` are by two numbers, `ranks` (best, worst) by name.
     """
@@ -83,7 +83,7 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def verdict(ranked: Ranking) -> str:
-    """The best run, or that the data cannot tell."""
+    """Best run, or that the data cannot tell."""
     best, *others = ranked.names
     if not others:
         return f"{best} alone has this task: there is nothing to compare it with."
@@ -131,7 +131,7 @@ def p_value(p: float | None) -> str:
 
 
 def rank_range(ranked: Ranking, name: str) -> str:
-    """The possible ranks of a run, like 1–2."""
+    """Possible ranks of a run, like 1–2."""
     best, worst = ranked.ranks.get(name, (0, 0))
     return "–" if not best else str(best) if best == worst else f"{best}–{worst}"
 

@@ -1,4 +1,4 @@
-"""The graded paper on its scan: ticks, crosses, points and the sum drawn on the pages, answers beside them.
+"""Graded paper on its scan: ticks, crosses, points and the sum drawn on the pages, answers beside them.
 
 `sheets` gives the pages of questions with `Question.boxes` in order. Marks are those of the verdicts. Pages are bounded
 in number; the rest is stated.
@@ -74,7 +74,7 @@ def _placed(entries: Iterable[PaperEntry]) -> list[PaperEntry]:
 
 
 def page_keys(questions: Iterable[Question]) -> set[tuple[str, int]]:
-    """The pages with boxes of questions."""
+    """Pages with boxes of questions."""
     return {(q.paper_id, box.page) for q in questions if q.paper_id for box in q.boxes}
 
 
@@ -91,7 +91,7 @@ def row_rules(sheets: Sequence[GradedSheet]) -> str:
 
 
 def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedSheet], int]:
-    """The pages with their marks, and the number of pages left out."""
+    """Pages with their marks, and the number of omitted pages."""
     graded: list[GradedSheet] = []
     left_out = 0
     for paper, of_paper in _papers(_placed(entries)):
@@ -107,7 +107,7 @@ def sheets(entries: Sequence[PaperEntry], pages: Pages) -> tuple[list[GradedShee
 
 
 def _papers(entries: Iterable[PaperEntry]) -> list[tuple[str, list[PaperEntry]]]:
-    """The entries of each paper; tasks that share it form one graded paper."""
+    """Entries of each paper; tasks that share it form one graded paper."""
     by_task = grouped(((entry.question.paper_id or "", entry.task), entry) for entry in entries)
     papers: list[tuple[str, list[PaperEntry]]] = []
     for (paper, _), of_task in by_task.items():
@@ -133,7 +133,7 @@ def sum_of(entries: Iterable[PaperEntry]) -> str:
 
 
 def _asked(entries: Iterable[PaperEntry]) -> str:
-    """The points of a paper that were asked; "" for all."""
+    """Points of a paper that were asked; "" for all."""
     rows = [entry.rows[0] for entry in entries]
     of = sum(mark_of(row).of for row in rows)
     unread = sum(mark_of(row).of for row in rows if row.state == "unsupported")

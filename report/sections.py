@@ -1,4 +1,4 @@
-"""The questions of a report: which are shown, under which papers, on which page.
+"""Questions of a report: which are shown, under which papers, on which page.
 
 `Shown` picks rows while they pass on to the scores, so that memory is bounded. Each of several pages has whole papers
 of one task where they fit in `PAGE_QUESTIONS` and `PAGE_ANSWERS`. Questions are drawn when the template takes them.
@@ -114,7 +114,7 @@ class ReportPage:
 
 
 def report_pages(chosen: Sequence[PaperEntry]) -> list[ReportPage]:
-    """The pages of a report with one or more for each task."""
+    """Pages of a report with one or more for each task."""
     pages = []
     for rank, (task, of_task) in enumerate(groupby(chosen, key=lambda entry: entry.task), 1):
         parts = list(_parts(list(of_task)))
@@ -146,7 +146,7 @@ def _fits(entries: Sequence[PaperEntry]) -> bool:
 
 
 def contents(parts: Sequence[ReportPage]) -> list[dict[str, Any]]:
-    """The index: each task with its pages and cells."""
+    """Index: each task with its pages and cells."""
     tasks: list[dict[str, Any]] = []
     for part in parts:
         if part.number == 1:
@@ -161,7 +161,7 @@ def _paper_name(entry: PaperEntry) -> str:
 
 
 def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
-    """The cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
+    """Cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
     several = len({_paper_name(entry) for entry in entries}) > 1
     groups = []
     place = begin
@@ -183,7 +183,7 @@ def sections(
     on_sheets: Set[tuple[str, int]],
     begin: int = 0,
 ) -> list[dict[str, Any]]:
-    """The questions under their papers; pages in `on_sheets` are shown above with marks and not again."""
+    """Questions under their papers; pages in `on_sheets` are shown above with marks and not again."""
 
     def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
         for entry, cell in entries:
@@ -214,7 +214,7 @@ def sections(
 
 
 def occurring(chosen: Sequence[PaperEntry], pages: Pages) -> list[Image]:
-    """The pictures of a page, as often as they occur."""
+    """Pictures of a page, as often as they occur."""
     sheets = {
         (entry.question.paper_id, number)
         for entry in chosen

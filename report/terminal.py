@@ -1,4 +1,4 @@
-"""The summary on the terminal: report.json in fewer words, without need of colour; narrow windows fold tables."""
+"""Summary on the terminal: report.json in fewer words, without need of colour; narrow windows fold tables."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def print_deltas(out: rich.console.Console, deltas: Sequence[Mapping[str, Any]])
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """The tasks in the order of run.json, then unnamed ones."""
+    """Tasks in the order of run.json, then unnamed ones."""
     order = [task["name"] for task in run.get("tasks", [])]
     return sorted(score["tasks"], key=lambda name: order.index(name) if name in order else len(order))
 
@@ -162,7 +162,7 @@ def _print_counts(out: rich.console.Console, task: Mapping[str, Any], run: str, 
 
 
 def _metric_table(metrics: Mapping[str, Any]) -> rich.table.Table:
-    """The metrics that exist, without the mark, with their meanings."""
+    """Metrics that exist, without the mark, with their meanings."""
     table = rich.table.Table(box=None, pad_edge=False, show_header=False)
     table.add_column("metric", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")

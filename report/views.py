@@ -55,7 +55,7 @@ def task_view(name: str, task: Mapping[str, Any], run: str, engine: str) -> dict
 
 
 def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[str, Any]]:
-    """The metrics beside the mark: positions, and numbers of answers on which they differ."""
+    """Metrics beside the mark: positions, and numbers of answers on which they differ."""
     against = task.get("against_mark") or {}
     last = max((name for name in against if name.startswith("pass@")), key=lambda name: int(name[5:]), default="")
     views = []
@@ -182,7 +182,7 @@ class BudgetLine:
 
 
 def budget_curves(score: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The curves with a number other than "from none to all"."""
+    """Curves with a number other than "from none to all"."""
     for task, curve in score.get("budgets", {}).items():
         estimates = [point[reading] for point in curve["points"] for reading in ("true", "counterfactual")]
         bounds = [(estimate["low"], estimate["high"]) for estimate in estimates if estimate is not None]
@@ -191,7 +191,7 @@ def budget_curves(score: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def budget_lines(curve: Mapping[str, Any]) -> list[BudgetLine]:
-    """The table of a curve."""
+    """Table of a curve."""
     return [
         BudgetLine(
             share=f"{point['share']:g}",
@@ -217,11 +217,11 @@ def budget_notes(table: Sequence[BudgetLine]) -> list[str]:
 
 
 def budget_plot(curve: Mapping[str, Any]) -> dict[str, Any]:
-    """The curve as points in `PLOT`, with the ends of undecided ranges and confidence intervals.
+    """Curve as points in `PLOT`, with the ends of undecided ranges and confidence intervals.
 
     Returns:
         `width`, `height`; `true` and `cut`, lists of {x, low, high, ci_low, ci_high} (y downwards, CI may be None);
-        `paths`, the counterfactual's lines at worst and at best (one if equal); `ticks` across.
+        `paths`, the counterfactual's lines at worst and best (one if equal); `ticks` across.
     """
     table, points = budget_lines(curve), curve["points"]
     true = [

@@ -52,7 +52,7 @@ def _own_folder(context: typer.Context, named: Any) -> Any:
 
 
 def confine(*writes: Path, reads: Iterable[Path] = (), data: Iterable[str] = (), network: bool = False) -> None:
-    """Leaves a command its folders, its data and, for a data set of the Hub, the network."""
+    """Leaves a command its folders, its data and, for a dataset of the Hub, the network."""
     from livek12.core import guard
     from livek12.core.questions import is_on_hub
 
@@ -62,7 +62,7 @@ def confine(*writes: Path, reads: Iterable[Path] = (), data: Iterable[str] = (),
 
 
 def data_of(run: RunFolder, data: str = "") -> list[str]:
-    """Data sets of a run: `data`, or what its run.json names; of a run from elsewhere none but a built data set."""
+    """Data sets of a run: `data`, or what its run.json names; of a run from elsewhere none but a built dataset."""
     places = {task.data for task in run.spec().tasks}
     if data or run.made_here():
         return [data] if data else sorted(places)

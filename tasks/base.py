@@ -29,7 +29,7 @@ _CONTENTS = {"images": "pictures", "knowledge_points": "knowledge points"}
 
 @dataclass(frozen=True)
 class Selection:
-    """The values taken of each property; empty takes all.
+    """Values taken of each property; empty takes all.
 
     Attributes:
         release: "2603", …
@@ -50,7 +50,7 @@ class Selection:
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
-        """The restricted properties with their values."""
+        """Restricted properties with their values."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
     def takes(self, question: Question | Facts) -> bool:
@@ -93,7 +93,7 @@ def _said(value: str) -> str:
 
 
 def task_modules() -> dict[str, ModuleType]:
-    """The task module of each benchmark, ours first.
+    """Task module of each benchmark, ours first.
 
     Raises:
         UserError: duplicate names, or a failing import.
@@ -102,7 +102,7 @@ def task_modules() -> dict[str, ModuleType]:
 
 
 def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
-    """The prompt files of a benchmark in one style, by language."""
+    """Prompt files of a benchmark in one style, by language."""
     folder = Path(task_modules()[benchmark].__file__ or "").parent / FOLDER
     if not folder.is_dir():
         raise UserError(f"benchmark {benchmark}: {folder} is not there; put its prompts into it, LANGUAGE.txt")
@@ -111,7 +111,7 @@ def prompt_files(benchmark: str, style: str = "") -> dict[str, PromptFile]:
 
 
 def prompt_name(language: str, style: str) -> str:
-    """The name of a prompt's file."""
+    """Name of a prompt's file."""
     return f"{language}.{style}.txt" if style else f"{language}.txt"
 
 
@@ -139,7 +139,7 @@ class Task:
 
     Attributes:
         benchmark: rows of another benchmark are refused.
-        configs: data-set configs, best first (merged data sets prefix theirs); `A+B` for both.
+        configs: dataset configs, best first (merged datasets prefix theirs); `A+B` for both.
         without_pictures: the text-only ablation.
         first_style: style of a preliminary request, whose reply goes into the question's prompt.
         sampling: the article's; temperature None is the model's default.
@@ -197,12 +197,12 @@ class Task:
 
     @property
     def prompt_files(self) -> dict[str, PromptFile]:
-        """The prompt file of each language."""
+        """Prompt file of each language."""
         return prompt_files(self.benchmark, self.style)
 
     @property
     def base_name(self) -> str:
-        """The name without its budget."""
+        """Name without its budget."""
         return self.name if self.budget is None else self.name.rpartition("@")[0]
 
     @property
@@ -212,7 +212,7 @@ class Task:
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """The prompt template of each language.
+        """Prompt template of each language.
 
         Raises:
             UserError: none, or a placeholder does not occur exactly once.
@@ -233,11 +233,11 @@ class Task:
 
     @cached_property
     def first_prompts(self) -> dict[str, str]:
-        """The templates of the preliminary request."""
+        """Templates of the preliminary request."""
         return {language: file.text for language, file in self.first_prompt_files.items()}
 
     def prompt(self, language: str, first: bool = False) -> str:
-        """The template in a language; `first` for the preliminary request."""
+        """Template in a language; `first` for the preliminary request."""
         prompts = self.first_prompts if first else self.prompts
         try:
             return prompts[language]

@@ -88,13 +88,13 @@ def variant_of(
 
 
 def source_of(question: Question) -> str:
-    """The id of the source question, or its own."""
+    """Id of the source question, or its own."""
     return question.variant.of if question.variant else question.id
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The meaning of a word of a name.
+    """Meaning of a word of a name.
 
     Attributes:
         what: for the description.
@@ -130,7 +130,7 @@ class Axis:
         return bool(re.fullmatch(self.expression, word))
 
     def choice(self, word: str) -> Choice:
-        """The meaning of a word of this axis."""
+        """Meaning of a word of this axis."""
         return self.words.get(word) or Choice(f"{self.name} {word}", {self.name: (word,)})
 
     @property
@@ -158,16 +158,16 @@ class Family:
 
     @property
     def pattern(self) -> str:
-        """The form of the names: `livek12[_MODALITY][_LANGUAGE]`."""
+        """Form of the names: `livek12[_MODALITY][_LANGUAGE]`."""
         return self.base.name + "".join(f"[_{axis.name.upper()}]" for axis in self.axes)
 
     def member(self, name: str) -> Task | None:
-        """The member of that name, if any."""
+        """Member of that name, if any."""
         match = self._expression.fullmatch(name)
         return self._make(match.groups()) if match else None
 
     def members(self, **words: tuple[str, ...]) -> Iterator[Task]:
-        """The listed members, the base first, with further `words` by axis."""
+        """Listed members, the base first, with further `words` by axis."""
         yield from self._members(words) if words else self._listed
 
     @cached_property
@@ -181,7 +181,7 @@ class Family:
                 yield self._make(chosen)
 
     def sorted_name(self, name: str) -> str | None:
-        """The member with the words of `name` reordered."""
+        """Member with the words of `name` reordered."""
         rest, chosen = name.removeprefix(self.base.name) if name.startswith(self.base.name) else "", []
         for axis in self.axes:
             match = re.search(rf"_({axis.expression})(?=_|$)", rest)
@@ -214,7 +214,7 @@ class Family:
 
 @dataclass(frozen=True)
 class TaskSet:
-    """The families of a benchmark.
+    """Families of a benchmark.
 
     Attributes:
         month: of the article, YYYY-MM.

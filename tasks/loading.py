@@ -1,4 +1,4 @@
-"""Questions of a task in a built data set, read in asking order or counted by a `Census`.
+"""Questions of a task in a built dataset, read in asking order or counted by a `Census`.
 
 Withdrawn questions are skipped and counted once. `Census` reads no texts or pictures.
 """
@@ -24,16 +24,16 @@ _log = logging.getLogger(__name__)
 def questions_of(
     task: Task, data: str, limit: int | None = None, only: Collection[str] | None = None
 ) -> list[Question]:
-    """The questions of a task, in asking order.
+    """Questions of a task, in asking order.
 
     Args:
         task: the task.
-        data: a folder made by `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
+        data: a folder of `livek12 build`, or ORG/NAME[@REVISION] on the Hub.
         limit: of questions or sources.
         only: ids of questions or sources.
 
     Raises:
-        UserError: no such data set or config, or no question is left.
+        UserError: no such dataset or config, or no question is left.
     """
     if not data:
         name = task.benchmark
@@ -74,7 +74,7 @@ def _derived(task: Task, derive: Derive, sources: list[Question]) -> list[Questi
 
 
 def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[tuple[str, int], Image]:
-    """The page images of an image-only task."""
+    """Page images of an image-only task."""
     if task.modality != "image_only":
         return {}
     keys = {(question.paper_id or "", number) for question in questions for number in question.page_numbers}
@@ -82,20 +82,20 @@ def pages_for(task: Task, data: str, questions: Iterable[Question]) -> Mapping[t
 
 
 def pinned(task: Task, data: str) -> str:
-    """The data set, at the task's revision by default."""
+    """The dataset, at the task's revision by default."""
     free = task.revision and "@" not in data and not Path(data).exists()
     return f"{data}@{task.revision}" if free else data
 
 
 class Census:
-    """Counts the questions of a data set."""
+    """Counts the questions of a dataset."""
 
     def __init__(self, data: str) -> None:
         self.data = data
         self._facts: dict[tuple[str, ...], Counter[Facts]] = {}
 
     def count(self, task: Task) -> int:
-        """The number of a task's questions."""
+        """Number of a task's questions."""
         return self.asked(task).total()
 
     def asked(self, task: Task) -> Counter[Facts]:

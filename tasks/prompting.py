@@ -32,7 +32,7 @@ def requests(
     pages: Pages,
     wanted: Callable[[str], bool],
 ) -> Iterator[Request | Failure]:
-    """The wanted requests of a task in asking order.
+    """Wanted requests of a task in asking order.
 
     An invalid question gives a Failure. Trials of a question are adjacent and differ in their key alone.
     """
@@ -83,7 +83,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
-    """The asking order: image-only by paper, first pages first; sheets by paper; otherwise as in the data."""
+    """Asking order: image-only by paper, first pages first; sheets by paper; otherwise as in the data."""
     if task.modality != "image_only":
         questions = list(questions)
         first = {question.paper_id: place for place, question in reversed([*enumerate(questions)])}
@@ -94,7 +94,7 @@ def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
 def build_request(
     task: Task, question: Question, key: Key, sampling: Sampling, pages: Pages, explained: str | None = None
 ) -> Request:
-    """The request for one question, or the preliminary one unless `explained` is its reply.
+    """Request for one question, or the preliminary one unless `explained` is its reply.
 
     Raises:
         UserError: the modality cannot show the question (no page, a mark without a picture, …).
@@ -168,7 +168,7 @@ def _with_knowledge(text: str, question: Question) -> str:
 
 
 def figures_of(task: Task, question: Question) -> list[Image]:
-    """The pictures that the task shows of a question.
+    """Pictures that the task shows of a question.
 
     Raises:
         UserError: the task is text-only, or one is missing.
@@ -184,7 +184,7 @@ def figures_of(task: Task, question: Question) -> list[Image]:
 
 
 def page_images(question: Question, pages: Pages) -> list[Image]:
-    """The pages of a question, by their numbers.
+    """Pages of a question, by their numbers.
 
     Raises:
         UserError: it names none, or one is missing.

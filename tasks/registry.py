@@ -5,7 +5,7 @@
 `TASK@R` limits TASK's requests to floor(R · budget_base) tokens, 0 < R ≤ 1 in its shortest form; the model does not see
 the limit.
 
-`log.NAME` is a task of another harness's log (`livek12 rejudge`): it can be marked but not run.
+`log.NAME` is a task of another harness's log (`livek12 rejudge`), for marking only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from livek12.tasks.families import EVERY, SIGN, Family, TaskSet
 
 
 def limited(task: Task, share: float) -> Task:
-    """The task under the budget `share`, the r of Acc≤r (0 < r ≤ 1).
+    """Task under the budget `share`, the r of Acc≤r (0 < r ≤ 1).
 
     Raises:
         UserError: the task takes no budget, or the share allows no token.
@@ -60,7 +60,7 @@ SHEET: Final = "sheet"
 
 
 def sat(task: Task, sitting: str) -> Task:
-    """The task with whole papers or sections in one request.
+    """Task with whole papers or sections in one request.
 
     Raises:
         UserError: it has no prompts for that, or is asked in another way already.
@@ -87,7 +87,7 @@ def sat(task: Task, sitting: str) -> Task:
 
 
 def parse_shares(text: str) -> list[float]:
-    """The distinct shares of a comma-separated list, ascending."""
+    """Distinct shares of a comma-separated list, ascending."""
     shares = set()
     for piece in filter(None, map(str.strip, text.split(","))):
         try:
@@ -140,7 +140,7 @@ def is_logged(name: str) -> bool:
 
 @cache
 def logged_task(name: str) -> Task | None:
-    """The logged task of that name."""
+    """Logged task of that name."""
     if not is_logged(name):
         return None
     return Task(
@@ -155,7 +155,7 @@ def logged_task(name: str) -> Task | None:
 
 
 def task_sets() -> tuple[TaskSet, ...]:
-    """The task set of each benchmark, the newest first."""
+    """Task set of each benchmark, the newest first."""
     return _checked(benchmarks.named())
 
 
@@ -182,7 +182,7 @@ def families() -> tuple[Family, ...]:
 
 
 def all_tasks() -> dict[str, Task]:
-    """The listed tasks; more names are valid (releases, further members)."""
+    """Listed tasks; more names are valid (releases, further members)."""
     return _listed(families())
 
 
@@ -203,7 +203,7 @@ def is_derived(name: str) -> bool:
 
 
 def find_task(name: str) -> Task | None:
-    """The task of that name, listed or not."""
+    """Task of that name, listed or not."""
     if name in all_tasks():
         return all_tasks()[name]
     if is_logged(name):
@@ -219,7 +219,7 @@ def find_task(name: str) -> Task | None:
 
 
 def derived_tasks(task: Task) -> list[Task]:
-    """The derived tasks in the benchmark's order."""
+    """Derived tasks in the benchmark's order."""
     return list(_derived(task).values())
 
 
@@ -232,7 +232,7 @@ def _derived(base: Task) -> dict[str, Task]:
 
 
 def variants(task: Task) -> list[tuple[str, str]]:
-    """The tasks with comparable marks, each with the difference.
+    """Tasks with comparable marks, each with the difference.
 
     The original of a variant with the same key, and of a budget also those under the same budget.
     """
@@ -244,13 +244,13 @@ def variants(task: Task) -> list[tuple[str, str]]:
 
 
 def way_of(task: Task) -> str:
-    """The differences from the standard task, or ""."""
+    """Differences from the standard task, or ""."""
     base = find_task(task.variant_of) if task.variant_of else None
     return ", ".join(filter(None, (way_of(base) if base else "", task.differs)))
 
 
 def default_trials(tasks: Iterable[Task]) -> int:
-    """The default answers to each question."""
+    """Default answers to each question."""
     wanted: dict[int, str] = {}
     for task in tasks:
         wanted.setdefault(task.trials, task.name)
@@ -287,7 +287,7 @@ def _budgeted(base: str, share: str, name: str) -> Task | None:
 
 
 def get_task(name: str) -> Task:
-    """The task of that name."""
+    """Task of that name."""
     if task := find_task(name):
         return task
     base, at, share = name.rpartition("@")
@@ -322,7 +322,7 @@ def with_sitting(names: str, sitting: str) -> str:
     """Task names with whole papers or sections in one request; "" or "one" leaves them.
 
     Raises:
-        UserError: an unknown task or sitting, or a task that cannot be asked so.
+        UserError: an unknown task or sitting, or an unsuitable task.
     """
     if sitting in ("", "one"):
         return names
@@ -330,7 +330,7 @@ def with_sitting(names: str, sitting: str) -> str:
 
 
 def get_tasks(names: str) -> list[Task]:
-    """The tasks of a comma-separated list; `BASE:all` are all derived ones of BASE."""
+    """Tasks of a comma-separated list; `BASE:all` are all derived ones of BASE."""
     each = [task for name in names.split(",") if name.strip() for task in _named(name.strip())]
     chosen = {task.name: task for task in each}
     if not chosen:

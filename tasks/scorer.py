@@ -38,7 +38,7 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:
-    """The verdict of `mark`; if a rule fails, this answer alone is ungraded.
+    """Verdict of `mark`; if a rule fails, this answer alone is ungraded.
 
     Raises:
         UserError: this machine cannot run the rules.
@@ -53,7 +53,7 @@ def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Cal
 
 
 def undecided(question: Question, key: Key, config: GradingConfig, reason: str) -> Verdict:
-    """The verdict of an answer that no rule can decide."""
+    """Verdict of an answer that no rule can decide."""
     gold = "; ".join(question.answer)
     part = PartVerdict(answer=None, gold=gold, decision="undecided", score=None, decided_by="rules", reason=reason)
     return total(question, key, [part], config)
@@ -70,7 +70,7 @@ class Scorer:
 
     @classmethod
     def of(cls, judges: Jury, named: NamedJudge, credit: PartialCredit, authors: Collection[str] = ()) -> Scorer:
-        """The scorer of a protocol.
+        """Scorer of a protocol.
 
         `named` is the task's judge, `authors` are names of the model under test.
 
@@ -90,7 +90,7 @@ class Scorer:
         return " ".join([*by, self.auditor.version] if self.auditor else by)
 
     def by_rules(self, question: Question, response: Response) -> Verdict:
-        """The verdict of the rules."""
+        """Verdict of the rules."""
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
@@ -150,7 +150,7 @@ def case_of(
 
 
 def stamped(verdict: Verdict, response: Response) -> Verdict:
-    """The verdict with response and version."""
+    """Verdict with response and version."""
     cut = "the response was cut short" if response.finish_reason == "length" else ""
     reason = verdict.reason if cut and cut in verdict.reason else "; ".join(filter(None, (verdict.reason, cut)))
     versions = {**verdict.versions, "livek12": __version__}

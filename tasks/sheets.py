@@ -24,7 +24,7 @@ _POINTS = {"en": " ({:g} points)", "zh": "（{:g}分）", "ko": " ({:g}점)"}
 
 @dataclass(frozen=True, eq=False)
 class QuestionSheet:
-    """Questions that are asked in one request, by the labels under which they are answered."""
+    """Questions asked in one request, by the labels of their answers."""
 
     id: str
     questions: Mapping[str, Question]
@@ -43,7 +43,7 @@ def sheets_of(task: Task, questions: Iterable[Question]) -> list[QuestionSheet]:
         papers.setdefault(question.paper_id, []).append(question)
     sheets = []
     for paper, members in papers.items():
-        # The paper's order, where the data set has another.
+        # The paper's order, where the dataset has another.
         members.sort(key=lambda question: [int(number) for number in re.findall(r"\d+", question.number or "")])
         if task.sitting == "paper":
             sheets.append(QuestionSheet(f"{paper}@paper", _labelled(task, members)))
@@ -67,7 +67,7 @@ def _labelled(task: Task, questions: Sequence[Question]) -> dict[str, Question]:
 
 
 def sheet_request(task: Task, sheet: QuestionSheet, key: Key, sampling: Sampling, pages: Pages) -> Request:
-    """The request for a sheet.
+    """Request for a sheet.
 
     Raises:
         UserError: the modality cannot show one of its questions.

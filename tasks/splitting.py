@@ -140,7 +140,7 @@ def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
 
 
 def _loaded(text: str) -> Any:
-    r"""JSON in which LaTeX may have single backslashes: `"\frac"` holds no form feed."""
+    r"""JSON whose LaTeX may have single backslashes: `"\frac"` holds no form feed."""
     single = r"(?<!\\)(?:\\\\)*\\(?!n(?![a-z])|[\"\\/])"
     if re.search(single + r"(?:[a-zA-Z]{3,}|[^bfrtun])", text):
         text = re.sub(single, lambda match: match[0] + "\\", text)
@@ -184,7 +184,7 @@ def _boxed(value: str) -> str:
 
 
 def _without_tables(text: str, labels: Sequence[str], values: dict[str, list[str]]) -> str:
-    """The text without tables that map labels to answers, which go to `values`."""
+    """Text without tables that map labels to answers, which go to `values`."""
     kept: list[str] = []
     table: list[str] = []
     for line in [*text.splitlines(keepends=True), ""]:
@@ -243,7 +243,7 @@ def _down(header: list[str], rows: list[list[str]], labels: Sequence[str]) -> It
 
 
 def _without_lists(text: str, labels: Sequence[str], values: dict[str, list[str]]) -> str:
-    """The text without lines that hold nothing but labels and their answers, which go to `values`."""
+    """Text without lines that hold nothing but labels and their answers, which go to `values`."""
     kept = []
     for line in text.splitlines(keepends=True):
         entries = list(_line_entries(line.translate(_WIDE)))
@@ -276,7 +276,7 @@ def _line_entries(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _headings(text: str, labels: Sequence[str]) -> tuple[list[Heading], set[str]]:
-    """Headings in the order of the text, and the labels that they leave unclear.
+    """Headings in text order, and the labels that they leave unclear.
 
     Named headings ("Question 3") may repeat, in any order. Bare numbers ("3.", "(3)") serve the other labels, a style
     at a time; a number that is doubled or steps back makes the labels beside it unclear.

@@ -1,4 +1,4 @@
-"""The folders of `--include` as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
+"""Folders of `--include` as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
 
 The prefix avoids clashes with installed packages and lets workers unpickle functions by this name. Nothing is searched
 for, so neighbours of a folder are never imported.

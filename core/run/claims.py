@@ -126,7 +126,7 @@ class _Told(_Book):
         self._holders: dict[str, str] = {}
         self._new: list[str] = []
         self._offset = 0
-        # Kept open: opening a file for every claim would cost more than all the rest of it.
+        # Kept open: opening a file for every claim would cost more than the rest.
         self._fd = open_own(path)
         weakref.finalize(self, close_own, self._fd)
 

@@ -132,7 +132,7 @@ class RunFolder:
         questions: Mapping[str, Iterable[Question]] | bytes,
         on_problem: Callable[[str], None] | None = None,
     ) -> RunFolder:
-        """Makes the folder for the spec, or opens it if it was made for an equal one.
+        """Makes the folder for the spec, or opens one made for an equal spec.
 
         `questions` are by task, or the questions.jsonl of another folder. A folder of another run takes this one if it
         holds no response and is not in use. No third run can take it until the result is garbage or `leave` is called.
@@ -164,7 +164,7 @@ class RunFolder:
         return run
 
     def made_here(self) -> bool:
-        """True if a command on this machine began or resumed it, with the data that it names."""
+        """True if a command on this machine began or resumed it, with its named data."""
         with closing(Store("runs")) as store:
             return store.get(self._origin()) is not None
 
@@ -269,7 +269,7 @@ class RunFolder:
         return self._book
 
     def take_keys(self, book: KeyBook) -> bool:
-        """Takes over newer key versions of the data set; false without any."""
+        """Takes over newer key versions of the dataset; false without any."""
         own = read_keys(self.path)
         if own.extends(book):
             return False
@@ -329,7 +329,7 @@ class RunFolder:
         return Expected(self.path, spec.model, spec.identity, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
-        """Keys that have a response now; the same set each time, reading only new lines."""
+        """Answered keys; the same set each time, reading only new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
@@ -351,7 +351,7 @@ class RunFolder:
             self._write_spec(spec.model_copy(update={"judges": judges, "judged_by": by, "marking": marking}), fence)
 
     def judged(self, among: Callable[[Verdict], bool] | None = None) -> Iterator[tuple[Response, Verdict]]:
-        """Responses that have a verdict, with the one that counts."""
+        """Responses with a verdict, and the verdict that counts."""
         verdicts = self._verdicts(among)
         for response in self.responses():
             verdict = verdicts.find(response.key)
@@ -465,7 +465,7 @@ def _first(new: Record, old: Record) -> bool:
 
 
 def with_pictures(question: Question, pictured: Question) -> Question:
-    """The question with the pictures' bytes of the same one in its data set."""
+    """Question with the pictures' bytes of the same one in its dataset."""
     return question.model_copy(
         update={name: getattr(pictured, name) for name in ("images", "answer_images", "solution_images")}
     )
@@ -480,7 +480,7 @@ def keys_of(responses: Iterable[Response]) -> KeySet:
 
 
 def without_bytes(question: Question) -> Question:
-    """Question with each picture replaced by its hash (as `path`)."""
+    """Question with hashes for pictures (as `path`)."""
 
     def names(images: Iterable[Image]) -> list[Image]:
         return [Image(path=image.sha256 if image.bytes is not None else image.path) for image in images]

@@ -48,7 +48,7 @@ class LineFile:
         self._sum = RunningSum(path, fd) if summed else None
 
     def write_line(self, text: str) -> None:
-        """Writes the text as one line."""
+        """Writes one line."""
         self.write_lines([text])
 
     def write_lines(self, texts: Sequence[str]) -> None:

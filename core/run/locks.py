@@ -242,7 +242,7 @@ def _long_ago(path: Path) -> bool:
 
 @cache
 def _machine() -> str:
-    """The boot of this machine and its pid namespace."""
+    """Boot of this machine and its pid namespace."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').stat().st_ino}"
@@ -250,7 +250,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """The start time of a process, which tells reused ids apart; "" where there is none."""
+    """Start time of a process, which tells reused ids apart; "" where there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -313,7 +313,7 @@ def holders(lease: Lease, name: str) -> list[str | None]:
 
 
 def _last(lease: Lease, name: str) -> int:
-    """The last visible number of a name; there may be later ones."""
+    """Last visible number of a name; there may be later ones."""
     numbers = (file.suffix[1:] for file in lease.home.glob(f"{name}.*"))
     return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
@@ -356,7 +356,7 @@ _TOKEN = re.compile(r"-([0-9a-f]{16})\.\w+")
 
 
 def lease_of(file: Path) -> str | None:
-    """Token in the name of a file that is held by a lease."""
+    """Token in the name of a leased file."""
     match = _TOKEN.search(file.name)
     return match[1] if match and shared(file.parent) else None
 
@@ -364,7 +364,7 @@ def lease_of(file: Path) -> str | None:
 def is_held(file: Path) -> bool:
     """True if a living process holds the file by its lock or lease.
 
-    Takes a shared lock, so that two lookers do not mistake each other for a holder; needs no right to write.
+    Takes a shared lock, lest two lookers take each other for holders; needs no right to write.
     """
     if token := lease_of(file):
         return lives(file.parent, token)
@@ -382,7 +382,7 @@ def is_held(file: Path) -> bool:
 
 
 def lease_own(path: Path, lease: Lease) -> int:
-    """Opens a file that a lease holds until it is closed."""
+    """Opens a file leased until it is closed."""
     with explain_errors(f"{path}: cannot be opened for writing", "; use another folder"):
         fd = open_own(path)
     _HELD[fd] = lease
@@ -390,7 +390,7 @@ def lease_own(path: Path, lease: Lease) -> int:
 
 
 def lapses_of(fd: int) -> int:
-    """Times that others may have taken such a file for abandoned."""
+    """Times that others may have taken the file for abandoned."""
     if (lease := _HELD.get(fd)) is None:
         return 0
     lease.overdue()

@@ -1,7 +1,7 @@
 """Markings: which of several verdicts on an answer counts, marks set by people, and judges in words.
 
 Contract: of two verdicts on one answer the later marking (`Verdict.marking`) wins; within one marking, in this order:
-graded, by the keys of another data set, by judge models that replied, the narrower range, with an audit of the
+graded, by the keys of another dataset, by judge models that replied, the narrower range, with an audit of the
 reasoning, the later one. But a verdict that waits for a judge loses to a decided one of any marking, and of two
 rules-only verdicts of one marking by the same keys the later rules win. A verdict of a judge that run.json does not
 know counts only where it is the only one.
@@ -161,7 +161,7 @@ class Wording(Record):
 
 
 def read_wordings(folder: Path) -> dict[tuple[str, str], dict[str, Wording]]:
-    """The last wording of each mended criterion, by task and question."""
+    """Last wording of each mended criterion, by task and question."""
     wordings: dict[tuple[str, str], dict[str, Wording]] = {}
     for _, line in _lines(folder / WORDINGS):
         with suppress(ValueError):

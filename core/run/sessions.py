@@ -119,7 +119,7 @@ class Session(Record):
 
     @property
     def requests_a_second(self) -> float | None:
-        """Requests over the time in which the engine was ready."""
+        """Requests over the engine's ready time."""
         return self._a_second(self.requests)
 
     @property
@@ -163,7 +163,7 @@ class Session(Record):
 class Usage(TypedDict):
     """Use by the engines of one stage while ready; None: not measured.
 
-    `busy`: mean share (0 to 1) of time in which a kernel ran; `tokens_a_second`: over time with at least one engine
+    `busy`: mean share (0 to 1) of time with a running kernel; `tokens_a_second`: over time with at least one engine
     ready; `watt_hours`: GPUs only.
     """
 
@@ -231,7 +231,7 @@ def covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None) -> list[Session]:
-    """Sessions of a run folder in order of their start, each as last written."""
+    """Sessions of a run folder by their start, each as last written."""
     last = {session.id: session for session in read_journal(folder, STEM, Session, on_problem)}
     return sorted(last.values(), key=lambda session: session.started)
 

@@ -1,4 +1,4 @@
-"""The spec of a run in run.json, and the differences that keep two commands from sharing a run."""
+"""Spec of a run in run.json, and the differences that keep two commands from sharing a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MARKS = ("marks", "shares", "points")
 
 
 class TaskSpec(Record):
-    """One task of a run: its versions, and a hash of its questions."""
+    """Task of a run: its versions, and a hash of its questions."""
 
     name: str
     version: int

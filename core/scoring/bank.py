@@ -224,7 +224,7 @@ class Curves:
         return weights / weights.sum()
 
     def choose(self, shares: Mapping[int, float], posed: Sequence[int], count: int) -> list[tuple[int, float]]:
-        """The next questions with their information in bits; `posed` includes those with undecided answers."""
+        """Next questions with their information in bits; `posed` includes those with undecided answers."""
         weights = self.posterior(shares)
         gain = (_entropy(self.chance @ weights) - self._own_entropy @ weights) / log(2)
         taken = np.bincount(self.area[np.array(posed, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)

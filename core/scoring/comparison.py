@@ -3,7 +3,7 @@
 The sign-flip tests of many pairs are batched: each p is that of `core.statistics.sign_flip_tests` on the pair's
 differences, with undecided ones as 0. Flipped sums are linear, so the matrix of signs (questions × permutations) is
 multiplied with each run once, not with each pair. Pairs with differences near rounding error, or few enough to try all
-patterns, are tested by themselves.
+patterns, are tested alone.
 
 Δ is variant minus base, paired by id, else by the question it was made from (`SlimQuestion.source`); translations by
 their original. Several variants of one question count as its trials; points and axes are the base's. p-values of a
@@ -109,7 +109,7 @@ class Flips:
         return self._sizes[metric, run]
 
     def test(self, tell: Callable[[float], None] = lambda share: None) -> None:
-        """Runs the pending tests; `tell` receives the share (0 to 1) that is done."""
+        """Runs the pending tests; `tell` receives the finished share (0 to 1)."""
         self._test_alone()
         for number, (unit, by_metric) in enumerate(self._together.items()):
             clusters, groups = self._units.clusters(unit), self._units.size(unit)
@@ -217,7 +217,7 @@ def modality_difference(
 
 
 def check_points(a: Table, b: Table) -> None:
-    """Refuses tables in which a question has different points."""
+    """Refuses tables with different points for a question."""
     for question, other in zip(a.questions, b.questions, strict=True):
         if question.points != other.points:
             raise UserError(
@@ -227,7 +227,7 @@ def check_points(a: Table, b: Table) -> None:
 
 
 def differences(a: Mapping[str, Draw], b: Mapping[str, Draw], names: Iterable[str]) -> dict[str, Draw]:
-    """Differences b - a of the named metrics that both have, on the same questions by the same unit."""
+    """Differences b - a of the named metrics of both, on the same questions by the same unit."""
     return {name: a[name].minus(b[name]) for name in names if name in a and name in b}
 
 
@@ -238,7 +238,7 @@ class Watch:
         """Counts one run of one task, or one pair that shares questions."""
 
     def flipped(self, share: float) -> None:
-        """Takes the share (0 to 1) of the pending random signs that is tried."""
+        """Takes the tried share (0 to 1) of the pending random signs."""
 
 
 def compare_outcomes(
@@ -312,7 +312,7 @@ def release_arl(tables: Mapping[str, Table], parameters: Parameters) -> dict[str
 
 
 def paired(a: Table, b: Table, profile: Profile, parameters: Parameters) -> Pair:
-    """Difference b - a of two sets of answers to the very same questions, with intervals and tests."""
+    """Difference b - a on the same questions, with intervals and tests."""
     return _Sides({"a": a, "b": b}, profile, parameters).compare([("a", "b")], Watch())["a", "b"]
 
 
@@ -340,7 +340,7 @@ def compare_tables(
             between[place[a], place[b]].append((a, b))
         else:
             pairs[a, b] = _compare_predicted(a, b, tables, profile, parameters)
-    # Each run is drawn once, however many of the same questions it is compared with.
+    # Each run is drawn once, however often it is compared.
     for index, names in enumerate(alike):
         sides = _Sides({name: tables[name] for name in names}, profile, parameters, watch)
         by_metric |= sides.metrics
@@ -498,7 +498,7 @@ def adjust(pairs: Iterable[Pair]) -> None:
 
 
 def _numbered(codes: Indices) -> Indices:
-    """The inverse of `numpy.unique`, without sorting."""
+    """Inverse of `numpy.unique`, without sorting."""
     return np.asarray((np.cumsum(np.bincount(codes) > 0) - 1)[codes])
 
 
@@ -588,7 +588,7 @@ def delta(
     parameters: Parameters,
     key: Callable[[SlimQuestion], str] = own_id,
 ) -> Delta | None:
-    """The Δ of a variant and its base; None where they share no question.
+    """Δ of a variant and its base; None where they share no question.
 
     Questions are paired by `key`, unpaired ones of the variant by that of their source.
     """
@@ -634,7 +634,7 @@ def _groups(
 
 
 def once_each(rows: Outcomes) -> Outcomes:
-    """Of a question that several tasks asked, only the answers of the first task."""
+    """Of a question asked by several tasks, only the first task's answers."""
     question = ranked([item.id for item in rows.questions], rows.question)
     task = ranked(rows.tasks, rows.task)
     first = np.unique(question, return_index=True)[1]

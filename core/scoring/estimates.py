@@ -53,7 +53,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Draw:
-    """Metric at worst and at best with the reach of its interval; only `note` where it is not available."""
+    """Metric at worst and best with the reach of its interval; only `note` where it is unavailable."""
 
     low: float | None
     high: float | None

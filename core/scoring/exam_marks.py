@@ -1,8 +1,8 @@
 """Marks of a run on the scales of exams: sums as the board makes them, percentiles, grades and their chances.
 
-Contract: marks are means over trials, at worst and at best. Of elective sections the best (or worst) sum is taken at
-each end. `ci` adds the sampling of questions (`core.statistics`). A grade's chance is the confidence, by such intervals
-at every level, that the mark lies between its limits. A percentile counts the people below, and half of those level.
+Contract: marks are means over trials, at worst and best. Of elective sections the best (or worst) sum is taken at each
+end. `ci` adds the sampling of questions (`core.statistics`). A grade's chance is the confidence, by such intervals at
+every level, that the mark lies between its limits. A percentile counts the people below, and half of those level.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class ScaledMark(TypedDict):
     Attributes:
         name: of the section, or of a combination.
         depth: 0 for the whole exam.
-        electives: the sections that are taken at worst and at best, where there is a choice.
+        electives: the sections taken at worst and best, where there is a choice.
         ci: 95 %, with what is open; None for fewer than `min_questions`.
         percentile: at worst, at best, and at the ends of `ci`.
         chances: lowest and highest of each grade.
-        sittings: at worst and at best of each trial.
+        sittings: at worst and best of each trial.
     """
 
     name: str
@@ -128,7 +128,7 @@ def _sources(section: ExamSection) -> Iterator[str | None]:
 class _Answers:
     """Answers by the `place` of their questions, on the exam's scale.
 
-    `shares` and `means` (2, questions) are at worst and at best, over the trials of `marks`; `off` is for wrong ones.
+    `shares` and `means` (2, questions) are at worst and best, over the trials of `marks`; `off` is for wrong ones.
     """
 
     def __init__(self, exam: Exam, table: Table) -> None:

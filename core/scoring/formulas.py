@@ -1,7 +1,7 @@
 """The metrics' formulas, each over all answers at once (BENCHMARKS: LiveK12Bench 2.3, CFE-Bench 4, Chen et al. 2021).
 
 Contract: `exam_terms` gives each metric of some `Answers` as a `Term`, a ratio of sums scale · Σ numerator / Σ weight
-with numerators at worst and at best. All metrics rise with points, correctness and a cleaner process, so the two are
+with numerators at worst and best. All metrics rise with points, correctness and a cleaner process, so the two are
 bounds over every completion of undecided answers. An unavailable metric is a string: the reason.
 
 With V points of the question, O points awarded, x mean presence over the critics of CIE, LAE, DRE (0 to 1
@@ -53,10 +53,10 @@ class Answers:
 
     Attributes:
         points: V, the points of the question; None: unknown, see `points_note`.
-        share: (2, n), O/V at worst and at best.
-        correct: (2, n), S at worst and at best, 0 or 1.
+        share: (2, n), O/V at worst and best.
+        correct: (2, n), S at worst and best, 0 or 1.
         presence: (2, n, 3), presence of CIE, LAE, DRE at worst (high) and at best (low); None: no audit at all.
-        steps: (2, n, 2), `Steps` at worst and at best; None: no audit at all.
+        steps: (2, n, 2), `Steps` at worst and best; None: no audit at all.
         tokens: l; NaN where unknown.
         came: false: failed or unsupported.
         points_stated: false: no question states points, each counts 1.
@@ -92,9 +92,9 @@ class Term:
         high: numerators at best; the same array where nothing is undecided.
         weight: denominators.
         scale: 1, or 100 for marks out of 100.
-        missing: answers that make the metric unavailable, if any.
+        missing: answers that make the metric unavailable.
         by_trial: true if the metric exists for one trial.
-        most: the largest numerator that an answer can have, over its weight; the smallest is 0.
+        most: largest numerator of an answer, over its weight; the smallest is 0.
     """
 
     low: Floats
@@ -107,7 +107,7 @@ class Term:
     most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
-        """Reason why the metric is not available over the picked answers, if so."""
+        """Reason why the metric is unavailable over the picked answers, if so."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
@@ -123,7 +123,7 @@ class PredictedTerm:
     """Metric of a whole bank as an adaptive exam predicts it: a share with its standard error.
 
     Attributes:
-        posed: questions that were asked.
+        posed: asked questions.
     """
 
     value: float
@@ -152,7 +152,7 @@ def no_tokens(missing: int) -> str:
 
 
 def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
-    """(2, n, 3) presence of each error type at worst and at best; unbounded for unaudited answers, None if all are."""
+    """(2, n, 3) presence of each error type at worst and best; unbounded for unaudited answers, None if all are."""
     if all(audit is None for audit in audits):
         return None
     worst, best = ([unknown if audit is None else audit for audit in audits] for unknown in ((1.0,) * 3, (0.0,) * 3))
@@ -160,7 +160,7 @@ def presence_bounds(audits: Sequence[Presence | None]) -> Floats | None:
 
 
 def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Floats | None:
-    """(2, n, 2) `Steps` at worst and at best, from each answer's presence and, where they are known, its steps.
+    """(2, n, 2) `Steps` at worst and best, from each answer's presence and, where they are known, its steps.
 
     Critics without known steps list at least one for each error type they saw: as many list one as saw the commonest
     type, at most as many as saw any; at least so many list two as the overlap of the types requires.
@@ -172,7 +172,7 @@ def step_bounds(audits: Sequence[tuple[Presence, Steps | None] | None]) -> Float
 
 
 def steps_between(presence: Presence, steps: Steps | None) -> tuple[Steps, Steps]:
-    """`Steps` of one answer at worst and at best; `steps` None: unknown."""
+    """`Steps` of one answer at worst and best; `steps` None: unknown."""
     if steps is not None:
         return steps, steps
     total, (_, second, first) = sum(presence), sorted(presence)
@@ -218,8 +218,8 @@ def arl_term(answers: Answers, reference: float | Floats, length_weight: float) 
 
 
 def budget_term(answers: Answers, limit: float) -> Term:
-    """Share of answers that are correct within `limit` completion tokens, thinking included."""
-    # Missing answers are bounded by an answer of no length; a missing count is `missing`.
+    """Share of answers correct within `limit` completion tokens, thinking included."""
+    # Missing answers are bounded by an answer of no length.
     within = np.nan_to_num(answers.tokens) <= limit
     return mean_term(answers.correct * within, answers, needs_tokens=True)
 
@@ -255,7 +255,7 @@ def _process_note(answers: Answers, profile: Profile, parameters: Parameters) ->
 
 
 def _article_scores(answers: Answers, points: Floats, parameters: Parameters) -> tuple[Floats, Floats]:
-    """P·(O/V) and ES of each answer, at worst and at best."""
+    """P·(O/V) and ES of each answer, at worst and best."""
     assert answers.presence is not None
     penalty: Floats | float = parameters.process_penalty if answers.points_stated else points / ERROR_KINDS
     kept = np.maximum(0.0, points - penalty * answers.presence.sum(axis=2))
@@ -286,17 +286,17 @@ def exam_scores(
     profile: Profile = "article",
     parameters: Parameters | None = None,
 ) -> dict[str, Score]:
-    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r from plain columns, for `evaluate` modules and notebooks.
+    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r from plain columns.
 
     Args:
         awarded: points of each answer; None: undecided.
         correct: fully correct; None, as a whole or for one answer: where all points are awarded.
         tokens: completion tokens with thinking; None: unknown.
         presence: mean presence (0 to 1) of CIE, LAE, DRE; None: not audited.
-        steps: the number of erroneous steps by critic, for profile `release`; None: unknown, which gives bounds.
+        steps: erroneous steps by critic, for profile `release`; None: unknown, which gives bounds.
 
     Returns:
-        By metric `low`, `high` and `note`; both None with a note where it is not available.
+        By metric `low`, `high` and `note`; both None with a note where it is unavailable.
     """
     unknown = [None] * len(awarded)
     columns = {"possible": possible, "correct": correct, "tokens": tokens, "presence": presence, "steps": steps}

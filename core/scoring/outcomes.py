@@ -142,7 +142,7 @@ class AnswerFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One answer as scoring reads it.
+    """Answer as scoring reads it.
 
     Attributes:
         ending: of the response; "whole" without one.
@@ -513,7 +513,7 @@ def stated(tokens: int | None) -> int:
 
 
 class Numbers(dict[T, int]):
-    """Numbers values in the order of their first use."""
+    """Numbers values in order of first use."""
 
     def __missing__(self, value: T) -> int:
         self[value] = number = len(self)
@@ -554,7 +554,7 @@ class OutcomeColumns:
         self._differs |= spent != used
 
     def end(self) -> Outcomes:
-        """Returns the columns."""
+        """Columns."""
         codes = np.array(self._codes, dtype=np.int64).reshape(-1, 6)
         task, question, trial, finding, ending, came = (codes[:, n].copy() for n in range(6))
         return Outcomes(
@@ -665,7 +665,7 @@ def tabulate(rows: Iterable[Outcome]) -> Table:
 
 
 def ranked(names: Sequence[str], codes: Codes) -> Indices:
-    """Ranks of codes (indices into the names) by the sorted names that occur."""
+    """Ranks of codes (indices into the names) by the sorted occurring names."""
     used = np.unique(codes)
     place = {name: rank for rank, name in enumerate(sorted({names[code] for code in used.tolist()}))}
     ranks: Indices = np.zeros(len(names), dtype=np.intp)
@@ -674,7 +674,7 @@ def ranked(names: Sequence[str], codes: Codes) -> Indices:
 
 
 def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
-    """Sums of values over the answers to each question of each task, in the order of the table."""
+    """Sums of values over the answers to each question of each task, in table order."""
     task = ranked(table.rows.tasks, table.rows.task)
     pairs = table.question * (int(task.max()) + 1) + task
     _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)

@@ -109,7 +109,7 @@ def _places(questions: Sequence[SlimQuestion], place: Mapping[str, int]) -> list
 
 
 def _shares(times: Floats, low: Floats, high: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """The overall share where a draw has nothing of the run."""
+    """Overall share where a draw has nothing of the run."""
     drawn = times @ weight
     ends = []
     for sums in (low, high):

@@ -245,9 +245,9 @@ class BudgetCurve(TypedDict):
 
 
 class PairedTest(TypedDict):
-    """Paired test on the shared questions that are decided in both runs; `undecided` were left out.
+    """Paired test on the shared questions decided in both runs; `undecided` were left out.
 
-    `predicted` compares the predicted mark of an adaptive exam, whose `questions` were asked, with an independent one.
+    `predicted` compares an adaptive exam's predicted mark, whose `questions` were asked, with an independent one.
 
     `p_holm` is adjusted over all pairs of runs of all tasks for the same metric.
     """
@@ -321,7 +321,7 @@ class Pair(TypedDict):
 
 
 class TaskComparison(TypedDict):
-    """One task over the runs that have it.
+    """One task over its runs.
 
     `ranks` has the best and worst rank by metric and run; `prompt_tokens` the mean tokens of one input by run, over the
     questions of which all runs state them.
@@ -367,7 +367,7 @@ class SittingCurve(TypedDict):
 
 
 class KindMarks(TypedDict):
-    """Marks for criteria of one kind: their number, the points earned, with open ones at worst and at best, and all."""
+    """Marks for criteria of one kind: their number, the points earned, with open ones at worst and best, and all."""
 
     criteria: int
     low: float

@@ -27,12 +27,12 @@ def free_key(text: str, key: list[str], question_type: str) -> list[str]:
 
 
 def solution_of(data: Data) -> str:
-    """The solution of a row."""
+    """Solution of a row."""
     return restore(fields.joined_of(data, "solution"))
 
 
 def plain_fields(row: SourceRow) -> dict[str, Any]:
-    """The fields of a question that keep the form of the row's."""
+    """Fields of a question that keep the form of the row's."""
     data = row.data
     names = ("release", "paper_id", "number", "removed_in", "difficulty")
     return {

@@ -214,7 +214,7 @@ class Pairs:
 
 
 def find_pairs(library: Library, first: int = 0, least: float = THRESHOLD) -> Pairs:
-    """Returns the near pairs of a library, each once, whose later stem has at least the index `first`.
+    """Near pairs of a library, each once, whose later stem has at least the index `first`.
 
     `least`: see `compare`.
     """
@@ -283,7 +283,7 @@ class DuplicateIndex:
             self._figures = [Buckets(table, owners) for table in figure_keys([f for _, f in self._library.figures])]
 
     def matches(self, stem: Stem, *, by_key: bool = True) -> list[Match]:
-        """Returns the other questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
+        """Other questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
         own = sketch([stem])
         keys = levels(own.texts, own.numbers, own.asks)
         places: set[int] = set()

@@ -87,12 +87,12 @@ class Stem:
 
     @property
     def masked(self) -> str:
-        """The text with every number replaced by 0."""
+        """Text with every number replaced by 0."""
         return _DIGITS.sub("0", self.text)
 
 
 def stem(question: Question, *, pictures: bool = False) -> Stem:
-    """Returns the compared parts of a question; figures of long texts only with `pictures`."""
+    """Compared parts of a question; figures of long texts only with `pictures`."""
     return stem_of(
         question.id,
         question.benchmark,
@@ -118,7 +118,7 @@ def stem_of(
     *,
     pictures: bool = False,
 ) -> Stem:
-    """The stem of a question given in parts."""
+    """Stem of a question given in parts."""
     plain = [_plain(part) for part in (text, *sorted(option.text for option in options))]
     compared = BREAK.join("".join(filter(str.isalnum, part)) for part in plain)
     shown = " ".join([text, *(f"{option.label}. {option.text}" for option in options)])
@@ -175,7 +175,7 @@ class Sketch:
 
 
 def ask_of(stem: Stem) -> tuple[str, str]:
-    """Returns the end of the stem's text, and the options."""
+    """End of the stem's text, and the options."""
     text, _, options = stem.text.partition(BREAK)
     return text[-language_of(stem.language).ask :], options
 
@@ -408,7 +408,7 @@ def _permutations(size: int) -> tuple[Any, Any]:
 
 
 def figure_of(image: Image) -> Figure | None:
-    """Returns the cached hash of a picture; None for no figure."""
+    """Cached hash of a picture; None for no figure."""
     data = image.bytes or b""
     content = blake2b(data, digest_size=16).digest()
     if content not in _KNOWN:

@@ -64,7 +64,7 @@ def _is_ingested(place: str) -> bool:
 def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
     """Yields the questions of a source, without withdrawn ones.
 
-    `place` is an ingested folder, a built data set, ORG/NAME[@REVISION], or a file or folder of rows. The log gets a
+    `place` is an ingested folder, a built dataset, ORG/NAME[@REVISION], or a file or folder of rows. The log gets a
     line for each skipped row.
     """
     if _is_ingested(place):
@@ -152,7 +152,7 @@ class Decided:
     problems: list[str]
 
     def on(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns the decision on a pair with these exact texts, if any."""
+        """Decision on a pair with these exact texts, if any."""
         return self.rows.get(_key(row))
 
     def outdated(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -291,7 +291,7 @@ class Found:
     lines: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """The result as JSON values."""
+        """Result as JSON values."""
         sizes = {"questions": self.questions, "against": self.against, "compared": self.compared}
         return {**sizes, **self.counts, "out": str(self.out), "lines": self.lines}
 

@@ -1,6 +1,6 @@
 """Machine proposals for human review: tags, subsets, translations, variants.
 
-Shared by them: the questions of a built data set, their text, and their figures in requests and files.
+Shared by them: the questions of a built dataset, their text, and their figures in requests and files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SUFFIXES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp", b"GIF8"
 
 
 def every_question(folder: Path, benchmark: BenchmarkName | None = None) -> Iterator[Question]:
-    """Yields each question of a built data set once, in the order of its card."""
+    """Yields each question of a built dataset once, in the order of its card."""
     seen: set[str] = set()
     for config, splits in read_card(folder).items():
         for patterns in () if config == PAGES_CONFIG else splits.values():

@@ -35,7 +35,7 @@ _PICTURE = ".bytes"
 
 
 def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
-    """The last release of livek12, or of the only other benchmark; releases are named by year and month (2605)."""
+    """Last release of livek12, or of the only other benchmark; releases are named by year and month (2605)."""
     names = set(releases.get("livek12", ())) or {name for named in releases.values() for name in named}
     if not names:
         raise UserError("no question names its release, so there is no newest one")
@@ -70,7 +70,7 @@ def check_history(
 
 
 def answered(file: Any) -> set[QuestionId]:
-    """The questions of a table (a path or an open file) whose row tells the answer in any way."""
+    """Questions of a table (a path or an open file) whose row tells the answer."""
     # Of pictures only the names are read.
     names = (f"{column}.list.{inner}.path" for column in _PICTURES for inner in ("element", "item"))
     return {
@@ -92,7 +92,7 @@ def _answered_there(repository: Repository, path: str, commit: str) -> set[Quest
 
 @dataclass
 class QuestionContent:
-    """The content of one question: the number of entries of each column, and its texts and keys."""
+    """Content of one question: the number of entries of each column, and its texts and keys."""
 
     entries: dict[str, int] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
@@ -112,7 +112,7 @@ class QuestionContent:
         return self.texts.isdisjoint(now.texts) and self.keys.isdisjoint(now.keys)
 
     def lost(self, now: QuestionContent) -> set[str]:
-        """The columns that have fewer entries now, or another key."""
+        """Columns that have fewer entries now, or another key."""
         columns = {column for column, count in self.entries.items() if now.entries.get(column, 0) < count}
         return columns | ({"answer"} if self.keys and self.keys.isdisjoint(now.keys) else set())
 
@@ -125,7 +125,7 @@ class Content:
     pages: set[str] = field(default_factory=set)
 
     def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
-        """Adds the rows of a table (a path or an open file), restricted to the wanted questions if given."""
+        """Adds the rows of a table (a path or an open file), or only those of wanted questions."""
         if table == PAGES:
             rows = read_columns(file, ("paper_id", "page_number"))
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
@@ -138,7 +138,7 @@ class Content:
 
 @dataclass
 class Losses:
-    """Content that a publish would drop; `fields` holds questions by column."""
+    """Content that a publish drops; `fields` holds questions by column."""
 
     rows: set[QuestionId] = field(default_factory=set)
     answers: set[QuestionId] = field(default_factory=set)
@@ -196,7 +196,7 @@ def losses(
 
 
 def kept_by(heads: Sequence[Head]) -> set[QuestionId]:
-    """The questions in private repositories."""
+    """Questions in private repositories."""
     questions = set[QuestionId]()
     for repository, state in heads:
         for path in state.files:

@@ -2,7 +2,7 @@
 
 Contract: refusals are listed with the reason, and with the pages that show them. To show a question, as on a site,
 licences are judged alike, and reviews are ignored. A rights file lists permissions for rows whose source states no
-licence (see docs/publish.md). A row is covered when it fits every key that is named.
+licence (see docs/publish.md). A row is covered if it fits every named key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = ("id", "benchmark", "release", "paper_id", "page_numbers", "review", "
 
 
 class Rows(BaseModel):
-    """The rows that a permission is for."""
+    """Rows that a permission is for."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -43,7 +43,7 @@ class Rows(BaseModel):
     source: Texts | None = None
 
     def cover(self, row: dict[str, Any]) -> bool:
-        """True if a row (columns id, paper_id, release, benchmark, source) fits every key that is named."""
+        """True if a row (columns id, paper_id, release, benchmark, source) fits every named key."""
         equal = ((self.id, row["id"]), (self.paper, row["paper_id"]), (self.release, row["release"]))
         named = (*equal, (self.benchmark, row["benchmark"]))
         url = (row["source"] or {}).get("url") or ""
@@ -62,7 +62,7 @@ class Permission(BaseModel):
 
     @property
     def licence(self) -> str:
-        """The licence of the rows it covers."""
+        """Licence of the rows it covers."""
         return one_line(f"by permission of {self.by}: {self.permission}")
 
 
@@ -83,7 +83,7 @@ def _covering(permissions: Sequence[Permission], row: dict[str, Any]) -> Permiss
 
 
 def name_of(row: Mapping[str, Any]) -> QuestionId:
-    """The question of a row."""
+    """Question of a row."""
     return row["benchmark"], row["id"]
 
 
@@ -98,7 +98,7 @@ def _first(error: ValidationError) -> str:
 
 @dataclass
 class PolicyRuling:
-    """The decision about each question.
+    """Decision about each question.
 
     Attributes:
         withheld: the reason, by question; in the order of the data.
@@ -116,12 +116,12 @@ class PolicyRuling:
     questions: int = 0
 
     def held(self, release: str) -> set[QuestionId]:
-        """The questions of a release and, since their keys tell its keys, all that were made from them."""
+        """Questions of a release and all made from them, whose keys tell its keys."""
         originals = (question for releases in self.releases.values() for question in releases.get(release, ()))
         return with_made(originals, self.made) - self.withheld.keys()
 
     def reasons(self) -> Counter[str]:
-        """The number of withheld questions by reason."""
+        """Number of withheld questions by reason."""
         return Counter(self.withheld.values())
 
 
@@ -197,6 +197,6 @@ def read_columns(file: Any, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def refusal(question: Question, permissions: Sequence[Permission] = ()) -> str:
-    """The reason why a question may not be shown; "" if it may."""
+    """Reason why a question may not be shown; "" if it may."""
     row = question.model_dump(include={"id", "paper_id", "release", "benchmark", "source"})
     return "" if _covering(permissions, row) else licence_refusal(question.source.licence)

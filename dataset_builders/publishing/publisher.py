@@ -1,4 +1,4 @@
-"""The steps of a publish: check the set, copy and complete its content, and ship it.
+"""Steps of a publish: check the set, copy and complete its content, and ship it.
 
 Contract: every check that can refuse runs before anything is sent. Withheld answers reach their private repository
 before the public one changes: at every moment one of the two heads has them. The same rows give the same bytes. A page
@@ -269,7 +269,7 @@ class NotSound(UserError):
 
 @dataclass
 class Published:
-    """The outcome of a publish or of a dry run; the shipment of withheld answers comes first."""
+    """Outcome of a publish or of a dry run; the shipment of withheld answers comes first."""
 
     folder: str
     dry_run: bool
@@ -456,7 +456,7 @@ def _keepers(
 
 
 def _default_tag(ruling: PolicyRuling, content: str, before: State | None) -> str:
-    """The tag of the same content, else the newest release, else (if releases have no order) a hash."""
+    """Tag of the same content, else the newest release, else (if releases have no order) a hash."""
     was = before.published if before else None
     if was and was.content == content:
         return was.tag

@@ -121,7 +121,7 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """The address of its page."""
+        """Address of its page."""
         return f"{self._api.endpoint}/datasets/{self.name}"
 
     @property
@@ -130,13 +130,13 @@ class Repository:
         return bool(self._token)
 
     def check_login(self) -> str:
-        """The user of the token."""
+        """User of the token."""
         if not self._token:
             raise UserError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN")
         return self._ask(lambda: str(self._api.whoami()["name"]))
 
     def state(self) -> State | None:
-        """The present state; None if the token sees no repository."""
+        """Present state; None if the token sees no repository."""
         try:
             info = self._ask(lambda: self._api.repo_info(self.name, repo_type="dataset"))
         except NotThere:
@@ -155,7 +155,7 @@ class Repository:
         )
 
     def files(self, revision: str) -> dict[str, RemoteFile]:
-        """The files of a revision by path."""
+        """Files of a revision by path."""
         from huggingface_hub.hf_api import RepoFile
 
         def listed() -> dict[str, RemoteFile]:
@@ -174,7 +174,7 @@ class Repository:
         return [commit.commit_id for commit in commits]
 
     def read(self, path: str, revision: str) -> bytes:
-        """The content of a small file."""
+        """Content of a small file."""
         return self._ask(lambda: bytes(self._filesystem().cat_file(self._address(path, revision))))
 
     def open(self, path: str, revision: str) -> Any:
@@ -186,7 +186,7 @@ class Repository:
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def gate(self, gate: Gate) -> None:
-        """Restricts its files to readers who request access, granted at once (`auto`) or by hand (`manual`)."""
+        """Restricts its files to readers on request, granted at once (`auto`) or by hand (`manual`)."""
         self._ask(lambda: self._api.update_repo_settings(self.name, gated=gate or False, repo_type="dataset"))
 
     def upload(self, operations: Sequence[CommitOperationAdd]) -> None:
@@ -262,7 +262,7 @@ class Repository:
         if hub.is_no_hub(cause):
             return UserError(hub.no_hub())
         if response is not None and response.request.method == "PUT" and status not in _BUSY:
-            # Signed addresses are valid for a while for anyone who has them: never show them.
+            # Signed addresses work for anyone who has them: never show them.
             return UserError(f"an upload for {self.name} was refused ({status}): run the same command again")
         return self._refused(status, cause)
 
@@ -284,7 +284,7 @@ class Repository:
 
 
 def with_owner(repository: Repository, state: State) -> State:
-    """The state with our files in `files` and all others in `theirs`."""
+    """State with our files in `files` and all others in `theirs`."""
     published = parse_published(repository.read(PUBLISHED, state.head)) if PUBLISHED in state.files else None
     card = repository.read(CARD, state.head).decode("utf-8", errors="replace") if CARD in state.files else ""
     if published is None and MARK not in card:
@@ -345,7 +345,7 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one file; `bytes` is its size (the old size if it is removed)."""
+    """Change of one file; `bytes` is its size (the old size if it is removed)."""
 
     path: str
     kind: Kind
@@ -353,7 +353,7 @@ class Change:
 
 
 def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
-    """The visible files of a dataset by their path in the repository; `only` is a glob of names."""
+    """Visible files of a dataset by their path in the repository; `only` is a glob of names."""
     return {path: _hashed(file) for path, file in data_set_files(folder, only).items()}
 
 
@@ -403,12 +403,12 @@ def holds_records(path: str) -> bool:
 
 
 def table_of(path: str) -> str:
-    """The table of a file in a repository."""
+    """Table of a file in a repository."""
     return path.partition("/")[0]
 
 
 def _free_tag(name: str, taken: Iterable[str]) -> str:
-    """The first free of NAME.1, NAME.2 and so on."""
+    """First free of NAME.1, NAME.2 and so on."""
     taken, number = set(taken), 1
     while f"{name}.{number}" in taken:
         number += 1
@@ -416,7 +416,7 @@ def _free_tag(name: str, taken: Iterable[str]) -> str:
 
 
 def content_hash(local: dict[str, LocalFile]) -> str:
-    """The first 12 digits of a hash of the dataset's files."""
+    """First 12 digits of a hash of the dataset's files."""
     lines = (f"{path} {file.sha256}\n" for path, file in sorted(local.items()))
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
 
@@ -549,7 +549,7 @@ class Shipment:
 
 
 class Shipping:
-    """The shipment of one folder to one repository.
+    """Shipment of one folder to one repository.
 
     `private` holds for a new repository; `gate` None leaves access unchanged.
     """

@@ -23,7 +23,7 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[\w./-]+)?")
 
 
 def open_data_set(place: str) -> Path:
-    """The folder of a built dataset: a local folder, or ORG/NAME[@REVISION] on the Hub, which is fetched."""
+    """Folder of a built dataset: a local folder, or ORG/NAME[@REVISION] on the Hub, which is fetched."""
     if not Path(place).is_dir() and _HUB_NAME.fullmatch(place):
         from livek12.core.hub import NotFetched, fetch
 
@@ -54,7 +54,7 @@ def questions_of(folder: Path) -> Iterator[Question]:
 
 
 def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tuple[str, ...]], Tables]:
-    """The tables of each config, and the files of each table by split, as the card names them.
+    """Tables of each config, and the files of each table by split, as the card names them.
 
     With `missing_ok`, tables and configs with missing files are left out.
     """
@@ -71,7 +71,7 @@ def tables_of(folder: Path, *, missing_ok: bool = False) -> tuple[dict[str, tupl
 
 
 def members_of(tables: Tables) -> dict[tuple[str, str], list[str]]:
-    """The tables of each question, by its benchmark and id."""
+    """Tables of each question, by its benchmark and id."""
     members: dict[tuple[str, str], list[str]] = {}
     for table, splits in tables.items():
         for file in (file for files in splits.values() for file in files if table != PAGES):
@@ -97,7 +97,7 @@ def exam_files(source: Path) -> list[Path]:
 
 
 def write_exams(sources: Iterable[Path], older: Path | None, log: Log, folder: Path) -> None:
-    """Writes the exams of sources and of an earlier data set beside the new tables."""
+    """Writes the exams of sources and of an earlier dataset beside the new tables."""
     files = [file for source in sources for file in exam_files(source)]
     earlier = read_built(older / EXAMS) if older else []
     questions = list(_questions(folder)) if files else []

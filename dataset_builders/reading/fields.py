@@ -49,7 +49,7 @@ _NO = frozenset({"false", "f", "no", "n", "0", "0.0", "x", "아니오", "아니�
 
 
 def stated(data: Data, *keys: str) -> Any:
-    """The first field that is not empty."""
+    """First non-empty field."""
     for key in keys:
         value = data.get(key)
         if value is None:
@@ -63,7 +63,7 @@ def stated(data: Data, *keys: str) -> Any:
 
 
 def text_of(data: Data, *keys: str) -> str:
-    """The text of the first field that is not empty; a number as it is written."""
+    """Text of the first non-empty field; a number as written."""
     value = stated(data, *keys)
     if value is None:
         return ""
@@ -73,7 +73,7 @@ def text_of(data: Data, *keys: str) -> str:
 
 
 def stated_language(data: Data) -> Language | None:
-    """The language that a row states; BadRow if it is unsupported."""
+    """Language that a row states; BadRow if it is unsupported."""
     stated_name = text_of(data, "language").lower()
     code = by_name().get(stated_name)
     if stated_name and code is None:
@@ -82,7 +82,7 @@ def stated_language(data: Data) -> Language | None:
 
 
 def texts_of(data: Data, *keys: str) -> list[str]:
-    """The texts of a list, of a text that spells a list, or of a single text.
+    """Texts of a list, of a text that spells a list, or of a single text.
 
     Nulls are skipped, except in keys, whose entries belong to blanks.
     """
@@ -101,7 +101,7 @@ def joined_of(data: Data, *keys: str, by: str = "\n\n") -> str:
 
 
 def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
-    """The points of a question and of its parts; a list in `points` holds those of the parts."""
+    """Points of a question and of its parts; a list in `points` holds those of the parts."""
     value, parts = stated(data, "points"), numbers_of(data, "part_points")
     each = numbers_of(data, "points") if isinstance(value, list) or (isinstance(value, str) and "[" in value) else []
     if not each:
@@ -114,7 +114,7 @@ def points_and_parts(data: Data) -> tuple[float | None, list[Any]]:
 
 
 def knowledge_of(data: Data) -> tuple[list[str], list[str]]:
-    """The knowledge points, and the path to the first one if they are paths (algebra -> equations -> roots)."""
+    """Knowledge points, and the path to the first one if they are paths (algebra -> equations -> roots)."""
     entries = pieces_of(data, "knowledge_points")
     paths = [[piece.strip() for piece in _ARROW.split(entry) if piece.strip()] for entry in entries]
     points = [path[-1] if len(path) > _SHORTEST_PATH else entry for path, entry in zip(paths, entries, strict=True)]
@@ -122,7 +122,7 @@ def knowledge_of(data: Data) -> tuple[list[str], list[str]]:
 
 
 def pieces_of(data: Data, *keys: str) -> list[str]:
-    """The texts of a list whose entries may be joined by semicolons or line breaks."""
+    """Texts of a list whose entries may be joined by semicolons or line breaks."""
     pieces = [piece.strip() for text in texts_of(data, *keys) for piece in _BETWEEN.split(text)]
     return [piece for piece in pieces if piece]
 
@@ -143,7 +143,7 @@ def numbers_of(data: Data, key: str) -> list[Any]:
 
 
 def boxes_of(data: Data) -> list[PageBox]:
-    """The boxes of a question on its pages; a list of objects with page, left, top, right, bottom."""
+    """Boxes of a question on its pages; a list of objects with page, left, top, right, bottom."""
     value = stated(data, "boxes")
     try:
         return [PageBox.model_validate(box) for box in (parse_list(value) if isinstance(value, str) else value or [])]
@@ -184,7 +184,7 @@ def truth_of(value: object) -> bool | None:
 
 
 def units_of(data: Data) -> list[str]:
-    """The unit after each blank, "" for none: from `part_units`, or `unit` for the only blank or as a list."""
+    """Unit after each blank, "" for none: from `part_units`, or `unit` for the only blank or as a list."""
     units = parse_list(stated(data, "part_units", "unit"))
     if not all(unit is None or isinstance(unit, str) for unit in units):
         raise BadRow("part_units holds something that is not a text")
@@ -228,7 +228,7 @@ def _named(data: Data, keys: tuple[str, ...]) -> str:
 
 
 def with_scheme(question: Question, data: Data, where: str, log: Log) -> Question:
-    """The question with its row's scheme; what is no sound scheme stays readable in the solution.
+    """Question with its row's scheme; what is no sound scheme stays readable in the solution.
 
     Raises:
         BadRow: a `scheme`, which is our own form, is not sound.
@@ -252,7 +252,7 @@ def with_scheme(question: Question, data: Data, where: str, log: Log) -> Questio
 
 
 def _scheme_of(value: Any, question: Question) -> Scheme:
-    """A scheme that fits the question's points; ValueError says what does not."""
+    """A scheme that fits the question's points; else ValueError."""
     given = parse_list(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value
     schemes = read_scheme(given, question.points)
     scheme = [[each.model_copy(update={"text": restore(each.text)}) for each in criteria] for criteria in schemes]

@@ -45,7 +45,7 @@ _MARKER, _SCAN, _END = 0xFF, 0xDA, b"\xff\xd9"
 
 
 def roots(root: Path) -> tuple[Path, ...]:
-    """The resolved folders that may hold files of a source.
+    """Resolved folders that may hold files of a source.
 
     The Hub's cache links into `blobs`, so that folder is included.
     """
@@ -59,7 +59,7 @@ def is_picture(file: Path) -> bool:
 
 
 def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
-    """The pictures below a source's folder, except pages, whose names are not in `used`."""
+    """Pictures below a source's folder, except pages, whose names are not in `used`."""
     unused = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
@@ -69,7 +69,7 @@ def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
 
 
 def find_pages(root: Path) -> dict[PageKey, Path]:
-    """The files below `root/pages` by paper and page number, in order."""
+    """Files below `root/pages` by paper and page number, in order."""
     pages = {}
     for file in sorted((root / "pages").glob("*")):
         if match := _PAGE.fullmatch(file.name):
@@ -152,7 +152,7 @@ def _is_whole(data: bytes, format: str) -> bool:
 
 
 def _scan_of(data: bytes) -> int:
-    """The offset of a JPEG's image data, after its headers (which may hold a thumbnail)."""
+    """Offset of a JPEG's image data, after its headers (which may hold a thumbnail)."""
     offset = 2
     while offset + 4 <= len(data) and data[offset] == _MARKER:
         if data[offset + 1] == _SCAN:
@@ -249,7 +249,7 @@ _DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class FileBytes(bytes):
-    """Placeholder for a file's bytes, read only by the process that unpickles it, so that no picture is pickled."""
+    """Placeholder for a file's bytes, read where it is unpickled, so that no picture is pickled."""
 
     file: str
     size: int
@@ -259,7 +259,7 @@ class FileBytes(bytes):
 
     @classmethod
     def of(cls, file: str, state: FileState, data: bytes, pixels: tuple[int, int] | None = None) -> FileBytes:
-        """The placeholder for a file with these bytes and, if known, pixels."""
+        """Placeholder for a file with these bytes and, if known, pixels."""
         proxy = cls()
         proxy.file, proxy.size, proxy.look, proxy.state = file, len(data), _look_at(data, pixels), state
         proxy.picture = PictureFile(file, len(data))
@@ -282,7 +282,7 @@ def read_again(file: str, size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class PictureFile:
-    """A picture on its way between processes: its file and size."""
+    """A picture between processes: its file and size."""
 
     file: str
     size: int
@@ -308,17 +308,17 @@ Picture = PictureFile | bytes | None
 
 
 def picture_of(image: Image) -> Picture:
-    """The picture in its form for pickling."""
+    """Picture in its form for pickling."""
     return image.bytes.picture if isinstance(image.bytes, FileBytes) else image.bytes
 
 
 def opened(picture: Picture) -> bytes | None:
-    """The bytes of a picture; UserError if its file changed."""
+    """Bytes of a picture; UserError if its file changed."""
     return read_again(picture.file, picture.size) if isinstance(picture, PictureFile) else picture
 
 
 def look_of(image: Image) -> Look:
-    """The measurements of a picture."""
+    """Measurements of a picture."""
     return image.bytes.look if isinstance(image.bytes, FileBytes) else _look_at(image.bytes or b"")
 
 
@@ -364,7 +364,7 @@ class ImageLoader:
         """Loads the image of a reference.
 
         `ref` is a path below `folder` or the root, base64 text, a data URL, bytes, {"bytes", "path"}, or an address.
-        For an address on a host that is not named, the local file with the longest matching path suffix is used.
+        For an address on an unnamed host, the local file with the longest matching path suffix is used.
         """
         if isinstance(ref, str) and (again := self._again(ref, folder)):
             return again
@@ -399,7 +399,7 @@ class ImageLoader:
         return data if placeholder is None else placeholder
 
     def take(self, file: str, url: str) -> None:
-        """Records that a local file replaces an address; BadRow if it already replaces another one."""
+        """Records that a local file replaces an address; BadRow if it already replaces another."""
         if self.taken.setdefault(file, url) != url:
             name = Path(file).name
             raise BadRow(f"image {one_line(url, 120)}: {name} beside the rows is already another address's file")

@@ -46,7 +46,7 @@ _FEWEST_IN_A_FILE = 20
 
 @dataclass(frozen=True)
 class FileLanguage:
-    """The language of a file's rows: a code, `OTHER`, or None if unclear; `given` if stated by the user."""
+    """Language of a file's rows: a code, `OTHER`, or None if unclear; `given` if stated by the user."""
 
     language: str | None = None
     given: bool = False
@@ -68,7 +68,7 @@ def vote(texts: Iterable[str]) -> FileLanguage:
 
 
 def written_language(text: str, file: FileLanguage, default: Language) -> Language:
-    """The language of a row that states none; BadRow if it is unsupported.
+    """Language of a row that states none; BadRow if it is unsupported.
 
     `default` is for a row and a file that both show no language.
     """

@@ -43,7 +43,7 @@ class Maker(Protocol):
 
     @property
     def loader(self) -> ImageLoader:
-        """The loader of its pictures."""
+        """Loader of its pictures."""
 
     def __call__(self, row: SourceRow, log: Log) -> Question | None:
         """The question, or None for a head; remarks go into the log."""
@@ -54,7 +54,7 @@ class Pack(Protocol):
 
     @property
     def places(self) -> list[int]:
-        """The positions of the questions among those packed in one call."""
+        """Positions of the questions among those packed in one call."""
 
     @property
     def ids(self) -> list[str]:
@@ -64,7 +64,7 @@ class Pack(Protocol):
         """Gives one of them another id."""
 
     def pictures(self) -> Iterable[str]:
-        """The names of their pictures, except those of keys."""
+        """Names of their pictures, except those of keys."""
 
 
 P = TypeVar("P", bound=Pack)
@@ -80,7 +80,7 @@ class Packing(Protocol[P]):
 
 
 class Head(NamedTuple):
-    """The result of a row, without its question; `id` is None if the row is left out."""
+    """Result of a row, without its question; `id` is None if the row is left out."""
 
     where: str
     id: str | None
@@ -116,7 +116,7 @@ def to_questions(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[Question]:
-    """The question of each row of a source with a unique id; a row without one is logged."""
+    """Question of each row of a source with a unique id; a row without one is logged."""
     ids = UniqueIds()
     for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):
         waiting = iter(questions)
@@ -338,7 +338,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(count)
 
     def answers(self, pieces: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
-        """The result for the second part of each piece, with its first part."""
+        """Result for the second part of each piece, with its first part."""
         waiting: deque[tuple[T, Future[Any]]] = deque()
         for name, piece in pieces:
             waiting.append((name, self._threads.submit(self._ask, piece)))

@@ -24,7 +24,7 @@ _BETWEEN = "\x1e"
 
 
 def named_pictures(text: str) -> tuple[list[int], int]:
-    """The distinct numbers of pictures named in a text, in order, and the count of unnumbered names."""
+    """Distinct numbers of pictures named in a text, in order, and the count of unnumbered names."""
     if _has_marks_only(text):
         return [], 0
     numbers = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]
@@ -32,7 +32,7 @@ def named_pictures(text: str) -> tuple[list[int], int]:
 
 
 def take_inline(text: str, refs: Sequence[object]) -> tuple[str, list[object]]:
-    """Replaces the pictures written into a text by marks; returns all references in the order of their marks.
+    """Replaces the pictures written into a text by marks; returns all references in order.
 
     Pictures are in Markdown or HTML, or named, by number among `refs` or as the next of them. Repeated names
     and names without a reference are kept; remaining references come last.

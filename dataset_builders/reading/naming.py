@@ -71,7 +71,7 @@ class Naming:
             raise UserError(f"--map: no question has {', '.join(unknown)}; one has {', '.join(sorted(self.keys))}")
 
     def __call__(self, row: SourceRow, log: Log) -> SourceRow:
-        """The row by our names; unplaced content is counted in the log."""
+        """Row by our names; unplaced content is counted in the log."""
         data = dict(row.data)
         named = {ours: value for theirs, ours in self.given.names.items() if (value := _take(data, theirs)) is not None}
         if not self.keys:
@@ -116,7 +116,7 @@ class Naming:
 
 
 def headed(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
-    """The rows without those that consist of a head (`HEADS`), which becomes context."""
+    """Rows without those that consist of a head (`HEADS`), which becomes context."""
     file: Path | None = None
     head = ""
     for row in rows:
@@ -138,7 +138,7 @@ def _under(row: SourceRow, head: str) -> SourceRow:
 
 
 def lost_keys(log: Log) -> dict[str, int]:
-    """The keys without a place that hold text or pictures in more than a few rows, or in most."""
+    """Keys without a place that hold text or pictures in more than a few rows, or in most."""
     return {key: count for key, count in sorted(log.lost.items()) if count > min(FEW, log.read // 2)}
 
 

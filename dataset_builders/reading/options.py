@@ -41,7 +41,7 @@ def plain_label(label: str) -> str:
 
 
 def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> list[str] | None:
-    """The labels that a key names, in the order of the options; None if uncertain.
+    """Labels named by a key, in option order; None if uncertain.
 
     `unlabelled`: the source has no labels, so a key is an option's text, or a number counted from 0 or 1.
     """
@@ -60,7 +60,7 @@ def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> 
 
 
 def label_only(key: str) -> set[str]:
-    """The labels that a key consists of, before the options are known; empty if it has other text."""
+    """Labels that a key consists of, before the options are known; empty if it has other text."""
     return set(_labels_of(key))
 
 
@@ -89,7 +89,7 @@ def _in_order(labels: Sequence[str], options: Sequence[Option]) -> list[str] | N
 
 
 def _bare(text: str) -> str:
-    """The form that two spellings share."""
+    """Form that two spellings share."""
     return squeezed(text).strip(".。")
 
 
@@ -124,7 +124,7 @@ _FEWEST = 2
 
 
 def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
-    """The options, and whether they lacked labels; `letters` gives such options letters instead of numbers."""
+    """Options, and whether they lacked labels; `letters` gives such options letters instead of numbers."""
     value = parse_object(given)
     if isinstance(value, Mapping):
         return _of_object(value), False
@@ -155,7 +155,7 @@ def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
 
 
 def _labelled(texts: Sequence[str]) -> list[Option]:
-    """The options by the labels in their texts, in any order; none if the texts have no labels.
+    """Options by the labels in their texts, in any order; none if the texts have no labels.
 
     The caller handles numbers, small and decorated letters in order. BadRow if the labels are not the first of their
     kind, each once, or if only some options have one, out of place.
@@ -185,7 +185,7 @@ def _labelled(texts: Sequence[str]) -> list[Option]:
 
 
 def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
-    """The labels of options given by position: `answer_index` from 0, `answer_place` from 1."""
+    """Labels of options given by position: `answer_index` from 0, `answer_place` from 1."""
     for name, first in (("answer_index", 0), ("answer_place", 1)):
         places = [whole_of({name: number}, name) for number in numbers_of(data, name)]
         if places and not all(place is not None and first <= place < len(options) + first for place in places):
@@ -196,7 +196,7 @@ def placed_key(data: Mapping[str, Any], options: Sequence[Option]) -> list[str]:
 
 
 def other_members(given: object) -> set[str]:
-    """The text members of options without a place in an option."""
+    """Text members of options without a place in an option."""
     items = [_alone(item) for item in given] if isinstance(given, list) else []
     members = set[str]()
     for item in items:

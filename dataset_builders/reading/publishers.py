@@ -20,7 +20,7 @@ from livek12.dataset_builders.reading.images import roots
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of rows; None where unknown. Questions of `published_by` (ORG/NAME) count as reviewed there."""
+    """Origin of rows; None where unknown. Questions of `published_by` (ORG/NAME) count as reviewed there."""
 
     published_by: str | None = None
     licence: str | None = None
@@ -73,7 +73,7 @@ PUBLISHERS = {
 
 
 def origin_of(file: Path, known: Mapping[str, Origin] | None = None) -> Origin:
-    """The origin of a file that is byte-identical to a publisher's; else `UNKNOWN`.
+    """Origin of a file that is byte-identical to a publisher's; else `UNKNOWN`.
 
     `known` adds origins by SHA-256 to those that ship here.
     """
@@ -120,7 +120,7 @@ _LONGEST = 64 << 10
 
 
 def stated_licence(folder: Path) -> str | None:
-    """The licence that a folder's files state; None if there is none, or several that differ."""
+    """Licence that a folder's files state; None if there is none, or several that differ."""
     licences = set()
     for file in sorted(folder.iterdir()):
         inside = any(file.resolve().is_relative_to(root) for root in roots(folder))

@@ -144,14 +144,14 @@ class _Text:
         return self._line
 
     def peek(self) -> str:
-        """The next non-space character; empty at the end of the file."""
+        """Next non-space character; empty at the end of the file."""
         while True:
             self._at = json.decoder.WHITESPACE.match(self._held, self._at).end()  # type: ignore[attr-defined]
             if self._at < len(self._held) or not self._more(CHUNK):
                 return self._held[self._at : self._at + 1]
 
     def elements(self, *, keys: bool = False) -> Iterator[tuple[int, Any]]:
-        """The elements of the list, or the keys of the object, that begins here, each with its line.
+        """Elements of the list, or keys of the object, that begins here, each with its line.
 
         The caller must read the value of a key before the next key.
         """
@@ -174,7 +174,7 @@ class _Text:
                 return
 
     def value(self) -> Any:
-        """The value that begins here; a `BadLine` if it has a duplicate member."""
+        """Value that begins here; a `BadLine` if it has a duplicate member."""
         self.peek()
         while True:
             try:
@@ -249,18 +249,18 @@ class SourceRow:
     language: FileLanguage = NOT_TOLD
 
     def holding(self, data: dict[str, Any]) -> SourceRow:
-        """The row with other data; four times as fast as `dataclasses.replace`."""
+        """Row with other data; four times as fast as `dataclasses.replace`."""
         place = (self.file, self.number, self.where, self.context, self.alone)
         return SourceRow(data, *place, self.as_found, self.origin, self.language)
 
     @property
     def folder(self) -> Path:
-        """The folder of its file."""
+        """Folder of its file."""
         return _folder_of(self.file)
 
     @property
     def as_found(self) -> Mapping[str, Any]:
-        """The original content of the row, by the source's keys."""
+        """Original content of the row, by the source's keys."""
         return self.data if self.found is None else self.found
 
     @property
@@ -282,14 +282,14 @@ def _folder_of(file: Path) -> Path:
 
 
 def source_root(source: Path) -> Path:
-    """The folder of a source's files: the source itself, or the folder of the file."""
+    """Folder of a source's files: itself, or that of the file."""
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
     return source if source.is_dir() else source.parent
 
 
 def hub_snapshot(name: str) -> Path:
-    """The folder of a dataset fetched from the Hub or its cache: rows, images and texts."""
+    """Folder of a dataset fetched from the Hub or its cache: rows, images and texts."""
     from livek12.core.hub import NotFetched, fetch
 
     try:
@@ -299,7 +299,7 @@ def hub_snapshot(name: str) -> Path:
 
 
 def read_rows(source: Path, log: Log, *, other_files: Collection[str] = ()) -> Iterator[SourceRow]:
-    """Yields the rows of a file, or of all files of a folder in the order of their names."""
+    """Yields the rows of a file, or of all files of a folder by name."""
     root, files = source_root(source), _data_files(source, other_files)
     if not files or files[0].suffix.lower() not in SUFFIXES:
         raise UserError(f"{source}: no rows to read; a source is, or holds, {', '.join(SUFFIXES)} files")
@@ -329,7 +329,7 @@ def bytes_of_rows(source: Path, other_files: Collection[str]) -> int:
 
 
 def unread_files(source: Path, other_files: Collection[str]) -> list[str]:
-    """The files of a folder without readable rows, except pictures, pages and documentation."""
+    """Files of a folder without readable rows, except pictures, pages and documentation."""
     if not source.is_dir():
         return []
     others = (file for file in source.rglob("*") if file.suffix.lower() not in SUFFIXES and not is_picture(file))

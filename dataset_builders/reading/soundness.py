@@ -50,7 +50,7 @@ SHORTEST = 90
 
 
 def absences(question: Question) -> Iterator[str]:
-    """The missing parts of a question, one phrase each."""
+    """Missing parts of a question, one phrase each."""
     texts = "\n".join([question.question, *(option.text for option in question.options)])
     numbers, nameless = named_pictures(texts)
     if len(numbers) > len(question.images):
@@ -98,7 +98,7 @@ _CONTROL_BYTES = bytes(code for code in range(128) if _CONTROLS.match(chr(code))
 
 
 def sound(question: Question, where: str, log: Log) -> Question:
-    """The question as kept; BadRow if `problems` finds an error that would spoil the dataset.
+    """Question as kept; BadRow if `problems` finds an error that would spoil the dataset.
 
     Points and units of parts that do not match the number of answers are emptied and logged.
     """
@@ -130,7 +130,7 @@ def _check_bounds(question: Question) -> None:
 
 
 def problems(question: Question, image_only: bool = False) -> Iterator[str]:
-    """The contradictions within a question, one phrase each; `image_only` questions are stored without figures."""
+    """Contradictions within a question, one phrase each; `image_only` questions are stored without figures."""
     if not question.id.strip():
         yield "it has no id"
     texts = [question.question, *(option.text for option in question.options)]

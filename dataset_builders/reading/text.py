@@ -134,7 +134,7 @@ def split_options(text: str, chosen: Collection[str] = ()) -> tuple[str, list[Op
 
 
 def split_parts(question: str, answer: str) -> list[str]:
-    """The answers to the numbered sub-questions of a question.
+    """Answers to the numbered sub-questions of a question.
 
     The answer is split if it begins with (1) and numbers as many parts, in the same style, as the question; otherwise
     it is one answer.
@@ -150,7 +150,7 @@ def split_parts(question: str, answer: str) -> list[str]:
 
 
 def unlabelled(entries: Sequence[str]) -> list[str]:
-    """The entries of a key without their labels, if these number all entries from 1 in one style."""
+    """Entries of a key without labels, if these number all entries from 1 in one style."""
     for pattern, labels in _ENTRY_LABELS if len(entries) > 1 else ():
         matches = [pattern.match(entry) for entry in entries]
         if [plain_width(match[1]) for match in matches if match] != list(labels[: len(entries)]):
@@ -190,7 +190,7 @@ def has_parts(stem: str, options: Sequence[Option], count: int) -> bool:
 
 
 def count_blanks(text: str) -> int:
-    r"""The number of blanks: runs of underscores (with or without a number inside), or `\underline` around space.
+    r"""Number of blanks: runs of underscores (with or without a number inside), or `\underline` around space.
 
     Without these, five or more gaps that contain only consecutive numbers count.
     """
@@ -202,7 +202,7 @@ def count_blanks(text: str) -> int:
 
 
 def split_blanks(answer: str, blanks: int) -> list[str]:
-    """The answers to `blanks` blanks if the text splits cleanly into that many, else the text alone.
+    """Answers to `blanks` blanks if the text splits cleanly into that many, else the text alone.
 
     Numbered pieces are tried first (from 1, or by the numbers of the blanks), then line breaks, semicolons and commas
     outside brackets and formulas; commas that group thousands do not separate.
@@ -345,7 +345,7 @@ def _asks(piece: str) -> bool:
 
 @lru_cache(maxsize=4)  # one text is looked through for several kinds of labels
 def mask_formulas(text: str) -> str:
-    """The text with every closed formula blanked out, at unchanged offsets. One pass."""
+    """Text with every closed formula blanked out, at unchanged offsets. One pass."""
     escaped = "\\(" in text or "\\[" in text or "\\$" in text
     if not escaped and "$" not in text:
         return text
@@ -416,7 +416,7 @@ _FEWEST_MEMBERS = 2
 
 @dataclass(frozen=True)
 class GroupMember:
-    """One question of a group: its printed number, its text with the shared passage, and its options."""
+    """Question of a group: its printed number, its text with the shared passage, and its options."""
 
     number: str
     text: str
@@ -424,7 +424,7 @@ class GroupMember:
 
 
 def split_group(text: str, key: Sequence[str]) -> list[GroupMember]:
-    """The questions of a text, given the correct letters of each in order; none if uncertain."""
+    """Questions of a text, given the correct letters of each in order; none if uncertain."""
     masked = mask_formulas(text)
     runs = []
     for pattern in _MEMBER_NUMBERS:
@@ -589,7 +589,7 @@ def restore_newlines(text: str) -> str:
 
 
 def unboxed(text: str) -> str:
-    r"""The content of a `\boxed{…}` that is the whole text; any other text unchanged."""
+    r"""Content of a `\boxed{…}` that is the whole text; other texts unchanged."""
     begin = text.strip().removeprefix(_BOXED)
     if begin == text.strip() or not begin.endswith("}"):
         return text

@@ -85,7 +85,7 @@ class Comment(Record):
 
 @dataclass
 class Edits:
-    """One reviewer's changes to a question."""
+    """A reviewer's changes to a question."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     boxes: list[Box] | None = None
@@ -93,7 +93,7 @@ class Edits:
     _copy: Copy | None = None
 
     def copy_of(self, fresh: Copy) -> Copy:
-        """Returns the edited copy, cached."""
+        """Edited copy, cached."""
         if self._copy is None:
             try:
                 self._copy = patched(fresh, self.fields, self.boxes, self.figures)
@@ -124,7 +124,7 @@ class Entry:
 
     @cached_property
     def fresh(self) -> Copy:
-        """The unedited copy."""
+        """Unedited copy."""
         return copy_of(self.draft)
 
     def copy(self, by: str) -> Copy:
@@ -158,7 +158,7 @@ class Entry:
         return list(dict.fromkeys(name for other in copies[1:] for name in difference(copies[0], other)))
 
     def final(self) -> tuple[Copy, list[ReviewDecision]]:
-        """The final copy and its decisions; only for accepted or rejected questions."""
+        """Final copy and its decisions; only for accepted or rejected questions."""
         if settled := self.settlement():
             return self.copy(settled.other), [settled]
         decided = sorted(self.decided().values(), key=lambda made: (made.at, made.by))

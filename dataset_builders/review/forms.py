@@ -198,7 +198,7 @@ def copy_of(draft: Draft) -> Copy:
 
 
 def patched(copy: Copy, fields: Mapping[str, Any], boxes: list[Box] | None, figures: list[Figure] | None) -> Copy:
-    """Returns the edited copy; raises UserError for unknown or too long fields."""
+    """Edited copy; raises UserError for unknown or too long fields."""
     try:
         form = QuestionForm.model_validate({**copy.form.model_dump(), **fields}) if fields else copy.form
     except ValidationError as error:
@@ -244,7 +244,7 @@ def problems_of(copy: Copy) -> dict[str, str]:
 
 
 def to_draft(base: Draft, copy: Copy) -> Draft:
-    """Returns the draft of a valid copy, else raises UserError."""
+    """Draft of a valid copy, else raises UserError."""
     if problems := problems_of(copy):
         field, text = next(iter(problems.items()))
         raise UserError(f"{base.id}: {field}: {text}")
@@ -252,7 +252,7 @@ def to_draft(base: Draft, copy: Copy) -> Draft:
 
 
 def as_draft(base: Draft, copy: Copy) -> Draft:
-    """The draft of a copy; an invalid type falls back to the base's, and a scheme that cannot be read is refused."""
+    """Draft of a copy; an invalid type falls back to the base's, and an unreadable scheme is refused."""
     form, points = copy.form, _number(copy.form.points)
     is_valid_type = form.question_type in type_names()
     parts = base.part_points if points is not None and abs(sum(base.part_points) - points) < 1e-6 else []

@@ -63,7 +63,7 @@ class ReviewAgreement(Record):
 
 
 def agreements(board: Board) -> list[ReviewAgreement]:
-    """Returns the agreement of every two reviewers with a decided question in common, by name."""
+    """Agreement of every two reviewers with a decided question in common, by name."""
     decided = [(entry, made) for entry in board.live() if len(made := entry.decided()) > 1]
     names = sorted({by for _, made in decided for by in made})
     pairs = []
@@ -279,7 +279,7 @@ def serve(
 
 
 def make_app(store: ReviewStore, rendering: Rendering, reviewer: str, trial: Trial | None = None) -> FastAPI:
-    """The application, without its guard."""
+    """Application, without its guard."""
     app = page_app(STATIC, ("review.js", "parts.js", "scheme.js", "review.css"))
     _add_pictures(app, store)
     _add_data(app, store, rendering, reviewer, trial)

@@ -69,7 +69,7 @@ def crop(root: Path, paper_id: str, box: Box) -> bytes:
 
 
 def is_cut_anew(base: Draft, figure: Figure) -> bool:
-    """True if a reviewer moved the figure's box, so that its file is outdated."""
+    """True if a reviewer moved the figure's box: its file is outdated."""
     is_original = any(figure.name == original.name and figure.box == original.box for original in base.figures)
     return figure.box is not None and not is_original
 
@@ -99,7 +99,7 @@ class Originals:
                 self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
     def cut(self, paper: IngestedPaper, box: Box) -> bytes:
-        """Returns the content of the box as PNG; raises UserError for an unreadable page."""
+        """Content of the box as PNG; raises UserError for an unreadable page."""
         file = self._files.get(paper.sha256)
         return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
 

@@ -77,7 +77,7 @@ class ReviewStore:
             self._writer.close()
 
     def refresh(self) -> Board:
-        """Returns the board with all stored actions, those of other servers included."""
+        """Board with all stored actions, those of other servers included."""
         with self._lock:
             stamp = tuple((f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(self._state.glob("*.json")))
             new = sorted(self._read(), key=lambda action: action.rank)

@@ -35,7 +35,7 @@ _IMAGE_FIELDS = ("images", "answer_images", "solution_images")
 
 
 def load(name: str) -> list[Question]:
-    """Returns the questions of a group in the paper's order, with image bytes."""
+    """Questions of a group in the paper's order, with image bytes."""
     if name not in PAPERS:
         raise UserError(f"sample has no group {name!r}; take one of {', '.join(PAPERS)}")
     return [_question(json.loads(line)) for line in _read(f"{name}.jsonl").decode().splitlines()]

@@ -64,7 +64,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def write_metadata(folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]) -> None:
-    """Writes the card, `statistics.json` and `croissant.json` of a dataset whose tables are written."""
+    """Writes the card, `statistics.json` and `croissant.json` of a dataset with written tables."""
     described = describe_configs(folder, summary, configs)
     write_statistics(folder, summary)
     for name, text in _rendered(folder, summary, described).items():
@@ -93,7 +93,7 @@ def describe_again(folder: Path) -> None:
 
 
 def metadata_problems(folder: Path) -> list[str]:
-    """The disagreements of the metadata with the tables, one line each."""
+    """Disagreements of the metadata with the tables, one line each."""
     try:
         summary, configs = _counted(folder)
         problems = list(differences(read_statistics(folder), summary))
@@ -232,7 +232,7 @@ def _describe(record: type[Record], benchmarks: Iterable[str] = ()) -> list[dict
 
 
 def read_withdrawn(folder: Path) -> list[dict[str, str]]:
-    """The rows of `withdrawn.csv`; none without the file."""
+    """Rows of `withdrawn.csv`; none without the file."""
     if not (folder / WITHDRAWN).is_file():
         return []
     rows = csv_rows((folder / WITHDRAWN).read_text("utf-8"))
@@ -269,7 +269,7 @@ def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
 
 
 def kept_back(everything: Mapping[str, Any]) -> list[str]:
-    """The rows that a publish would withhold, judged by the statistics: a sentence for licences, one for reviews."""
+    """Rows that a publish would withhold, judged by the statistics: a sentence for licences, one for reviews."""
     total = everything["questions"]
     unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
     unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)

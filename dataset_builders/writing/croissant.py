@@ -36,7 +36,7 @@ def words_of(kind: str) -> dict[str, str]:
 
 
 def meanings(record: type[Record], benchmarks: Iterable[str] = ()) -> dict[str, str]:
-    """The meaning of each column in a dataset of these benchmarks."""
+    """Meaning of each column in a dataset of these benchmarks."""
     stated = {"language": listed(codes()), "question_type": listed(type_names())}
     texts = {
         name: stated.get(name) or next(note for note in field.metadata if isinstance(note, str))
@@ -111,7 +111,7 @@ def render_croissant(
 
 
 def licence_address(name: str) -> str:
-    """The address of a licence; its name if unknown."""
+    """Address of a licence; its name if unknown."""
     slug = "-".join(name.lower().split())
     if match := re.fullmatch(r"cc-by((?:-(?:nc|nd|sa))*)-(\d\.\d)", slug):
         return f"https://creativecommons.org/licenses/by{match[1]}/{match[2]}/"

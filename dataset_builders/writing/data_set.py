@@ -40,7 +40,7 @@ MIB = 1 << 20
 
 @dataclass
 class BuildReport:
-    """The report of a build; `statistics` is the content of `statistics.json`, `configs` the rows by split."""
+    """Report of a build; `statistics` is the content of `statistics.json`, `configs` the rows by split."""
 
     benchmark: str
     out: Path
@@ -62,7 +62,7 @@ class BuildReport:
         return {**fields, "out": str(self.out), "questions": self.written}
 
     def lines(self) -> list[str]:
-        """The report for a person, one line per fact."""
+        """Report for a person, one line per fact."""
         images = self.statistics["all"]["numbers"].get("image_bytes", {}).get("n", 0)
         pages = self.statistics["pages"]["pages"]
         return [
@@ -112,7 +112,7 @@ def write(
     beside: Callable[[Path], None] = lambda folder: None,
     packer: Packer | None = None,
 ) -> BuildReport:
-    """Writes records (pages, then questions) as a dataset, which replaces `out` once it is complete.
+    """Writes records (pages, then questions) as a dataset, which replaces `out` once complete.
 
     `beside` writes further files of `METADATA` into the folder; `packer` packs unpacked questions, by default by the
     layout; `step` is called once per record.
@@ -304,7 +304,7 @@ def _tables(folder: Path) -> Tables:
 
 
 def _replaced(out: Path, new: Path, source: str) -> Iterator[str]:
-    """Tells of questions that are not in the new dataset; refuses to replace one whose questions are all others."""
+    """Reports questions missing in the new dataset; refuses to replace one whose questions are all others."""
     try:
         had = members_of(_tables(out)) if out.is_dir() else {}
     except UserError:  # damaged, which a build repairs
@@ -319,7 +319,7 @@ def _replaced(out: Path, new: Path, source: str) -> Iterator[str]:
 
 
 def prefix(out: Path) -> str:
-    """The prefix of the hidden folders for `out`."""
+    """Prefix of the hidden folders for `out`."""
     return f".{out.name}.building-"
 
 

@@ -1,4 +1,4 @@
-"""Keys that come or change after a data set was built: read from a file or typed, and put into its rows in one step."""
+"""Keys that come or change after a dataset was built: read from a file or typed, and put into its rows in one step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?P<answer>.+?)\s*", re.DOTALL)
 
 @dataclass
 class KeyReading:
-    """New keys by question id, and a line for each number or key that was not taken."""
+    """New keys by question id, and a line for each number or key not taken."""
 
     keys: dict[str, QuestionKey] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ def key_questions(folder: Path, paper: str = "") -> list[Question]:
     """Questions of the paper that a key is for.
 
     Raises:
-        UserError: the data set has several papers and none is named, or not this one.
+        UserError: the dataset has several papers and none is named, or not this one.
     """
     questions = [question for question in questions_of(folder) if question.variant is None]
     papers = sorted({question.paper_id or "" for question in questions})
@@ -89,7 +89,7 @@ def _typed(text: str, questions: Sequence[Question]) -> tuple[Question, str]:
 
 
 def _draft(question: Question) -> Any:
-    """The question as `ingest` read it, with its elective part by its id."""
+    """Question as `ingest` read it, with its elective part by its id."""
     from livek12.dataset_builders.ingest.drafts import Draft
 
     middle = question.id.removeprefix(f"{question.paper_id}-")
@@ -111,7 +111,7 @@ def _draft(question: Question) -> Any:
 def key_version(
     folder: Path, reading: KeyReading, questions: Sequence[Question], by: str, source: str, reason: str = ""
 ) -> KeyVersion | None:
-    """The version that these keys make; None without a change.
+    """Version that these keys make; None without a change.
 
     Raises:
         UserError: changed keys without a reason.
@@ -137,7 +137,7 @@ def key_version(
 
 
 def put_keys(folder: Path, version: KeyVersion) -> KeyBook:
-    """Puts a version's keys into the rows of a data set and notes it; the folder is replaced in one step."""
+    """Puts a version's keys into the rows of a dataset and notes it; the folder is replaced in one step."""
     book = read_keys(folder).with_version(version)
     keys = {change.id: change.now for change in version.changes}
     with workspace(folder) as room:

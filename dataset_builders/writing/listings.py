@@ -23,7 +23,7 @@ MEMBERS = "subsets.csv"
 
 
 class MemberRow(NamedTuple):
-    """One member of a subset.
+    """Member of a subset.
 
     Attributes:
         how: `reviewed` if a person accepted it, `proposed` if runs or a seeded draw decided.
@@ -40,7 +40,7 @@ class MemberRow(NamedTuple):
 
 
 def read_members(folder: Path) -> list[MemberRow]:
-    """The rows of the file; none without it."""
+    """Rows of the file; none without it."""
     if not (folder / MEMBERS).is_file():
         return []
     rows = csv_rows((folder / MEMBERS).read_text("utf-8"))
@@ -56,7 +56,7 @@ def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
 
 
 def members_of(members: Iterable[MemberRow], kept: Container[tuple[str, str]]) -> list[MemberRow]:
-    """The members whose question (benchmark and id) is kept."""
+    """Members whose question (benchmark and id) is kept."""
     return [member for member in members if (member.benchmark, member.id) in kept]
 
 
@@ -64,7 +64,7 @@ MENDED = "mended.json"
 
 
 def read_mended(folder: Path) -> Counter[str]:
-    """The number of repaired texts, by "BENCHMARK FIELD"; none without the file."""
+    """Number of repaired texts, by "BENCHMARK FIELD"; none without the file."""
     file = folder / MENDED
     if not file.is_file():
         return Counter()
@@ -90,7 +90,7 @@ _SEMANTIC = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}")
 
 @dataclass(frozen=True)
 class Publication:
-    """The record of a publish.
+    """Record of a publish.
 
     Attributes:
         content: a hash of the tables and lists, which identifies the same content later.
@@ -108,7 +108,7 @@ class Publication:
 
     @property
     def version(self) -> str:
-        """The tag as a semantic version, which Croissant requires."""
+        """Tag as a semantic version, which Croissant requires."""
         if _SEMANTIC.fullmatch(self.tag):
             return self.tag
         return "0.0.0+" + ".".join(re.findall(r"[0-9A-Za-z-]+", self.tag))
@@ -119,7 +119,7 @@ class Publication:
 
 
 def read_published(folder: Path) -> Publication | None:
-    """The record in a dataset; None if unpublished."""
+    """Record in a dataset; None if unpublished."""
     file = folder / PUBLISHED
     return parse_published(file.read_bytes()) if file.is_file() else None
 

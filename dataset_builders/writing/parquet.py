@@ -1,11 +1,11 @@
 """Tables as sharded Parquet, written in bounded memory from rows, or from questions packed where they were made.
 
-Contract: `TABLE/SPLIT-00000-of-0000N.parquet`; a file gets its final name once it is complete. Row groups are bounded
-in rows and bytes, shards and the sum of all buffers in bytes. The same rows in the same order give the same bytes.
-Pictures are not compressed; those of files are read when written. With content-defined chunking the Hub stores only
-changes between builds. One thread lays out a row group while another writes the previous one; their errors are raised
-by a later `write`, or at the end. Batches are those of `RecordBatch.from_pylist`, without its copies of picture
-columns; `pyarrow.array` would import pandas, a second of CPU time per build.
+Contract: `TABLE/SPLIT-00000-of-0000N.parquet`; a file gets its final name once complete. Row groups are bounded in rows
+and bytes, shards and the sum of all buffers in bytes. The same rows in the same order give the same bytes. Pictures are
+not compressed; those of files are read when written. With content-defined chunking the Hub stores only changes between
+builds. One thread lays out a row group while another writes the previous one; their errors are raised by a later
+`write`, or at the end. Batches are those of `RecordBatch.from_pylist`, without its copies of picture columns;
+`pyarrow.array` would import pandas, a second of CPU time per build.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TableWriters:
         self._added(writer, size)
 
     def take(self, packs: Sequence[Packed]) -> None:
-        """Adds the rows of questions packed together, in the order of packing."""
+        """Adds the rows of questions packed together, in packing order."""
         writers = [[(self._of(table, pack.split, Question), table) for table in pack.tables] for pack in packs]
         for _, which, number in sorted((p, w, n) for w, pack in enumerate(packs) for n, p in enumerate(pack.places)):
             rows = packs[which].rows
@@ -290,7 +290,7 @@ def write_flat(folder: Path, tasks: Iterable[FlatTask]) -> list[FlatConfig]:
 
 
 def flat_rows(folder: Path) -> dict[str, int]:
-    """The flat configs in a folder, with their numbers of rows."""
+    """Flat configs in a folder, with their numbers of rows."""
     return {
         table.name: sum(map(_rows_in, table.glob(f"{SPLIT}-*.parquet")))
         for table in sorted(folder.glob(f"{PREFIX}*"))
@@ -306,7 +306,7 @@ def _rows_in(file: Path) -> int:
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, list[Any]]:
-    """The values of rows by column."""
+    """Values of rows by column."""
     return {name: list(map(itemgetter(name), rows)) for name in names}
 
 
@@ -410,7 +410,7 @@ Named = tuple[str | None, Picture]
 
 @dataclass
 class PackedRows:
-    """The rows of some questions; `batch` is their columns except ids and pictures.
+    """Rows of some questions; `batch` is their columns except ids and pictures.
 
     `sizes` are the bytes of each, and of its figures alone.
     """
@@ -450,7 +450,7 @@ class Packed:
         return self.rows.ids
 
     def pictures(self) -> Iterator[str]:
-        """The names of their pictures, except those of keys."""
+        """Names of their pictures, except those of keys."""
         lists = chain(self.rows.pictures[FIGURES], self.rows.pictures["solution_images"])
         return (name or "" for pictures in lists for name, _ in pictures)
 
@@ -479,7 +479,7 @@ class Packer:
     compares: bool = True
 
     def __call__(self, questions: Sequence[Question]) -> list[Packed]:
-        """The questions, by tables and split."""
+        """Questions, by tables and split."""
         groups: dict[tuple[tuple[str, ...], str], list[int]] = {}
         layouts = {name: builder_of(name).layout for name in {question.benchmark for question in questions}}
         for place, question in enumerate(questions):
@@ -513,7 +513,7 @@ def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
 
 
 def _unpacked(runs: Sequence[PackedRun], columns: pa.Schema) -> pa.RecordBatch:
-    """The rows of some runs as the batch that `batch_of` makes of them."""
+    """Rows of some runs as the batch that `batch_of` makes of them."""
     joined = pa.concat_batches([run.rows.batch.slice(run.start, run.stop - run.start) for run in runs])
 
     def values(field: pa.Field) -> list[Any]:

@@ -1,9 +1,9 @@
 """Adds a release to an earlier revision of a dataset, and withdraws questions from it.
 
-Contract: the earlier files are carried over byte for byte, except those with a question withdrawn now, or with withheld
-answers that are joined again; ids never change their meaning. An existing release (benchmark, language, name) must be
-identical, apart from questions refused then. A new question that is a near-duplicate (see `duplicates`) of one of an
-older release, unless withdrawn, is left out and logged.
+Contract: earlier files are carried over byte for byte, except those with a question withdrawn now, or withheld answers
+joined again; ids never change their meaning. An existing release (benchmark, language, name) must be identical, apart
+from questions refused then. A new question that is a near-duplicate (see `duplicates`) of one of an older release,
+unless withdrawn, is left out and logged.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_withdrawals(file: Path) -> list[Withdrawal]:
 
 
 class Base:
-    """The earlier revision of a build; `answers` is the dataset with the answers that it withholds."""
+    """Earlier revision of a build; `answers` is the dataset with the answers that it withholds."""
 
     def __init__(self, place: str, name: str, withdrawals: list[Withdrawal], answers: str = "") -> None:
         self.folder = open_data_set(place)
@@ -116,7 +116,7 @@ class Base:
         return self.statistics.questions
 
     def new(self, records: Records, log: Log) -> Records:
-        """The new records: neither present already nor near-duplicates; UserError if an existing release differs."""
+        """New records: neither present already nor near-duplicates; UserError if an existing release differs."""
         ids = self._ids()
         seen: dict[Release, set[str]] = {}
         for record in records:
@@ -184,7 +184,7 @@ class Base:
         return digest is None
 
     def _known_as(self, question: Question, release: Release) -> str | None:
-        """The id of this question in the release: its own, or one made unique from it."""
+        """Id of this question in the release: its own, or one made unique from it."""
         contents = self._contents[release]
         plain = question.model_copy(update={"removed_in": None})
         for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):

@@ -55,7 +55,7 @@ def distribution(counts: Counter[float]) -> dict[str, Any]:
 
 
 class Block:
-    """The figures of a set of questions."""
+    """Figures of a set of questions."""
 
     def __init__(self) -> None:
         self.questions = 0
@@ -175,7 +175,7 @@ class PartCounts:
 
     @classmethod
     def of(cls, questions: Sequence[Question], tables: Sequence[str], *, compares: bool = True) -> PartCounts:
-        """Counts questions that are stored in these tables; `compares` includes the near-duplicate search."""
+        """Counts questions stored in these tables; `compares` includes the near-duplicate search."""
         looks = [list(map(look_of, question.images)) for question in questions]
         counted = cls(
             contents=contents_of(questions, looks),
@@ -215,7 +215,7 @@ def _stem(question: Question) -> Stem:
 
 
 def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
-    """Repetitions within a split, and questions whose content another split has."""
+    """Repetitions within a split, and questions with content in another split."""
     counted = [np.unique(np.concatenate(contents), return_counts=True) for contents in splits]
     if not counted:
         return {"within_splits": 0, "across_splits": 0}
@@ -225,7 +225,7 @@ def repeated(splits: Sequence[Sequence[array[int]]]) -> dict[str, int]:
 
 
 def near(kept: Iterable[tuple[Stem, str]]) -> dict[str, int]:
-    """Questions with a near-duplicate earlier in the order of ids, in their own split or in another.
+    """Questions with a near-duplicate earlier by id, in their own split or another.
 
     Questions with equal compared content form one group, compared once.
     """
@@ -273,7 +273,7 @@ Key = tuple[tuple[str, ...], str]
 
 
 class Statistics:
-    """The statistics of a dataset, counted while it is written or read."""
+    """Statistics of a dataset, counted while it is written or read."""
 
     def __init__(self) -> None:
         self._counted: dict[Key, PartCounts] = {}
@@ -288,7 +288,7 @@ class Statistics:
         self._page_splits[split] += 1
 
     def add(self, question: Question, tables: Collection[str], split: str) -> None:
-        """Counts one question, stored in `split` of each of `tables`."""
+        """Counts one question, stored in `split` of `tables`."""
         self.take(PartCounts.of([question], tuple(tables)), tuple(tables), split)
 
     def take(self, counted: PartCounts, tables: tuple[str, ...], split: str) -> None:
@@ -345,7 +345,7 @@ class Statistics:
         return math.fsum(value * number for count in counts for value, number in count.items())
 
     def summary(self, name: str, configs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-        """The statistics as JSON; `name` is the dataset's template in `hub_cards`, `configs` their tables."""
+        """Statistics as JSON; `name` is the dataset's template in `hub_cards`, `configs` their tables."""
         return {
             "data_set": name,
             "all": self._merged(lambda _tables, _split: True).summary(),
@@ -443,7 +443,7 @@ def read_statistics(folder: Path) -> dict[str, Any]:
 
 
 def differences(stated: Any, counted: Any, place: str = "") -> Iterator[str]:
-    """The figures in which `statistics.json` differs from the data, one line each."""
+    """Figures in which `statistics.json` differs from the data, one line each."""
     if isinstance(stated, Mapping) and isinstance(counted, Mapping):
         for key in sorted({*stated, *counted}):
             yield from differences(stated.get(key), counted.get(key), f"{place}.{key}" if place else key)

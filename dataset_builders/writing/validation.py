@@ -32,7 +32,7 @@ _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
 def validate(folder: Path, step: Callable[[], None] = lambda: None) -> list[str]:
-    """Returns the problems of a built dataset, one line each; `step` is called once per row."""
+    """Problems of a built dataset, one line each; `step` is called once per row."""
     validator = _Validator(folder, step)
     validator.check()
     return validator.problems or validator.differing or metadata_problems(folder)

@@ -29,7 +29,7 @@ _CIRCLED_FIRST = "①"
 
 
 def without_answers(question: Question) -> Question:
-    """The question without its answer, with type and options as inferred without the key."""
+    """Question without its answer, with type and options as inferred without the key."""
     variables = [variable.model_copy(update={"value": ""}) for variable in question.variables]
     text, options = _apart(question)
     plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
@@ -60,7 +60,7 @@ INFERRED = ("question", "options", "question_type", "question_type_raw")
 
 @dataclass(frozen=True)
 class Withheld:
-    """The release whose answers are withheld, and their private dataset."""
+    """Release whose answers are withheld, and their private dataset."""
 
     release: str
     repo: str
@@ -71,7 +71,7 @@ class Withheld:
 
 
 def read_withheld(folder: Path) -> Withheld | None:
-    """The record of withheld answers; None if there are none."""
+    """Record of withheld answers; None if there are none."""
     file = folder / FILE
     return parse_withheld(file.read_bytes()) if file.is_file() else None
 
@@ -86,7 +86,7 @@ def parse_withheld(content: bytes) -> Withheld | None:
 
 
 class WithheldAnswers:
-    """The answers in a private dataset, for the public rows without them.
+    """Answers in a private dataset, for the public rows without them.
 
     `place` is the user's name of the dataset, `folder` its copy.
     """
@@ -96,7 +96,7 @@ class WithheldAnswers:
         self._rows = {(row.benchmark, row.id): row for row in questions_of(folder)}
 
     def ids(self) -> set[str]:
-        """The questions with answers here."""
+        """Questions with answers here."""
         return {id for _, id in self._rows}
 
     def filled(self, question: Question) -> Question:
@@ -113,7 +113,7 @@ class WithheldAnswers:
         return filled
 
     def fill(self, table: pa.Table) -> pa.Table:
-        """The rows of a table of questions with their answers, in order."""
+        """Rows of a table of questions with their answers, in order."""
         rows = table.to_pylist()
         for row in rows:
             filled: dict[str, Any] = to_row(self.filled(from_row(Question, row)))

@@ -61,7 +61,7 @@ class BatchEngine:
         state: folder of its ledger; default the run folder's, else the cache's.
         wait: seconds after which the command ends with requests still waiting; default none (for vllm 0).
         poll: most seconds between looks.
-        settle: seconds for which the provider's list must lack a batch whose submission got no reply.
+        settle: seconds for which the provider's list must lack an unconfirmed batch.
         most_requests: of a batch; default the provider's limit.
         most_bytes: of a batch; default the provider's limit.
         max_retries: more batches for a request that expired or failed for a while.

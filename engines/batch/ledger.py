@@ -1,4 +1,4 @@
-"""The ledger of batches in a folder: what was submitted, and what came back.
+"""Ledger of batches in a folder: what was submitted, and what came back.
 
     batches-0.jsonl     one `Batch` a line: its whole state; the last line of a token counts
     TOKEN.jsonl         its requests, as the provider takes them
@@ -6,8 +6,8 @@
     TOKEN.answers.jsonl its results, as they came
 
 Contract: a line is on the disk before the act that it announces: without `before` nothing was submitted, and with it
-the provider's list decides. Requests and results are removed once every outcome has been taken and the engine closed;
-until then zeros replace the hash of one that was.
+the provider's list decides. Requests and results are removed once every outcome is taken and the engine closed; until
+then zeros replace the hash of one that was.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Batch(Record):
 
 
 class Ledger:
-    """The batches of one model at one address; held by one process at a time."""
+    """Batches of one model at one address; held by one process at a time."""
 
     def __init__(self, root: Path, provider: str, address: str, model: str) -> None:
         name = hashlib.sha256(canonical_json([provider, address, model]).encode()).hexdigest()[:12]
@@ -99,7 +99,7 @@ class Ledger:
         return self.folder / (batch.token + ending)
 
     def ids(self, batch: Batch) -> list[bytes]:
-        """The hashes of its requests, in order."""
+        """Hashes of its requests, in order."""
         with explain_errors(f"{self.file(batch, IDS)}: cannot be read", "; put it back"):
             data = self.file(batch, IDS).read_bytes()
         if len(data) != ID_BYTES * batch.requests:
@@ -154,7 +154,7 @@ class Outbox:
         self._size += len(line)
 
     def end(self) -> Batch | None:
-        """The file as a batch to be submitted; None if it is empty."""
+        """File as a batch to be submitted; None if it is empty."""
         if not self._ids:
             return None
         with self._lines as lines:
@@ -167,12 +167,12 @@ class Outbox:
 
 
 def read_batches(run: Path) -> Iterator[Batch]:
-    """The last state of every batch of a run folder, oldest first."""
+    """Last state of every batch of a run folder, oldest first."""
     check_tree(run / BATCHES)
     for folder in sorted(path for path in (run / BATCHES).glob("*") if path.is_dir()):
         yield from _last_states(folder).values()
 
 
 def _last_states(folder: Path) -> dict[str, Batch]:
-    """By token; each process may have written a file of its own."""
+    """By token; each process may have its own file."""
     return {batch.token: batch for batch in sorted(read_journal(folder, STEM, Batch), key=lambda batch: batch.at)}

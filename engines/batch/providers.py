@@ -1,4 +1,4 @@
-"""The batch APIs: limits, requests and replies of each; the package has all that they share.
+"""Batch APIs: limits, requests and replies of each; the package has all that they share.
 
 A batch carries a token of ours: in its metadata, its display name, or (Anthropic, which lists neither) in the ids of
 its requests, which are readable once it has ended. No request is repeated and no redirect followed; proxies and
@@ -83,7 +83,7 @@ class Http:
         self._opener = urllib.request.build_opener(_NoRedirect())
 
     def call(self, method: str, path: str, body: Json | Iterable[bytes] | None = None, **headers: str) -> Json:
-        """The JSON object of a reply; `headers` with _ for -."""
+        """JSON object of a reply; `headers` with _ for -."""
         with self.open(method, path, body, **headers) as reply:
             data = reply.read(LONGEST_REPLY + 1)
         try:
@@ -95,7 +95,7 @@ class Http:
         return value
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a file; longer ones than `LONGEST_LINE` come in pieces."""
+        """Lines of a file; longer ones than `LONGEST_LINE` come in pieces."""
         with self.open("GET", path) as reply:
             size, length = 0, reply.headers.get("Content-Length")
             while line := reply.readline(LONGEST_LINE):
@@ -108,7 +108,7 @@ class Http:
     def open(
         self, method: str, path: str, body: Json | Iterable[bytes] | None = None, **headers: str
     ) -> Iterator[http.client.HTTPResponse]:
-        """The open reply; a `path` from the root of the host begins with a slash."""
+        """Open reply; a `path` from the root of the host begins with a slash."""
         url = self.origin + (path if path.startswith("/") else f"{self.path}/{path}")
         if self._query:
             url += ("&" if "?" in url else "?") + self._query
@@ -153,7 +153,7 @@ class BatchProgress:
 
 @dataclass(frozen=True)
 class Result:
-    """One line of the results: a chat completion or a reason; `again`: a retry may help."""
+    """Line of the results: a chat completion or a reason; `again`: a retry may help."""
 
     id: str
     body: Json | None
@@ -174,7 +174,7 @@ class Provider:
         self.http, self.form = http, form
 
     def line(self, id: str, request: Request) -> Json:
-        """The request as a line of the input."""
+        """Request as a line of the input."""
         body = self.form.as_json(request, request.sampling.max_tokens)
         return {"custom_id": id, "method": "POST", "url": "/v1/chat/completions", "body": body}
 
@@ -188,7 +188,7 @@ class Provider:
         return _text(self.http.call("POST", "files", body, Content_Type=kind, Content_Length=size), "id")
 
     def newest(self) -> str:
-        """The newest batch of the list, where the list has no token; "" else."""
+        """Newest batch of the list, where the list has no token; "" else."""
         return ""
 
     def create(self, file: Path, batch: Batch) -> str:
@@ -197,7 +197,7 @@ class Provider:
         return self._id(self.http.call("POST", self.place, {**body, "metadata": {self.token_field: batch.token}}))
 
     def find(self, batch: Batch, others: Collection[str]) -> str | None:
-        """The batch in the provider's list; None if it is not there, "" if this cannot be told yet."""
+        """Batch in the provider's list; None if it is not there, "" if this cannot be told yet."""
         for entry in self._listed():
             token = _object(entry, "metadata").get(self.token_field)
             if token == batch.token or entry.get("input_file_id") == batch.file:
@@ -205,11 +205,11 @@ class Provider:
         return None
 
     def progress(self, batch: Batch) -> BatchProgress:
-        """The state of a batch."""
+        """State of a batch."""
         return self._progress(self.http.call("GET", f"{self.place}/{batch.id}"))
 
     def results(self, batch: Batch, progress: BatchProgress) -> Iterator[bytes]:
-        """The lines of the results, as far as there are any."""
+        """Available lines of the results."""
         for file in progress.files:
             yield from self.http.lines(file)
             yield b"\n"  # its last line may lack one
@@ -219,7 +219,7 @@ class Provider:
         self.http.call("POST", f"{self.place}/{batch.id}{self.stop}", {})
 
     def read(self, line: Json) -> Result:
-        """One line of the results."""
+        """Line of the results."""
         return Result(str(line.get(self.id_field)), *self._read(line))
 
     def _read(self, line: Json) -> _Reply:
@@ -257,7 +257,7 @@ class Provider:
         raise Lost("the list of batches has no end")
 
     def _merged(self, body: Json) -> Json:
-        """The body with `extra_body`, one level deep, and without `omit` and what is not set."""
+        """Body with `extra_body`, one level deep, and without `omit` and what is not set."""
         for name, value in self.form.fields.items():
             own = body.get(name)
             body[name] = {**own, **value} if isinstance(own, dict) and isinstance(value, dict) else value
@@ -273,7 +273,7 @@ class Anthropic(Provider):
     place, cursor = "messages/batches", "after_id"
 
     def line(self, id: str, request: Request) -> Json:
-        """The request as an entry of the body."""
+        """Request as an entry of the body."""
 
         def picture(mime: str, data: str) -> Json:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
@@ -295,7 +295,7 @@ class Anthropic(Provider):
         return ""
 
     def newest(self) -> str:
-        """The newest batch: those after it may be ours."""
+        """Newest batch: those after it may be ours."""
         entries = _objects(self.http.call("GET", f"{self.place}?limit=1").get("data"))
         return self._id(entries[0]) if entries else ""
 
@@ -306,7 +306,7 @@ class Anthropic(Provider):
         return self._id(self.http.call("POST", self.place, body, Content_Length=str(size)))
 
     def find(self, batch: Batch, others: Collection[str]) -> str | None:
-        """Searches the batches that are newer than the list was before the submission, by their first result."""
+        """Searches the batches newer than the list before the submission, by their first result."""
         missing = None
         for entry in self._listed():
             id, counts = self._id(entry), _object(entry, "request_counts")
@@ -345,7 +345,7 @@ class Anthropic(Provider):
 
 
 class Gemini(Provider):
-    """The Gemini Batch API, with input files."""
+    """Gemini Batch API, with input files."""
 
     key_variable, headers = "GEMINI_API_KEY", {"x-goog-api-key": "{key}"}
     example = "https://generativelanguage.googleapis.com/v1beta"
@@ -354,7 +354,7 @@ class Gemini(Provider):
     first_page, cursor, stop = "pageSize=100", "pageToken", ":cancel"
 
     def line(self, id: str, request: Request) -> Json:
-        """The request as a line of the input."""
+        """Request as a line of the input."""
 
         def picture(mime: str, data: str) -> Json:
             return {"inlineData": {"mimeType": mime, "data": data}}
@@ -495,7 +495,7 @@ def cancel(batches: Iterable[Batch], key_file: str | None) -> int:
 
 
 def lines_of(file: Path) -> Iterator[bytes]:
-    """The lines of a file, if there is one."""
+    """Lines of a file that may be missing."""
     if file.exists():
         with file.open("rb") as lines:
             yield from lines

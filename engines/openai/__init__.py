@@ -181,7 +181,7 @@ class OpenAIEngine:
 
     @property
     def figures(self) -> Figures:
-        """The figures stated by the endpoint."""
+        """Figures stated by the endpoint."""
         return Figures(context=self._context.size)
 
     def versions(self) -> dict[str, str]:
@@ -374,7 +374,7 @@ class Batch:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def taken(self) -> Outcome:
-        """The next outcome or fatal error."""
+        """Next outcome or fatal error."""
         outcome = self.done.get()
         if isinstance(outcome, Exception):
             raise outcome

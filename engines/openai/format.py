@@ -1,4 +1,4 @@
-"""The chat-completions format: requests as JSON bodies, answers as checked Completions."""
+"""Chat-completions format: requests as JSON bodies, answers as checked Completions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_completion(data: bytes) -> Completion:
 
 
 def completion_of(body: Json) -> Completion:
-    """The first choice of a parsed chat completion; raises as `read_completion`."""
+    """First choice of a parsed chat completion; raises as `read_completion`."""
     if body.get("error"):
         raise BadCompletion(f"the endpoint answered with an error: {one_line(body['error'], 200)}")
     choices = body.get("choices")
@@ -205,7 +205,7 @@ class RequestForm:
         return sampling.thinking_budget is not None and (self.budgets or not sampling.thinking_optional)
 
     def mended(self, request: Request, refusal: bytes, first: bool, address: str) -> RequestForm | None:
-        """The form without an optional thinking budget, if it may cause the refusal.
+        """Form without an optional thinking budget, if it may cause the refusal.
 
         Raises UserError if the first answer refuses a required one, or so many tokens.
         """
@@ -231,11 +231,11 @@ class RequestForm:
         )
 
     def body(self, request: Request, tokens: int) -> bytes:
-        """The body for at most `tokens`."""
+        """Body for at most `tokens`."""
         return json.dumps(self.as_json(request, tokens)).encode()
 
     def as_json(self, request: Request, tokens: int) -> Json:
-        """The body as an object."""
+        """Body as an object."""
         sampling = request.sampling
         fields: Json = {
             "model": self.model,
@@ -258,7 +258,7 @@ class RequestForm:
 def response_of(
     completion: Completion, split: Split, key: Key, prompt_sha256: str, engine: Engine, seconds: float | None = None
 ) -> Response:
-    """The response of an engine; `split` is its text."""
+    """Response of an engine; `split` is its text."""
     return Response(
         key=key,
         text=split.text,

@@ -69,7 +69,7 @@ class PictureEditor:
         Wire(*self._wire_args)
 
     def redraw(self, edits: Iterable[Edit]) -> Iterator[tuple[Edit, Image | NoPicture]]:
-        """Pictures redrawn, or the reason why not, in order."""
+        """Redrawn pictures or reasons, in order."""
         waiting: list[Edit] = []
         for edit in edits:
             waiting.append(edit)

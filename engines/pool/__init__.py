@@ -104,7 +104,7 @@ class Pool:
 
     @property
     def figures(self) -> Figures:
-        """The figures of all members."""
+        """Figures of all members."""
         return together(slot.figures for slot in self._slots)
 
     def ready(self) -> int:
@@ -256,7 +256,7 @@ class Pool:
         suspect_slot.end(self._epoch)
 
     def _trial(self, futile: int) -> list[Job]:
-        """The next suspects; after a lonely death first an ordinary request."""
+        """Next suspects; after a lonely death first an ordinary request."""
         if futile and (ahead := list(islice(iter(self._next_job, None), AWAY ** (futile - 1)))):
             self._returned.extendleft(reversed(ahead[:-1]))
             return ahead[-1:]
@@ -346,7 +346,7 @@ pause of the near end for a quarter of a request's time; more would cost memory 
 
 
 class Member(Protocol):
-    """The near end of a remote engine; returns at once."""
+    """Near end of a remote engine; returns at once."""
 
     def send(self, message: Message) -> None:
         """Sends without blocking."""

@@ -191,7 +191,7 @@ class Revived:
         return self.engine is not None
 
     def _next(self, again: list[list[Request]], stream: Iterator[Request]) -> list[Request] | None:
-        """The next part to repeat; after a lonely death a request far away."""
+        """Next part to repeat; after a lonely death a request far away."""
         if not self._deaths:
             return again.pop() if again else None
         if ahead := list(islice(stream, AWAY ** (self._deaths - 1))):

@@ -1,4 +1,4 @@
-"""The far end of a pool's member: a remote engine behind messages.
+"""Far end of a pool's member: a remote engine behind messages.
 
 The near end (Pool) sends AskMessage, End, Abort and Stop; the far end answers Ready or Refused, then Told repeatedly,
 and Lost if the engine is gone. Transports (`Child`, ray.py) keep the order. The engine reports each request that it
@@ -46,7 +46,7 @@ class AskMessage:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of requests for now."""
+    """End of requests for now."""
 
     epoch: int
 
@@ -107,7 +107,7 @@ Report = Ready | Refused | Lost | Told
 
 
 class Album:
-    """The latest `limit` bytes of pictures."""
+    """Latest `limit` bytes of pictures."""
 
     def __init__(self, limit: int = ALBUM_BYTES) -> None:
         self._kept: OrderedDict[str, Image] = OrderedDict()
@@ -115,7 +115,7 @@ class Album:
         self._limit = limit
 
     def pack(self, request: Request) -> Request:
-        """The request without pictures known to the other end."""
+        """Request without pictures known to the other end."""
         if not request.images:
             return request
         images = {name: None if name in self._kept else image for name, image in request.images.items()}

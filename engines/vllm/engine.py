@@ -389,7 +389,7 @@ class VLLMEngine:
                 yield failure(done.request, f"vLLM gave this request up ({sample.finish_reason})")
             else:
                 prompt = self._renderer.submit(self._render, done.request)
-                # Last, as vLLM's two picture caches agree only if prompts are sent in the order of rendering.
+                # Last, as vLLM's two picture caches agree only if prompts are sent as rendered.
                 ready.append(_Rendered([done.request], prompt, again=True))
 
     def _without_numbers(self, sent: dict[str, _Sent]) -> Iterator[Outcome]:
@@ -553,7 +553,7 @@ class CoreWatch:
         return named(bytes(self._heard))
 
     def died(self, error: BaseException) -> EngineDied:
-        """The error of a dead engine, with its cause."""
+        """Error of a dead engine, with its cause."""
         end = time.monotonic() + _END_SECONDS
         # No join: of two joining threads one gets no exit code until the other has stored it.
         while self.dead and time.monotonic() < end and any(process.exitcode is None for process in self._processes):
@@ -634,7 +634,7 @@ def starts_processes(args: Mapping[str, Any]) -> bool:
 
 
 def named(heard: bytes) -> str:
-    """The error of the first of vLLM's processes that names one, or "".
+    """Error of the first of vLLM's processes that names one, or "".
 
     A process's last error counts: libraries report one as the cause of the next.
     """
@@ -675,7 +675,7 @@ _STAGES: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
 
 
 def level_to_hear(environment: Mapping[str, str]) -> str | None:
-    """The log level with vLLM's stages, unless set."""
+    """Log level with vLLM's stages, unless set."""
     own = environment.get("VLLM_LOGGING_PREFIX") or environment.get("VLLM_LOGGING_CONFIG_PATH")
     return "INFO" if environment.get("VLLM_LOGGING_LEVEL", "").upper() == "ERROR" and not own else None
 
@@ -689,7 +689,7 @@ class VllmLog:
         self._middle = False
 
     def feed(self, piece: bytes) -> bytes:
-        """The part for the screen."""
+        """Part for the screen."""
         shown = bytearray()
         *lines, rest = (self._kept + piece).split(b"\n")
         self._kept = b""
@@ -706,7 +706,7 @@ class VllmLog:
         return bytes(shown)
 
     def end(self) -> bytes:
-        """The rest of an unfinished line."""
+        """Rest of an unfinished line."""
         kept, self._kept = self._kept, b""
         return kept
 

@@ -41,7 +41,7 @@ class Export:
 
     Attributes:
         model: the name of the model, as the Hub has it where it does.
-        data_repo: the data set on the Hub, or "".
+        data_repo: the dataset on the Hub, or "".
         source_url: a page about the run, or "".
     """
 
@@ -62,7 +62,7 @@ class Export:
         return self.run.spec()
 
     def data_of(self, task: TaskSpec) -> tuple[str, str | None]:
-        """Task's data set on the Hub and its commit; ("", None) if not there."""
+        """Task's dataset on the Hub and its commit; ("", None) if not there."""
         if match := _HUB_DATA.fullmatch(task.data):
             return self.data_repo or match[1], match[2] if self.data_repo in ("", match[1]) else None
         return (self.data_repo or (task.data if _HUB_NAME.fullmatch(task.data) else "")), None
@@ -113,7 +113,7 @@ def _has_key(question: Question) -> bool:
 
 
 def held_releases(spec: RunSpec) -> frozenset[str]:
-    """Held-back releases of a run's data sets."""
+    """Held-back releases of a run's datasets."""
     releases = set()
     for place in {task.data for task in spec.tasks if not is_logged(task.name)}:
         try:

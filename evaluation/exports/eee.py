@@ -177,7 +177,7 @@ def _metric(name: str, judged: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _prompt(named: str) -> str:
-    """The text of a judge's prompt (`NAME-VERSION+HASH`), if it still has that hash; else the name."""
+    """Text of a judge's prompt (`NAME-VERSION+HASH`), if it still has that hash; else the name."""
     try:
         prompt = load_prompt(named.partition("+")[0].rpartition("-")[0])
     except (OSError, UserError, ValueError, KeyError):  # a prompt of the user's own, or of another version

@@ -41,9 +41,9 @@ class LabelNotStored(UserError):
 
 
 class LabelStore:
-    """The labels of a run. Thread-safe. Use as a context manager, or `close` it.
+    """Labels of a run. Thread-safe. Use as a context manager, or `close` it.
 
-    `answers` are in the order of the queue.
+    `answers` are in queue order.
     """
 
     def __init__(self, folder: Path, model: str, answers: Sequence[Row]) -> None:
@@ -109,7 +109,7 @@ class LabelStore:
         return list(same) if own.response else [place]
 
     def wordings(self) -> Mapping[tuple[str, str], Mapping[str, Wording]]:
-        """The mended wordings of criteria, by task and question."""
+        """Mended wordings of criteria, by task and question."""
         return read_wordings(self.folder)
 
     def mend(self, by: str, place: int, criterion: str, text: str) -> None:
@@ -212,7 +212,7 @@ def checked_name(rater: str) -> str:
 
 
 def mark_by_criteria(question: Question, given: Any) -> Verdict:
-    """The verdict of a person's points by criterion; those without are open.
+    """Verdict of a person's points by criterion; those without are open.
 
     Raises:
         UserError: a criterion that the scheme lacks, or a mark that it does not give.
@@ -238,7 +238,7 @@ def mark_by_criteria(question: Question, given: Any) -> Verdict:
 
 
 def points_by_criteria(question: Question, given: Any) -> dict[str, Any]:
-    """The fields of a label by its criteria.
+    """Fields of a label by its criteria.
 
     Raises:
         UserError: a mark that there is not, or criteria that still matter are open.
@@ -259,7 +259,7 @@ def marks_shown(criterion: SchemeCriterion) -> list[float]:
 
 
 def criteria_view(question: Question, mended: Mapping[str, Wording]) -> list[dict[str, Any]]:
-    """The criteria of a question for the page, with the alternative (from 1) of each."""
+    """Criteria of a question for the page, with the alternative (from 1) of each."""
     return [
         {
             "id": criterion.id,

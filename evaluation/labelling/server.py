@@ -138,7 +138,7 @@ def serve(
 
 
 def make_app(store: LabelStore, shown: Surroundings, rater: str) -> FastAPI:
-    """The application, without its guard."""
+    """Application, without its guard."""
     from fastapi import APIRouter, Body, HTTPException
     from fastapi.responses import JSONResponse
 
@@ -233,7 +233,7 @@ Tell = Callable[[str], None]
 def open_labels(
     folder: Path, plan: Path | None, data: str, verdict: bool, warn: Tell
 ) -> tuple[LabelStore, Surroundings]:
-    """The store and context of the page; `plan` None is the run's own plan, else all answers."""
+    """Store and context of the page; `plan` None is the run's own plan, else all answers."""
     from livek12.evaluation.task_data import illustrated, reload_task_data
 
     run = RunFolder.open(folder, warn)
@@ -285,7 +285,7 @@ class EqualAnswer(NamedTuple):
 
 
 class Regrading:
-    """The groups of a run and people's marks of them. Thread-safe."""
+    """Groups of a run and people's marks of them. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -315,7 +315,7 @@ class Regrading:
         return files
 
     def _members(self, row: Row) -> list[EqualAnswer]:
-        """The answers equal to this one now; it alone if the run no longer holds it."""
+        """Answers equal to this one now; it alone if the run no longer holds it."""
         with self._reading:
             if self._files() != self._seen:
                 for _ in self.passing(RunFolder.open(self._folder).judged_rows()):
@@ -332,7 +332,7 @@ class Regrading:
         return with_mark(row, regrade) if regrade else row
 
     def view(self, row: Row) -> dict[str, Any]:
-        """The group of an answer, for a person who sets its mark."""
+        """Group of an answer, for the person setting its mark."""
         verdict, members, every = _verdict(row), self._members(row), self._said()
         regrade = every.get(_key(row))
         now = with_mark(row, regrade) if regrade else row

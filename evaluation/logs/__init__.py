@@ -153,7 +153,7 @@ MOST_SHOWN: Final = 12
 
 
 def results_of(file: Path) -> dict[str, Any]:
-    """The JSON object of a results file; empty if absent or too large."""
+    """JSON object of a results file; empty if absent or too large."""
     try:
         if file.stat().st_size > RESULTS_BYTES:
             return {}
@@ -164,7 +164,7 @@ def results_of(file: Path) -> dict[str, Any]:
 
 
 def objects(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects of a file, one a line, each with its place."""
+    """JSON objects of a file, one a line, each with its place."""
     refuse_pointer(file)
     try:
         with file.open("rb") as stream:

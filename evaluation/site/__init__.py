@@ -1,4 +1,4 @@
-"""Builds a site from run folders, and rebuilds only what changed.
+"""Builds a site from run folders; rebuilds only what changed.
 
 `data/made.json` holds hashes of all inputs; where they are equal and all files exist, nothing else is read.
 `table.json` has a row for each run, task and profile with each metric as [low, high, ends of the 95 % interval, ± over
@@ -156,7 +156,7 @@ KINDS = (".py", ".j2", ".js", ".css")
 
 @dataclass(frozen=True)
 class SiteWishes:
-    """The options of a site.
+    """Options of a site.
 
     `refuses` gives the reason of rights against showing a question, or ""; `permits` is its other input as a text
     (None: unknown, nothing counts as unchanged); `held` are releases held back; `ask_hub` asks for models without
@@ -184,7 +184,7 @@ class SiteMade:
 
 
 def make_site(runs: Sequence[Path], out: Path, wishes: SiteWishes) -> SiteMade:
-    """Makes or renews a site in a new folder or one of an earlier build."""
+    """Makes or renews a site in a new folder or an earlier build's."""
     _check(out)
     with explain_errors(f"{out}: cannot be made", "; choose another --out"):
         out.mkdir(parents=True, exist_ok=True)
@@ -340,7 +340,7 @@ def _asked(model: str) -> KnownModel | None:
 
 
 def _slugs(runs: Sequence[Path]) -> dict[str, Path]:
-    """The runs by names for files and addresses, stable while the folders keep theirs."""
+    """Runs by names for files and addresses, stable while the folders keep theirs."""
     slugs: dict[str, Path] = {}
     for path in runs:
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip(".-_")[:60] or "run"
@@ -378,7 +378,7 @@ def _before(out: Path) -> dict[str, Any]:
 
 @cache
 def _code() -> str:
-    """Hash of the drawing code, so that a later version redraws its pages."""
+    """Hash of the drawing code; later versions redraw pages."""
     root = Path(__file__).resolve().parents[2]
     files = sorted(
         file
@@ -454,7 +454,7 @@ class KnownModel(BaseModel):
 
 
 def read_models(file: Path) -> dict[str, KnownModel]:
-    """The models of a `models.yaml` (docs/site.md): by the name of the model in its runs, or of a run folder."""
+    """Models of a `models.yaml` (docs/site.md): by the name of the model in its runs, or of a run folder."""
     try:
         if file.stat().st_size > MAX_BYTES:
             raise UserError(f"{file}: larger than {MAX_BYTES >> 20} MiB: no list of models")
@@ -487,7 +487,7 @@ def hub_record(model: str) -> KnownModel | str:
 
 
 def stated_by(record: Any) -> KnownModel:
-    """The facts in a record of the Hub."""
+    """Facts in a record of the Hub."""
     card, tensors = getattr(record, "card_data", None), getattr(record, "safetensors", None)
     made, total = getattr(record, "created_at", None), getattr(tensors, "total", None)
     licence = getattr(card, "license", None)
@@ -557,7 +557,7 @@ class Exams:
             self.hidden.look([question], elsewhere)
 
     def in_order(self, task: str) -> list[tuple[str, Question]]:
-        """The questions of a task by paper and number."""
+        """Questions of a task by paper and number."""
         return sorted(self.tasks[task].items(), key=lambda item: paper_order(item[1]))
 
     def off(self) -> frozenset[str]:
@@ -668,7 +668,7 @@ def _entry(question: Question, hidden: Hidden, modality: str, piece: str) -> dic
 
 
 class _AtHand:
-    """Pictures of questions, read from the data sets of their runs on first use."""
+    """Pictures of questions, read from their runs' datasets on first use."""
 
     def __init__(self, exams: Exams) -> None:
         self._exams = exams

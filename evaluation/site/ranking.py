@@ -51,7 +51,7 @@ upper end of resampled ranks."""
 def place(
     task: str, stem: str, questions: Mapping[str, Question], records: Records, store: SiteStore, code: str
 ) -> Placed:
-    """The ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
+    """Ranks of the best runs of a task; of one run, none. Results of other `code` are discarded."""
     slim = [_slim(question) for question in questions.values()]
     numbers = {anchor: number for number, anchor in enumerate(questions)}
     runs = {slug: record["cells"][task] for slug, record in records.items() if task in record["cells"]}
@@ -322,16 +322,16 @@ def places(questions: Mapping[str, Question]) -> dict[str, tuple[int, int]]:
 
 
 def scores(task: str, order: Mapping[str, tuple[int, int]], records: Records) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Answers of each run that has the task, by the places of questions (`_scores`)."""
+    """Answers of each run with the task, by the places of questions (`_scores`)."""
     for slug, record in records.items():
         if (cells := record["cells"].get(task)) and "adaptive" not in record["facts"]:
             yield slug, _scores(cells, order)
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], order: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The kinds of answers, and by question those and the tokens; None: not asked.
+    """Kinds of answers, and by question those and the tokens; None: not asked.
 
-    A kind is [least and most share of points, fully right at worst and at best, undecided].
+    A kind is [least and most share of points, fully right at worst and best, undecided].
     """
     kinds: dict[tuple[float, ...], int] = {}
     answers: list[Any] = [None] * len(order)
@@ -349,7 +349,7 @@ def _plain(values: list[Any]) -> Any:
 
 
 def axes(entries: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
-    """The axes that split these questions, with values: [[axis, [value, …]], …]."""
+    """Axes that split these questions, with values: [[axis, [value, …]], …]."""
     rows = list(entries)
     filters = []
     for axis, name in FILTER_AXES.items():

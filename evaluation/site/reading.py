@@ -46,7 +46,7 @@ Refuses: TypeAlias = Callable[[Question], str]
 
 
 class Hidden:
-    """The hidden ones of the questions it has seen.
+    """Hidden ones of the questions it has seen.
 
     `refuses` gives reasons of rights, `held` are the releases held back.
     """
@@ -59,7 +59,7 @@ class Hidden:
         self._somewhere_in: defaultdict[str, set[Name]] = defaultdict(set)
 
     def look(self, questions: Iterable[Question], keys_from_elsewhere: bool = False) -> None:
-        """Takes questions in; `keys_from_elsewhere`: answers were marked by the keys of another data set."""
+        """Takes questions in; `keys_from_elsewhere`: answers were marked by the keys of another dataset."""
         for question in questions:
             name = (question.benchmark, question.id)
             keyless = keys_from_elsewhere and not (question.answer or question.variables)
@@ -86,7 +86,7 @@ class Hidden:
                         again = True
 
     def why(self, question: Question) -> str:
-        """The reason why a question is hidden, or ""."""
+        """Reason why a question is hidden, or ""."""
         return self._why.get((question.benchmark, question.id), "")
 
     def pages(self) -> frozenset[tuple[str, int]]:
@@ -101,7 +101,7 @@ class Hidden:
 
 
 def held_back_in(data: str) -> str:
-    """The release whose answers a data set keeps elsewhere, or "", also where that cannot be read."""
+    """Release whose answers a dataset keeps elsewhere, or "", also if unreadable."""
     try:
         return held_release(data) or ""
     except (NotFetched, UserError):
@@ -133,12 +133,12 @@ def fingerprint(path: Path) -> list[Any]:
 
 
 def keys_from_elsewhere(spec: RunSpec) -> bool:
-    """Answers were marked by the keys of another data set."""
+    """Answers were marked by the keys of another dataset."""
     return any(KEYS in judge for judge in spec.known_judges)
 
 
 def read_run(path: Path, slug: str, hidden: Hidden, store: SiteStore) -> dict[str, Any]:
-    """The record of a run; its answers go into pieces of their own."""
+    """Record of a run; its answers go into pieces of their own."""
     folder = RunFolder(path)
     spec = folder.spec()
     pieces = _Pieces(store, slug)
@@ -249,7 +249,7 @@ class _Pieces:
 
 
 def cell(row: Row, is_hidden: bool) -> Cell:
-    """The cell of an answer."""
+    """Cell of an answer."""
     finding = finding_of(row)
     texts = [visible(part.answer or "")[:LONGEST_SAID] for part in row.verdict.parts] if row.verdict else []
     tokens = row.response.completion_tokens if row.response else None

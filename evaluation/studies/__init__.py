@@ -1,7 +1,7 @@
-"""The frame of all studies: judges' opinions, numbers in words, shares, a result as sentences, tables and a page.
+"""Frame of all studies: judges' opinions, numbers in words, shares, a result as sentences, tables and a page.
 
-A share has bounds (low, high), at worst and at best. A difference is of the same questions; its p is that of sign
-flips, the larger of worst and best, and 1 where undecided answers could turn it. Intervals are around both bounds
+A share has bounds (low, high), at worst and best. A difference is of the same questions; its p is that of sign flips,
+the larger of worst and best, and 1 where undecided answers could turn it. Intervals are around both bounds
 (`core.statistics`).
 
 Opinions are cached so that a killed study resumes. A judge is never the model under test nor of its family. A missing
@@ -234,7 +234,7 @@ Share: TypeAlias = tuple[float, float]
 
 
 def mean_share(shares: Sequence[Share]) -> Share:
-    """The mean of one or more shares."""
+    """Mean of one or more shares."""
     return sum(low for low, _ in shares) / len(shares), sum(high for _, high in shares) / len(shares)
 
 
@@ -306,7 +306,7 @@ class Opinions(Generic[T]):
 
     @property
     def problem(self) -> str:
-        """The reason without a usable value; "" otherwise."""
+        """Reason without a usable value; "" otherwise."""
         if self.values:
             return ""
         return "; ".join(dict.fromkeys(problem for _, _, problem in self.given)) or "no judge may judge this answer"
@@ -314,7 +314,7 @@ class Opinions(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class JsonForm(Generic[T]):
-    """The form of a reply with exactly the fields of `schema`; `parse` raises Unreadable for other values."""
+    """Form of a reply with exactly the fields of `schema`; `parse` raises Unreadable for other values."""
 
     schema: Json
     parse: Callable[[Json], T]
@@ -326,7 +326,7 @@ class JsonForm(Generic[T]):
 
 @dataclass(frozen=True)
 class AskedOf(Generic[T]):
-    """The request to judges: prompt name, its values (CannotShow without a needed picture), form of the reply."""
+    """Request to judges: prompt name, its values (CannotShow without a needed picture), form of the reply."""
 
     prompt: str
     values: Callable[[Row, Case], Values]

@@ -47,7 +47,7 @@ Said = Mapping[str, bool]
 
 
 def with_any(statements: Mapping[str, bool]) -> dict[str, bool]:
-    """The statements on the types, and what follows for `ANY`."""
+    """Statements on the types, and what follows for `ANY`."""
     types = [statements[kind] for kind in ERROR_TYPES if kind in statements]
     complete = any(types) or len(types) == len(ERROR_TYPES)
     return {
@@ -72,7 +72,7 @@ def critics_said(process: Process | None) -> dict[str, dict[str, bool]]:
 
 
 def decisions(statements: Said, kind: str) -> dict[str, bool]:
-    """The decisions of a kind: all types for `OVERALL`."""
+    """Decisions of a kind: all types for `OVERALL`."""
     kinds = ERROR_TYPES if kind == OVERALL else (kind,)
     return {error_type: statements[error_type] for error_type in kinds if error_type in statements}
 
@@ -296,7 +296,7 @@ _METHOD = re.compile(r"^\S+ ([a-z][a-z0-9_]*)-")
 
 
 def method_of(verdict: Verdict) -> str:
-    """The way of judging named in the verdict's version; `rules` without models."""
+    """Way of judging named in the verdict's version; `rules` without models."""
     match = _METHOD.match(verdict.judge)
     return match[1] if match else "rules"
 
@@ -337,7 +337,7 @@ def _accuracy(by_answer: Mapping[str, Verdict], answers: int) -> dict[str, float
 
 
 def judges_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result of `between_judges` in sentences."""
+    """Result of `between_judges` in sentences."""
     for run, judges in result.items():
         if judges["parts"]:
             yield (
@@ -404,7 +404,7 @@ def as_repeats(runs: Mapping[str, Sequence[Row]]) -> dict[str, list[str]]:
 
 
 def runs_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result of `between_runs` in sentences."""
+    """Result of `between_runs` in sentences."""
     yield (
         f"The {len(result['judges'])} runs hold {result['answers']} answers with a verdict;"
         f" {result['decided_by_all']} are decided in all of them,"
@@ -629,7 +629,7 @@ def _summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def methods_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     for method, own in result["methods"].items():
         over = f", mean of {own['runs']} runs" if own["runs"] > 1 else ""
         yield (

@@ -90,7 +90,7 @@ REPLY: Final = JsonForm(
 
 @dataclass(frozen=True)
 class Completed:
-    """One completion of a question of an exam (`source`).
+    """Completion of an exam's question (`source`).
 
     `characters` and `longest` are 0 to 100; `says_no`: refuses in words, or is empty; `judged` by all judges together.
     """
@@ -106,7 +106,7 @@ class Completed:
 
 
 def completions(rows: Iterable[Row]) -> list[Row]:
-    """The completions of a run that came."""
+    """Completions of a run that came."""
     derived = [row for row in rows if row.question.variant and row.question.variant.kind in (COMPLETION, HINTED)]
     came = [row for row in derived if row.response is not None]
     if not came:
@@ -164,7 +164,7 @@ def _values(row: Row, case: Case) -> Values:
 def judged(
     rows: Sequence[Row], jury: Jury, authors: Iterable[str], step: Callable[[], None]
 ) -> list[tuple[JudgedCompletion | None, str]]:
-    """The judges' joint view of each completion, or the reason why there is none."""
+    """The judges' joint view of each completion, or the reason for none."""
     request = AskedOf(PROMPT, _values, lambda row: REPLY)
     opinions = consult(jury, rows, request, authors, lambda row: False, step)
     return [(_together(opinion.values), opinion.problem) for opinion in opinions]

@@ -1,7 +1,7 @@
 """Contamination: marks on older exams against newer ones, by year, before and after a release, near public questions.
 
 An older exam may just be easier: `beyond` is the same difference of a run's excess over the other runs. p is corrected
-by Holm over the cells of a table. Undecided and missing answers enter at worst and at best. The test permutes papers
+by Holm over the cells of a table. Undecided and missing answers enter at worst and best. The test permutes papers
 (questions, where papers are few) between the two parts, for all runs at once; the larger p counts, and 1 where
 undecided answers could turn the difference.
 """
@@ -45,7 +45,7 @@ class Period:
 
 
 def period(text: str) -> Period | None:
-    """The period of "2025", "2025-06" or "2025-06-07"; None for other texts."""
+    """Period of "2025", "2025-06" or "2025-06-07"; None for other texts."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -61,7 +61,7 @@ def period(text: str) -> Period | None:
 
 
 def exam_period(release: str | None, year: int | str | None) -> Period | None:
-    """Date of an exam: its release where that is a date, else its year; None without either."""
+    """Date of an exam: its release if a date, else its year; None without either."""
     return (period(release) if release else None) or (period(str(year)) if year is not None else None)
 
 
@@ -91,7 +91,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Scored:
-    """One run's metric on each question, as shares at worst and at best, and the weight of each."""
+    """One run's metric on each question, as shares at worst and best, with weights."""
 
     low: Mapping[QuestionKey, float]
     high: Mapping[QuestionKey, float]
@@ -138,7 +138,7 @@ def scored(rows: Iterable[Outcome], metric: str, profile: Profile) -> tuple[Scor
 
 
 def beyond_others(runs: Mapping[str, Scored]) -> dict[str, Scored]:
-    """Excess of each run over the mean of the others on the questions that all have; {} for one run."""
+    """Excess of each run over the others' mean on shared questions; {} for one run."""
     if len(runs) < 2:
         return {}
     shared = set.intersection(*(set(run.weight) for run in runs.values()))
@@ -207,7 +207,7 @@ def _numbered(cluster: Indices) -> Indices:
 
 
 def _permuted(earned: Floats, weight: Floats, in_a: Bools, cluster: Indices) -> float | None:
-    """P of the permutation test, the larger at worst and at best; None where a part has one cluster.
+    """P of the permutation test, the larger at worst and best; None where a part has one cluster.
 
     A cluster with questions in both parts counts once in each.
     """
@@ -246,7 +246,7 @@ def nearest(file: Path) -> dict[str, float]:
     """Similarity of each question to the nearest public one, from the pairs of `livek12 dedup DATA --against PUBLIC`.
 
     Raises:
-        UserError: the file cannot be read, or is none of pairs.
+        UserError: the file is unreadable, or not of pairs.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -272,8 +272,8 @@ def contamination(
     """The tables; `released`: release of the model by run; `near`: see `nearest`.
 
     Raises:
-        UserError: no such metric, no way of asking that the runs have in common, or no question says of which release
-            or year it is, or is near a public one.
+        UserError: no such metric, no common way of asking, or no question has a release or year, or is near a public
+            one.
     """
     marks: dict[str, Scored] = {}
     questions: dict[QuestionKey, SlimQuestion] = {}
@@ -401,7 +401,7 @@ def _corrected(cells: Cells) -> Cells:
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     yield f"{result['questions']} questions by {result['metric']}; differences are in points of 100, older minus newer."
     for cell in result["releases"]:
         if cell["subject"] == ALL:

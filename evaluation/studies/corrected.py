@@ -72,7 +72,7 @@ def corrected_study(
     plan: Mapping[Key, str] | None = None,
     metric: str = "accuracy",
 ) -> dict[str, Any]:
-    """The corrected mark of each task that has labels (`fit_labels`).
+    """Corrected mark of each labelled task (`fit_labels`).
 
     `plan` is the stratum of each planned answer: other labels are left out, as their selection is unknown. None: all
     labels count, as a random draw.
@@ -124,7 +124,7 @@ def _check_plan(answers: Iterable[Judged], plan: Mapping[Key, str]) -> None:
 
 
 def corrected(answers: Sequence[Judged], labels: Mapping[Key, float]) -> dict[str, Any]:
-    """The corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
+    """Corrected mark of one task, as shares; `said`: people's shares of the labelled answers."""
     total = sum(answer.weight for answer in answers)
     groups = grouped((answer.stratum, answer) for answer in answers)
     strata = [_stratum(name, groups[name], labels, total) for name in (RULES, *MODELS) if groups[name]]
@@ -212,7 +212,7 @@ def _mark(
 
 
 def _unshrunk(reach: float, alone: float, power: float) -> float:
-    """The reach of a mean by papers, had people marked the papers.
+    """Reach of a mean by papers, had people marked the papers.
 
     A judge's errors shrink what papers add: a shift for all answers of a stratum corrects the mean alone.
     """
@@ -349,7 +349,7 @@ _NO_POWER = "the labels do not show that the judge tells right from wrong"
 
 
 def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]) -> MarkNoise:
-    """The noise of a run's marks, over all its tasks.
+    """Noise of a run's marks, over all its tasks.
 
     Raises:
         UserError: the labels hold no right or no wrong answer that the judge decided.
@@ -376,7 +376,7 @@ def mark_noise(run: str, rows: Iterable[Row], pairs: Sequence[tuple[Label, Row]]
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     for run, study in result.items():
         for task, mark in study["tasks"].items():
             yield f"{run}, {task}: {study['metric']} {said(mark)}; the judge alone said {span(mark['judge'])}."

@@ -2,7 +2,7 @@
 
 Shares of right samples by question and unit are averaged over questions: by unit index where at least `fewest[0]`
 questions have it, by exact length of the flow where at least `fewest[1]` have it. Undecided and missing answers enter
-at worst and at best. Contrasts compare the same units of the same questions, each question counting once.
+at worst and best. Contrasts compare the same units of the same questions, each question counting once.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _pictures(questions: Mapping[str, Units]) -> dict[str, Any]:
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     for run, tasks in result.items():
         for base, study in tasks.items():
             yield from _sentences(f"{run}, {base}", study)

@@ -80,7 +80,7 @@ def stratum_of(row: Row) -> Stratum:
 
 
 def sampled(rows: Iterable[Row], size: int, seed: int = 0) -> list[Row]:
-    """A stratified sample of answers, in the order of the strata; all where there are no more."""
+    """A stratified sample of answers, by stratum; all where there are no more."""
 
     def order(row: Row) -> tuple[Stratum, bytes]:
         name = f"{seed}/{row.task}/{row.question.id}/{row.trial}"
@@ -149,7 +149,7 @@ def _by_judges(rows: Sequence[Row], opinions: Sequence[Opinions[Kinds]]) -> list
 
 
 def by_itself(row: Row) -> Wrong | None:
-    """The kind of an answer without text; None where judges have to be asked."""
+    """Kind of an answer without text; None where judges have to be asked."""
     if row.response is None or row.response.text.strip():
         return None
     kind = next((k.name for k in _kinds_of(row.question.benchmark) if k.name.startswith(BY_ITSELF)), None)
@@ -420,8 +420,8 @@ def gathered(
     """Wrong answers of each run to questions asked in one way, a sample of them, and people's labels.
 
     Raises:
-        UserError: the runs have no way of asking in common, no answer is wrong, or all that are wrong are of benchmarks
-            whose article tells no kinds apart.
+        UserError: the runs have no common way of asking, no answer is wrong, or all wrong ones are of benchmarks whose
+            article tells no kinds apart.
     """
     typed: defaultdict[str, dict[str, TypedRun]] = defaultdict(dict)
     without = set[str]()

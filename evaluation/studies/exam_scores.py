@@ -1,7 +1,7 @@
 """Scores of exams with marking schemes (HiPhO, 2509.07894): by answers alone, and by the better of answer and steps.
 
 Contract: `coarse` sums the points of right final answers, `fine` for each question the larger of answer and steps; both
-are means over trials, at worst and at best. Answers of questions with a scheme are decided by the rules. A medal is the
+are means over trials, at worst and best. Answers of questions with a scheme are decided by the rules. A medal is the
 highest whose limit is reached.
 """
 

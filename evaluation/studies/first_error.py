@@ -101,7 +101,7 @@ def _position(number: int, steps: Sequence[str]) -> int:
 
 
 def first_wrong_step(process: Process, judge: str, steps: Sequence[str]) -> int | None:
-    """The earliest step quoted by a critic, from 1; None without an error."""
+    """Earliest step quoted by a critic, from 1; None without an error."""
     places = [_place(error.step, steps) for error in process.errors if error.judge == judge]
     return min(places, default=None)
 
@@ -197,7 +197,7 @@ def _blank(solution: Solution) -> Verdict:
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     yield f"{result['with_errors']} of {result['solutions']} solutions have a first wrong step that experts marked."
     for critic, seen in [("The panel", result["panel"]), *result["critics"].items()]:
         yield (

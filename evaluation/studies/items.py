@@ -70,7 +70,7 @@ def same_by_rules() -> Iterator[SameAnswer]:
 
 
 class AnswerSaid(NamedTuple):
-    """One decided answer of a run; trials of a run share its weight of 1."""
+    """Decided answer of a run; trials of a run share its weight of 1."""
 
     run: str
     right: bool
@@ -79,7 +79,7 @@ class AnswerSaid(NamedTuple):
 
 
 class Suspicion(NamedTuple):
-    """Chance that the key is wrong, the likeliest other answer, and the number of runs that give it."""
+    """Chance that the key is wrong, the likeliest other answer, and its number of runs."""
 
     chance: float
     agreed: tuple[str, ...]
@@ -92,7 +92,7 @@ _KEY = -1
 def suspicion(
     question: Question, answers: Sequence[AnswerSaid], abilities: Mapping[str, float], same: SameAnswer, prior: float
 ) -> Suspicion:
-    """The chance that the key is wrong, from the decided answers and the runs' abilities (logits)."""
+    """Chance that the key is wrong, from the decided answers and the runs' abilities (logits)."""
     kinds, groups = _grouped(question, answers, same)
     if not kinds:
         return Suspicion(0.0, (), 0)
@@ -109,7 +109,7 @@ def suspicion(
 def _grouped(
     question: Question, answers: Sequence[AnswerSaid], same: SameAnswer
 ) -> tuple[list[tuple[str, ...]], list[int]]:
-    """The different wrong answers, and the group of each answer (_KEY: right)."""
+    """Different wrong answers, and the group of each answer (_KEY: right)."""
     kinds: list[tuple[str, ...]] = []
     spellings: dict[tuple[str, ...], int] = {}
     groups = []
@@ -204,12 +204,12 @@ class ExamItem:
         return self.task, self.question.id
 
     def scores(self) -> dict[str, float]:
-        """Right share of the decided answers, of each run that has some."""
+        """Right share of the decided answers, of each run with some."""
         decided = {run: [a.right for a in given if a.right is not None] for run, given in self.answers.items()}
         return {run: sum(marks) / len(marks) for run, marks in decided.items() if marks}
 
     def said(self) -> list[AnswerSaid]:
-        """The decided answers with text; the trials of a run together weigh one."""
+        """Decided answers with text; the trials of a run together weigh one."""
         answers = []
         for run, given in self.answers.items():
             usable = [answer for answer in given if answer.right is not None and any(answer.said)]
@@ -218,7 +218,7 @@ class ExamItem:
 
 
 def read_items(runs: Mapping[str, Iterable[Row]], choice: AnswerChoice = ANY) -> list[ExamItem]:
-    """The items of several runs, by exam and question."""
+    """Items of several runs, by exam and question."""
     items: dict[QuestionKey, ExamItem] = {}
     exam = cache(exam_of)
     for run, rows in one_way(runs, choice).items():
@@ -361,7 +361,7 @@ def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: in
 
 
 def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> None:
-    """Adds to each suspect the places of its graded papers, of runs that have a report."""
+    """Adds to each suspect the places of its graded papers, of runs with a report."""
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
     for suspect in suspects:
@@ -378,7 +378,7 @@ def plan(suspects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     yield (
         f"{result['questions']} questions over {len(result['runs'])} runs: {result['negative']} have a negative"
         f" discrimination; {result['without_discrimination']} have none, since all or no decided answers are right or"

@@ -89,7 +89,7 @@ Stranger = tuple[Label, str]
 
 
 def read_labels(files: Path | Sequence[Path], model: str | None, warn: Callable[[str], None]) -> list[Label]:
-    """One label for each rater and answer of .csv or JSON lines files, in the order of the files.
+    """One label for each rater and answer of .csv or JSON lines files, in file order.
 
     `model` selects labels where files name several; `warn` gets a line for each unusable row or column.
     """
@@ -121,7 +121,7 @@ def _of_file(file: Path, warn: Callable[[str], None]) -> list[Label]:
 
 
 def read_rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
-    """The rows of a file by line; None for a line that is no JSON object."""
+    """Rows of a file by line; None for a line that is no JSON object."""
     damage = UnicodeDecodeError, csv.Error
     with explain_errors(f"{file}: cannot be read:", "", *damage):
         refuse_pointer(file)
@@ -159,7 +159,7 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(given: Mapping[str, Any], place: str = "") -> Label:
-    """The label of one row; empty cells are absent."""
+    """Label of one row; empty cells are absent."""
     row = _known(given)
     if "question_id" not in row:
         raise ValueError("no question_id")
@@ -329,9 +329,9 @@ _Seen = tuple[Outcome, bool]
 
 @dataclass(frozen=True)
 class Judged:
-    """One answer for sampling; `cluster` is its paper (`paper`), else its source question.
+    """Answer for sampling; `cluster` is its paper (`paper`), else its source question.
 
-    `low` and `high` are the judge's share at worst and at best; `weight` is above 0.
+    `low` and `high` are the judge's share at worst and best; `weight` is above 0.
     """
 
     key: Key
@@ -344,7 +344,7 @@ class Judged:
 
 
 def judged(rows: Iterable[Row], metric: str) -> dict[str, list[Judged]]:
-    """Answers by task, in the order of question and trial."""
+    """Answers by task, question and trial."""
     slim = Slim()
     tasks: dict[str, list[_Seen]] = {}
     for row in rows:
@@ -432,7 +432,7 @@ def _planned(line: str, place: str) -> tuple[Key, Any]:
 
 
 def planned(rows: Iterable[Row], plan: list[Key] | None, name: str, tell: Callable[[str], None]) -> list[Row]:
-    """The answers to label, in the order of the plan; all answers without one.
+    """Answers to label, in the plan's order; all answers without one.
 
     `tell` gets one line on planned answers that never came.
     """
@@ -460,7 +460,7 @@ Place = tuple[str, str]
 
 
 def label_plan(rows: Iterable[Row], budget: int, seed: int = 0, metric: str = "accuracy") -> list[dict[str, Any]]:
-    """Rows {task, question_id, trial, stratum, answers, planned}, in the order of labelling."""
+    """Rows {task, question_id, trial, stratum, answers, planned}, in labelling order."""
     strata = grouped(
         ((task, answer.stratum), answer)
         for task, answers in judged(rows, metric).items()

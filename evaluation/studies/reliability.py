@@ -1,8 +1,8 @@
 """Reliability of the process audit: critics and panel against people, each other and themselves; rankings.
 
 LiveK12Bench, appendix C, tables 8 and 9. Missing decisions are in no coefficient, but in `accuracy_low` and
-`accuracy_high`. Sections that cannot be computed have a `note`. The positive class is "the error is there"; of
-`ANSWER`, "the answer is right".
+`accuracy_high`. Missing sections have a `note`. The positive class is "the error is there"; of `ANSWER`, "the answer is
+right".
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _rankings(rankings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     yield (
         f"{result['answers']} answers, {result['audited']} of them with an audit; {result['labels']} labels of people."
     )

@@ -1,7 +1,7 @@
 """MarkPair in points beside people's: how far off, how often the same, biased where, and how criteria agree.
 
-An open mark is an interval. It is in no mean or coefficient, but in the bounds at worst and at best, and in the
-coverage: the share of intervals that hold the person's mark. QWK is of points; `qwk_share` of shares of full marks.
+An open mark is an interval. It is in no mean or coefficient, but in the bounds at worst and best, and in the coverage:
+the share of intervals that hold the person's mark. QWK is of points; `qwk_share` of shares of full marks.
 """
 
 from __future__ import annotations

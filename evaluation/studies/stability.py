@@ -126,7 +126,7 @@ def _means(scores: Mapping[str, tuple[Shares, Shares]], keys: Sequence[QuestionK
 
 
 def sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """The result in sentences."""
+    """Result in sentences."""
     low, high = result["low"], result["high"]
     ranked = sorted(low["scores"], key=lambda run: (-low["scores"][run], -high["scores"][run]))
     scores = (f"{run} {interval(low['scores'][run], high['scores'][run])}" for run in ranked)

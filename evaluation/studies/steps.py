@@ -63,7 +63,7 @@ class Splittable:
 
 
 def splittable(rows: Iterable[Row], limit: int | None = None) -> Splittable:
-    """The answers to whole questions with a reasoning flow; the first `limit`."""
+    """Answers to whole questions with a reasoning flow; the first `limit`."""
     usable, silent, without = list[Row](), 0, 0
     for row in rows:
         if row.question.variant is not None or row.response is None:

@@ -206,7 +206,7 @@ class Sweep(Strict):
 
 
 def sweep_values(path: Path) -> dict[str, Any]:
-    """The plain values of SWEEP.yaml."""
+    """Plain values of SWEEP.yaml."""
     values = read_yaml(path, _MOST_BYTES)
     if not isinstance(values, dict):
         raise UserError(f"{path}: is not a mapping with out, tasks and models")
@@ -272,7 +272,7 @@ LEAST_SHARE = 0.35
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One model of the sweep.
+    """Model of the sweep.
 
     `engine` None: settled on the machine of the model; `data` None: stated by the environment; `mark` are arguments on
     judges, `finish` those for reports; `price` of a GPU-hour, if stated.
@@ -294,7 +294,7 @@ class PlannedRun:
 
     @property
     def ask(self) -> list[str]:
-        """The arguments of `livek12 generate`."""
+        """Arguments of `livek12 generate`."""
         flags = {
             "task": ",".join(self.tasks),
             "model": self.entry.name,
@@ -310,12 +310,12 @@ class PlannedRun:
 
     @property
     def whole(self) -> list[str]:
-        """The arguments of `livek12 run`."""
+        """Arguments of `livek12 run`."""
         return ["run", *self.ask, *self.mark, *self.finish]
 
     @property
     def steps(self) -> list[list[str]]:
-        """The commands after `livek12 generate`."""
+        """Commands after `livek12 generate`."""
         folder = str(self.folder)
         return [["judge", folder, *self.mark], ["report", folder, *self.finish]]
 
@@ -331,7 +331,7 @@ class SweepPlan:
 
     @property
     def work(self) -> Path:
-        """The folder of scripts, logs and notes."""
+        """Folder of scripts, logs and notes."""
         return self.out / WORK
 
 
@@ -381,7 +381,7 @@ def _trials(tasks: list[str]) -> int:
 
 
 def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
-    """The run with less memory for its engine (`auto` settled); None at the minimum."""
+    """Run with less memory for its engine (`auto` settled); None at the minimum."""
     args = dict(run.engine_args)
     if engine == "transformers":
         rows = args.get("batch_size", "auto")
@@ -395,7 +395,7 @@ def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
 
 
 def safe_label(text: str) -> str:
-    """The text as a folder name: letters, digits, dot, dash and underscore, the first a letter or digit."""
+    """Text as a folder name: letters, digits, dot, dash and underscore, the first a letter or digit."""
     plain = re.sub(r"[^\w.-]+", "_", unicodedata.normalize("NFC", text)).strip("._-")
     return plain.encode()[:_LONGEST_LABEL].decode(errors="ignore").rstrip("._-")
 
@@ -455,7 +455,7 @@ def remote(entry: ModelEntry) -> bool:
 
 
 def elsewhere(entry: ModelEntry) -> str | None:
-    """The engine of a remote model; None for others."""
+    """Engine of a remote model; None for others."""
     from livek12 import engines
 
     if entry.engine == "auto":
@@ -466,7 +466,7 @@ def elsewhere(entry: ModelEntry) -> str | None:
 
 
 def as_engine_args(args: Mapping[str, Any], where: str) -> str:
-    """The mapping for `--engine-args`: K=V,K2=V2."""
+    """Mapping for `--engine-args`: K=V,K2=V2."""
     from livek12.engines import parse_engine_args
 
     _refuse_secrets(args, where)

@@ -1,7 +1,7 @@
-"""The backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a mounted bucket.
+"""Backend `hf-jobs`: one job of the Hub (`hf jobs uv run`) for each model, its run folder in a mounted bucket.
 
 A job runs `livek12 run` in an environment made by `uv`; a killed one is continued by the next. Models with a waiting or
-running job are not submitted again. Only names of the Hub are sent: local data sets and models are refused.
+running job are not submitted again. Only names of the Hub are sent: local datasets and models are refused.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ main()
 
 
 def commands(plan: SweepPlan, runs: Sequence[PlannedRun]) -> list[tuple[PlannedRun, list[str]]]:
-    """The submitting command of each model; the scripts it names are not written."""
+    """Submitting command of each model; the scripts it names are not written."""
     return [(run, _command(plan, run)) for run in runs]
 
 
 def script(plan: SweepPlan, run: PlannedRun) -> str:
-    """The script of a job: its packages, and the arguments of `livek12 run`."""
+    """Script of a job: its packages, and the arguments of `livek12 run`."""
     there = replace(run, folder=Path(MOUNT / run.label))
     argv = ["livek12", *there.whole]
     return _SCRIPT.format(package=json.dumps(plan.sweep.hf_jobs.package), argv=json.dumps(argv, ensure_ascii=False))

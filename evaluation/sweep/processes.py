@@ -1,12 +1,12 @@
-"""The backends `local` and `ray`: each run is a child process here; on Ray it is the driver.
+"""Backends `local` and `ray`: each run is a child process here; on Ray it is the driver.
 
-At most `parallel` children run, each in a process group that is cleared away at its end. A crashed child is restarted
-up to a limit, a few times without progress; after missing memory with less of it, if the sweep permits. With one child
-at a time, the next starts when the devices have their memory back. Ctrl-C ends all cleanly. A run held by a process of
-an earlier sweep is waited for. A failed start or note neither stops other runs nor leaves a process behind.
+At most `parallel` children run, each in a process group cleared at its end. A crashed child is restarted up to a limit,
+a few times without progress; after missing memory with less of it, if the sweep permits. With one child at a time, the
+next starts when the devices have their memory back. Ctrl-C ends all cleanly. A run held by a process of an earlier
+sweep is waited for. A failed start or note neither stops other runs nor leaves a process behind.
 
 Notes state the start and end of each process, in small files beside the run folders (on Slurm one an array element).
-Liveness is a lock that the process inherits and that dies with it, so that no note claims a dead process.
+Liveness is a lock that dies with its process, so that no note claims a dead one.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def work_off(
 
     Raises:
         KeyboardInterrupt: after every child has ended.
-        UserError: the folder of the notes cannot be written.
+        UserError: the folder of the notes is not writable.
     """
     waiting = deque((run, Tries()) for run in runs)
     living: list[_Child] = []
@@ -129,7 +129,7 @@ def _stored_bytes(folder: Path) -> int:
 
 
 def shown(run: PlannedRun, arguments: list[str]) -> str:
-    """The command as typed."""
+    """Command as typed."""
     env = [f"{name}={shlex.quote(value)}" for name, value in run.entry.env.items()]
     return " ".join([*env, shlex.join(["livek12", *include_flags(), *arguments])])
 
@@ -287,7 +287,7 @@ def write_note(work: Path, label: str, note: Note) -> None:
 
 
 def read_note(work: Path, label: str, part: int = 0) -> Note | None:
-    """The last note, if any."""
+    """The last note or None."""
     try:
         return Note.model_validate_json(note_file(work, label, part).read_bytes())
     except (OSError, ValidationError):
@@ -300,7 +300,7 @@ def note_file(work: Path, label: str, part: int = 0) -> Path:
 
 
 def take(work: Path, label: str) -> int | None:
-    """The lock of a run, inherited by its process; None while a living process holds it."""
+    """Lock of a run, inherited by its process; None while a living process holds it."""
     path = work / f"{label}.lock"
     with explain_errors(f"{path}: cannot be written", "; choose another `out`"):
         work.mkdir(parents=True, exist_ok=True)
@@ -371,7 +371,7 @@ def crashed(note: Note) -> bool:
 
 
 def out_of_memory(note: Note) -> str:
-    """The log line on missing memory of a run that failed or was killed; "" for other ends."""
+    """Log line on missing memory of a failed or killed run; "" for other ends."""
     if note.code == KILLED:
         return why(note)
     failed = note.code not in (0, None, 2, STOPPED)

@@ -1,4 +1,4 @@
-"""The backend `slurm`: job arrays that generate, and a last job that judges, reports and compares.
+"""Backend `slurm`: job arrays that generate, and a last job that judges, reports and compares.
 
 Only missing work is submitted; `_jobs/slurm.json` maps jobs to runs. Scripts are plain bash to read, change and submit.
 Values of SWEEP.yaml are quoted in them, but for `setup`, whose lines are shell by purpose. A script may be killed,
@@ -70,7 +70,7 @@ def ask_scripts(plan: SweepPlan, wanted: Sequence[tuple[PlannedRun, int]]) -> li
 
 
 def parts_of(run: PlannedRun) -> list[int]:
-    """The numbers of a run's array elements: one a replica; an endpoint needs one."""
+    """Numbers of a run's array elements: one a replica; an endpoint needs one."""
     return list(range(1 if remote(run.entry) else run.entry.replicas))
 
 
@@ -244,7 +244,7 @@ def _submit(plan: SweepPlan, unanswered: Sequence[PlannedRun], say: Callable[[st
 
 
 def scripts(plan: SweepPlan, unanswered: Sequence[PlannedRun]) -> list[Script]:
-    """The scripts that `submit` would submit to an empty queue."""
+    """Scripts that `submit` would submit to an empty queue."""
     wanted = [(run, part) for run in unanswered for part in parts_of(run)]
     return [*ask_scripts(plan, wanted), finish_script(plan, plan.work / "sweep.yaml")]
 

@@ -1,7 +1,7 @@
 """Status, cost and report of a sweep: one cell a model and task, read from run folders, notes and the queue.
 
-A cell is done when every request has a response (or a failure that would repeat) and every response its verdict. A
-folder that cannot be read, or that holds another run, fails its own cells alone.
+A cell is done when every request has a response (or a failure that would repeat) and every response its verdict. An
+unreadable folder, or one of another run, fails its own cells alone.
 
 Hours are measured (`core.run.sessions`: an engine from before its load to its end, times its GPUs; GPUs behind an
 endpoint do not count). Where a session saw no GPU, those stated in the file count. A run's hours are shared out to its
@@ -93,7 +93,7 @@ def bills(
     gpus: float | None = None,
     judging_gpus: float | None = None,
 ) -> dict[str, Bill]:
-    """The bill of each task; `gpus` of each replica and `judging_gpus` of each judge are stated in the file."""
+    """Bill of each task; `gpus` of each replica and `judging_gpus` of each judge are stated in the file."""
     asking, shared_by = _asking_shares(work)
     judging = _judging_shares(work)
     hours, gpu_hours = _spent(sessions, "generate", gpus)
@@ -155,8 +155,8 @@ State = Literal["done", "running", "waiting", "failed"]
 class CellCounts:
     """Requests of a cell.
 
-    `failed` requests are retried, `final` ones are not: they would end the same way. `unjudged` responses wait for a
-    judge, `ungraded` ones were undecided by all judges.
+    `failed` requests are retried, `final` ones are not. `unjudged` responses wait for a judge, `ungraded` ones were
+    undecided by all judges.
     """
 
     asked: int = 0
@@ -233,7 +233,7 @@ class RunTally:
 class CellState:
     """A run folder: tasks and sessions; empty before it exists.
 
-    `problem` is the reason why it is not the run of the sweep, or "".
+    `problem`: why it is not the sweep's run, or "".
     """
 
     tallies: Mapping[str, RunTally]
@@ -309,7 +309,7 @@ def _counted(folder: RunFolder) -> CellState:
 
 
 def look(plan: SweepPlan, states: Mapping[str, CellState] | None = None) -> list[Cell]:
-    """The cells, model by model."""
+    """Cells, model by model."""
     states = states or {run.label: find(run) for run in plan.runs}
     places, judging = _whereabouts(plan), _judges_gpus(plan)
     return [cell for run in plan.runs for cell in _cells(run, states[run.label], places[run.label], judging)]

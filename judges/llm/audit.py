@@ -1,4 +1,4 @@
-"""The process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning.
+"""Process audit (LiveK12Bench, section 2.3): critics look for errors in the reasoning.
 
 A critic reports root causes of three types, each with a quoted step and a reason. Malformed critiques and false
 quotations are retried, then discarded. Fewer critiques than the quorum leave the process ungraded.
@@ -129,7 +129,7 @@ class Auditor:
 
 
 def values_of(case: Case) -> dict[str, Fenced]:
-    """The values shown to a critic."""
+    """Values shown to a critic."""
     return {
         "question": case.question_block(),
         "reference": case.reference_block([gold for gold in case.question.answer if gold.strip()]),

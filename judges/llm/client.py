@@ -169,7 +169,7 @@ class JudgeSpec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """The name in votes (see `short_name`)."""
+        """Name in votes (see `short_name`)."""
         return short_name(self.model)
 
     @property
@@ -193,7 +193,7 @@ class Answer(Generic[T]):
 
     @property
     def raw(self) -> str | None:
-        """The text of the last reply."""
+        """Text of the last reply."""
         return next((call.raw for call in reversed(self.calls) if call.raw is not None), None)
 
 
@@ -260,7 +260,7 @@ class JudgeModel:
 
     @property
     def name(self) -> str:
-        """The name in votes; for recordings, once started, the recorded model's."""
+        """Name in votes; for recordings, once started, the recorded model's."""
         recorded = self._engine is not None and kind_of(self.spec.engine).is_recorded
         return short_name(self._engine.model) if recorded and self._engine else self.spec.name
 
@@ -279,7 +279,7 @@ class JudgeModel:
 
     @property
     def _eyes(self) -> str:
-        """Store key of the judge's vision, so that it need not be loaded."""
+        """Store key of the judge's vision, known without loading it."""
         return canonical_json(["sees", self.spec.identity])
 
     def ask(self, key: Key, prompt: AnyPrompt, values: Values, form: Form[T], trial: int = 0) -> Answer[T]:

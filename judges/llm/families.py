@@ -64,7 +64,7 @@ _DATED = re.compile(r"-(?:latest|free|20\d{6}|20\d\d-\d\d-\d\d)(?=-|$)", re.IGNO
 
 
 def short_name(name: str) -> str:
-    """The bare name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
+    """Bare name in its own case: "Qwen/Qwen3-8B-AWQ" is "Qwen3-8B"."""
     last = name.strip().rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     plain = _ENDING.sub("", last.partition("@")[0])
     words = "-".join(re.findall(r"[^\W_]+", plain))
@@ -73,12 +73,12 @@ def short_name(name: str) -> str:
 
 
 def normalised(name: str) -> str:
-    """The name for comparisons: "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b"."""
+    """Name for comparisons: "/models/qwen3-8b.Q4_K_M.gguf" and "qwen3:8b" are "qwen3-8b"."""
     return short_name(name.lower())
 
 
 def families_of(name: str, declared: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The known families of a model; `declared` (model → family) comes first."""
+    """Known families of a model; `declared` (model → family) comes first."""
     own = normalised(name)
     for model, family in (declared or {}).items():
         if normalised(model) == own:

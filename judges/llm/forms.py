@@ -31,7 +31,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Form(Protocol[T_co]):
-    """The form of a reply."""
+    """Form of a reply."""
 
     @property
     def schema(self) -> Json | None:
@@ -39,7 +39,7 @@ class Form(Protocol[T_co]):
         ...
 
     def read(self, text: str) -> T_co:
-        """The value of a reply."""
+        """Value of a reply."""
         ...
 
 
@@ -90,7 +90,7 @@ class TruthLine:
     schema: Json | None = None
 
     def read(self, text: str) -> Checked:
-        """The truth value of the line."""
+        """Truth value of the line."""
         line = text.strip()
         if line not in _TRUTH:
             raise Unreadable(f"is neither [TRUE] nor [FALSE]: {glimpse(text)}")
@@ -132,7 +132,7 @@ class CompassLine:
     schema: Json | None = None
 
     def read(self, text: str) -> Checked | Invalid:
-        """The judgement of the last line."""
+        """Judgement of the last line."""
         line = _last_line(text)
         match = _COMPASS.fullmatch(line)
         letter = (match["boxed"] or match["plain"]) if match else _COMPASS_WORDS.get(line)
@@ -185,7 +185,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Counted:
-    """The correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
+    """Correct parts (livek12): {"parts": [{"part", "reason", "correct"}], "correct": k, "total": n}.
 
     `total` is None if the judge counts the parts.
     """
@@ -201,7 +201,7 @@ class Counted:
         return object_schema(parts={"type": "array", "items": part, **bounds}, correct=counts, total=counts)
 
     def read(self, text: str) -> Share:
-        """The parts and their count, which must agree."""
+        """Parts and their count, which must agree."""
         reply = fields_of(parse_object(text), "parts", "correct", "total")
         parts = [fields_of(part, "part", "reason", "correct") for part in a_list(reply["parts"], "parts")]
         checked = tuple(Checked(a_bool(p["correct"], "correct"), a_text(p["reason"], "reason")) for p in parts)
@@ -253,7 +253,7 @@ class Values:
         return object_schema(values={"type": "array", "items": item, "minItems": count, "maxItems": count})
 
     def read(self, text: str) -> list[str | None]:
-        """The values in the order of the names."""
+        """Values in name order."""
         reply = fields_of(parse_object(text), "values")
         items = [fields_of(item, "name", "value") for item in a_list(reply["values"], "values")]
         items = _by_names(items, self.names)
@@ -275,7 +275,7 @@ class Variables:
         return object_schema(variables={"type": "array", "items": item, "minItems": count, "maxItems": count})
 
     def read(self, text: str) -> list[Checked]:
-        """The verdicts in the order of the names."""
+        """Verdicts in name order."""
         reply = fields_of(parse_object(text), "variables")
         items = [fields_of(item, "name", "reason", "correct") for item in a_list(reply["variables"], "variables")]
         items = _by_names(items, self.names)
@@ -286,8 +286,8 @@ class Variables:
 class Earnings:
     """Points by criterion (scheme): {"criteria": [{"id", "reason", "quote", "decision", "points"}]}.
 
-    A decision that awards other points than there are, quotes what `words` does not have, or is there twice or not at
-    all is `Invalid`; a criterion that was not asked for makes the whole unreadable.
+    A decision that awards impossible points, quotes what `words` lacks, or is missing or repeated is `Invalid`; an
+    unrequested criterion makes the whole unreadable.
     """
 
     criteria: tuple[SchemeCriterion, ...]
@@ -308,7 +308,7 @@ class Earnings:
         return object_schema(criteria={"type": "array", "items": item, "minItems": count, "maxItems": count})
 
     def read(self, text: str) -> list[Earned | Invalid]:
-        """The decisions in the order of the criteria."""
+        """Decisions in criterion order."""
         reply = fields_of(parse_object(text), "criteria")
         items = [
             fields_of(item, "id", "reason", "quote", "decision", "points")

@@ -1,4 +1,4 @@
-"""The protocols of judge models: each turns one case into one vote on each open part.
+"""Protocols of judge models: each turns one case into one vote on each open part.
 
 A vote is undecided, with the reason, if there is no readable reply. Methods:
 

@@ -85,7 +85,7 @@ class Panel:
         self._warned: set[str] = set()
 
     def eligible(self, authors: Collection[str]) -> list[JudgeModel]:
-        """The judges that may judge these models."""
+        """Judges that may judge these models."""
         return [judge for judge in self._judges.values() if not self._barred(judge, authors)]
 
     def check(self, authors: Collection[str], size: int | None) -> None:
@@ -110,11 +110,11 @@ class Panel:
             )
 
     def most(self, authors: Collection[str], size: int | None) -> int:
-        """The largest number of judges for these models."""
+        """Largest number of judges for these models."""
         return min(self._size(size), len(self.eligible(authors)))
 
     def members(self, authors: Collection[str], size: int | None) -> str:
-        """The eligible judges, and the number drawn, in words."""
+        """Eligible judges, and the number drawn, in words."""
         eligible = [judge.name for judge in self.eligible(authors)]
         drawn = self.most(authors, size)
         few = f"{drawn} of " if drawn < len(eligible) else ""
@@ -159,7 +159,7 @@ class Panel:
     def consult(
         self, case: Case, authors: Collection[str], size: int | None, opinion: Callable[[JudgeModel], T]
     ) -> list[tuple[JudgeModel, T]]:
-        """The opinions of the question's judges; empty if none is eligible."""
+        """Opinions of the question's judges; empty if none is eligible."""
         drawn = self._order(case, authors)[: self._size(size)]
         return self._gather([(judge, False) for judge in drawn], lambda judge, _: opinion(judge)) if drawn else []
 
@@ -206,7 +206,7 @@ class Panel:
         return min(self.spec.size or size or len(self._judges), len(self._judges))
 
     def quorum(self, drawn: int) -> int:
-        """The votes that decide, of so many judges."""
+        """Votes that decide, of so many judges."""
         return self.spec.quorum or drawn // 2 + 1
 
     def _barred(self, judge: JudgeModel, authors: Collection[str]) -> bool:
@@ -270,7 +270,7 @@ class PanelScorer:
 
     @property
     def _methods(self) -> list[Method]:
-        """The method of questions without a scheme, and that of questions with one, if the panel marks by it."""
+        """Method of questions without a scheme, and that of questions with one, if the panel marks by it."""
         spec = self.panel.spec
         if spec.method not in (None, SCHEME):
             return [METHODS[spec.method]]
@@ -350,7 +350,7 @@ class PanelScorer:
 def open_parts(
     verdict: Verdict, case: Case, cut_short: bool, everything: bool = False
 ) -> tuple[list[PartVerdict], list[Open]]:
-    """The parts (or sub-questions), and those for the panel.
+    """Parts (or sub-questions), and those for the panel.
 
     `everything` also opens parts decided by rules, not by models.
     """

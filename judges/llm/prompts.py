@@ -137,7 +137,7 @@ def read_given_prompt(path: Path) -> GivenPrompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of that name."""
+    """Prompt of that name."""
     if name not in prompt_names():
         raise UserError(f"there is no judge prompt {name!r}; there are {', '.join(prompt_names())}")
     text = _folder().joinpath(f"{name}.md").read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def parse_prompt(name: str, text: str) -> Prompt:
 
 @cache
 def prompt_names() -> tuple[str, ...]:
-    """The names of all prompt files."""
+    """Names of all prompt files."""
     return tuple(sorted(file.name[:-3] for file in _folder().iterdir() if file.name.endswith(".md")))
 
 
@@ -165,7 +165,7 @@ def _folder() -> resources.abc.Traversable:
 
 
 class _Fence:
-    """The markers of one request, by hash: reproducible, and in none of the data.
+    """Markers of one request, by hash: reproducible, and in none of the data.
 
     Markers of the case depend on the case alone (cached prefix); that of the response depends on everything, so its
     author cannot know it.
@@ -253,7 +253,7 @@ class Case:
     repeat: int = 0
 
     def draw(self, more: bool = False) -> int:
-        """The trial of a request; `more`: an extra vote."""
+        """Trial of a request; `more`: an extra vote."""
         return 2 * self.repeat + more
 
     @property
@@ -266,7 +266,7 @@ class Case:
     def question_block(self) -> Fenced:
         """Question and options with their pictures; pages first.
 
-        If the question has no figures of its own, its marks are removed, as the pages show them.
+        Without own figures its marks are removed, as the pages show them.
 
         Raises:
             CannotShow: a picture is missing.
@@ -282,12 +282,12 @@ class Case:
         return self._block("QUESTION", f"{paper}\n{number}{text}", [*self.pages, *question.images])
 
     def reference_block(self, golds: Sequence[str], label: str = "REFERENCE ANSWER") -> Fenced:
-        """The key of the open parts with its pictures."""
+        """Key of the open parts with its pictures."""
         numbered = [f"Part {number}: {gold}" for number, gold in enumerate(golds, 1)] if len(golds) > 1 else golds
         return self._block(label, "\n".join(numbered).strip() or NONE, self.question.answer_images)
 
     def solution_block(self) -> Fenced:
-        """The reference solution with its pictures."""
+        """Reference solution with its pictures."""
         solution = self.question.solution or ""
         return self._block("REFERENCE SOLUTION", solution.strip() or NONE, self.question.solution_images)
 

@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent / "panels"
 
 
 def shipped_panels() -> dict[str, dict[str, Any]]:
-    """The shipped panels by name, smaller first."""
+    """Shipped panels by name, smaller first."""
     import yaml
 
     panels = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FOLDER.glob("*.yaml")}
@@ -42,7 +42,7 @@ def shipped_panels() -> dict[str, dict[str, Any]]:
 
 
 def shipped_file(name: str, engine: str = "", shared: Mapping[str, Any] | None = None) -> tuple[Path, str]:
-    """The file of a shipped panel, and its judges' engine.
+    """File of a shipped panel, and its judges' engine.
 
     `engine` defaults to that of the endpoint in `shared` (`--judge-engine-args`), else vLLM.
     """

@@ -29,14 +29,14 @@ Pages = Mapping[tuple[str, int], Image]
 
 @dataclass(frozen=True)
 class Places:
-    """The pages of a question, and the hidden ones."""
+    """Pages of a question, and the hidden ones."""
 
     pages: Pages
     hidden: frozenset[tuple[str, int]]
 
 
 def question_fragments(question: Question, task: str, image_only: bool, pictures: SitePictures) -> dict[str, str]:
-    """The question as asked, and its key with the solution: {"asked", "key"}."""
+    """Question as asked, and its key with the solution: {"asked", "key"}."""
     row = Row(task, question, 0, "failed", None, None)
     view = question_view(PaperEntry(task, question, [row], False), {"anchor": "", "number": ""}, pictures)
     view["image_only"] = image_only
@@ -61,7 +61,7 @@ def answer_fragment(rows: Sequence[Row]) -> str:
 
 
 def page_places(question: Question, where: Places, pictures: SitePictures) -> list[dict[str, Any]]:
-    """The shown pages of a question: file, size in pixels, and its boxes."""
+    """Shown pages of a question: file, size in pixels, and its boxes."""
     places = []
     for sheet in sorted(question.page_numbers):
         key = (question.paper_id or "", sheet)

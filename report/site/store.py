@@ -85,7 +85,7 @@ class SiteStore:
         return f"{name}-{number}"
 
     def read(self, name: str) -> Any:
-        """The content of a data file; None if unreadable."""
+        """Content of a data file; None if unreadable."""
         with suppress(OSError, ValueError):
             content = (self.root / "data" / f"{name}.js").read_text("utf-8")
             return json.loads(content[content.index("'") + 1 : content.rindex("'")].replace("\\\\", "\\"))

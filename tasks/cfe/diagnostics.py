@@ -1,4 +1,4 @@
-"""The five diagnostic conditions of CFE-Bench (sections 5.2 to 5.4), as derived tasks.
+"""Five diagnostic conditions of CFE-Bench (sections 5.2 to 5.4), as derived tasks.
 
 A question Q has units u1 … un, each a sub-question with a verifiable answer. For every unit i:
 
@@ -79,7 +79,7 @@ def _line(text: str) -> str:
 
 
 def _derived(question: Question, kind: str, unit: int, steps: Iterable[str], **changes: Any) -> Question:
-    """The question with units below it; image marks missing in its text come before them."""
+    """Question with units below it; image marks missing in its text come before them."""
     missing = len(question.images) - question.question.count(IMAGE_MARK)
     text = "\n".join([question.question, *[IMAGE_MARK] * missing])
     return variant_of(

@@ -28,7 +28,7 @@ def text_of(question: Question) -> str:
 
 
 def split(text: str) -> tuple[str, str]:
-    """The beginning for the prompt, and the rest."""
+    """Beginning for the prompt, and the rest."""
     wanted = SHOWN * tokens_in(text)
     low, high = 0, len(text)
     while low < high:

@@ -63,7 +63,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Document:
-    """One question for a harness, or a sheet of questions (`question` then has its id and what they share)."""
+    """Question for a harness, or a sheet of questions (`question` then has its id and what they share)."""
 
     question: Question
     request: Request
@@ -76,23 +76,23 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        """The prompt as one text, with image marks."""
+        """Prompt as one text, with image marks."""
         return "".join(part.text or "" if part.type == "text" else IMAGE_MARK for part in self._parts)
 
     @cached_property
     def images(self) -> list[Image]:
-        """The encoded pictures in the order of their marks."""
+        """Encoded pictures in mark order."""
         return [self.request.images[part.image] for part in self._parts if part.image]
 
     def picture(self, place: int) -> PIL.Image.Image:
-        """The picture at a mark (from 0): RGB, upright, on white."""
+        """Picture at a mark (from 0): RGB, upright, on white."""
         try:
             return check_image(self.images[place])
         except BadImage as error:
             raise UserError(f"question {self.id}: image {place + 1} of {len(self.images)} {error}") from None
 
     def pictures(self) -> list[PIL.Image.Image]:
-        """The decoded pictures in the order of their marks."""
+        """Decoded pictures in mark order."""
         return [self.picture(place) for place in range(len(self.images))]
 
     def messages(self, text: Callable[[str], Any], picture: Callable[[Image], Any]) -> list[tuple[str, Any]]:
@@ -109,7 +109,7 @@ class Document:
 
     @property
     def target(self) -> str:
-        """The key on one line, of a sheet by its labels."""
+        """Key on one line, of a sheet by its labels."""
         if self.sheet is not None:
             return " ".join(f"{label}. {_key_of(question)}" for label, question in self.sheet.questions.items())
         return _key_of(self.question)
@@ -132,7 +132,7 @@ def _key_of(question: Question) -> str:
 
 
 class HarnessTask:
-    """A task over a data set."""
+    """A task over a dataset."""
 
     def __init__(self, task: Task, data: str) -> None:
         self.task, self.data = task, data
@@ -143,7 +143,7 @@ class HarnessTask:
 
     @cached_property
     def data_sha256(self) -> str:
-        """The fingerprint of the questions, as in run.json."""
+        """Fingerprint of the questions, as in run.json."""
         pages = {(question.paper_id, number) for question in self.questions for number in question.page_numbers}
         return fingerprint(self.questions, [page for key, page in self._pages.items() if key in pages])
 
@@ -155,7 +155,7 @@ class HarnessTask:
         return Scorer(GradingConfig(partial_credit=self.task.partial_credit), _cascade())
 
     def document(self, id: str) -> Document:
-        """The document of an id."""
+        """Document of an id."""
         try:
             return self._by_id[id]
         except KeyError:
@@ -223,7 +223,7 @@ def joined(verdicts: Sequence[Verdict], counted: bool = False) -> dict[str, Any]
 
 
 def open_task(name: str, data: str = "", sheets: bool = False) -> HarnessTask:
-    """The exam of a task by our or its harness name; cached.
+    """Exam of a task by our or its harness name; cached.
 
     Raises:
         UserError: no data, or a task of `sheets` for a harness that takes none.
@@ -242,7 +242,7 @@ def _opened(name: str, place: str) -> HarnessTask:
 
 
 def require(package: str, floor: str, install: str) -> str:
-    """The installed version of a harness's package."""
+    """Installed version of a harness's package."""
     from importlib.metadata import PackageNotFoundError, version
 
     from packaging.version import Version

@@ -89,6 +89,6 @@ class BankStopping:
         self._reason = self._end.reached(standing_of(self._bank, self._shares), len(self._shares))
 
     async def complete_task(self) -> dict[str, Any]:
-        """The estimate, for the log."""
+        """Estimate, for the log."""
         standing = standing_of(self._bank, self._shares)
         return {**standing._asdict(), "line": in_words(standing), "end": self._reason}

@@ -66,7 +66,7 @@ def answer_of(output: ModelOutput) -> dict[str, Any]:
 
 
 def model_name(model: str) -> str:
-    """The model without Inspect's provider (and the service of `openai-api`)."""
+    """Model without Inspect's provider (and the service of `openai-api`)."""
     provider, _, name = model.partition("/")
     if provider == "openai-api":
         name = name.partition("/")[2] or name
@@ -82,7 +82,7 @@ class InspectScorer:
         self.threads = max(_LEAST_THREADS, judges.threads)
 
     def response(self, output: ModelOutput, question: str, trial: int, model: str) -> Response:
-        """The output as a Response, thinking apart."""
+        """Output as a Response, thinking apart."""
         answer = answer_of(output)
         split = Thinking().split(answer.pop("response"))
         answer["reasoning"] = "\n".join(filter(None, (answer["reasoning"], split.reasoning))) or None
@@ -102,14 +102,14 @@ class InspectScorer:
 
 @cache
 def open_scorer(task: str, data: str, judge: str, audit: bool) -> InspectScorer:
-    """The scorer of a task; cached."""
+    """Scorer of a task; cached."""
     judges = Jury(JudgeOptions(parse_judge(judge), audit=audit))
     atexit.register(judges.__exit__, None)
     return InspectScorer(open_task(task, placed(data), sheets=True), judges)
 
 
 def told_place(data: str) -> str:
-    """A data set as given, for the log.
+    """A dataset as given, for the log.
 
     Its place is cached: Inspect may score from another folder.
     """
@@ -119,7 +119,7 @@ def told_place(data: str) -> str:
 
 
 def placed(data: str) -> str:
-    """A log's data set: as given, else LIVEK12_DATA."""
+    """A log's dataset: as given, else LIVEK12_DATA."""
     if data in _places:
         return _places[data]
     instead = os.environ.get(DATA_VARIABLE, "")
@@ -182,7 +182,7 @@ def score_of(question: Question, response: Response, verdict: Verdict) -> Score:
 
 
 def sheet_score(scores: Sequence[Score]) -> Score:
-    """The scores of a sheet as one."""
+    """Scores of a sheet as one."""
     metadata = [score.metadata or {} for score in scores]
     worth = [each["verdict"]["max_points"] for each in metadata]
     shares = [float(score.as_dict()["score"]) for score in scores]

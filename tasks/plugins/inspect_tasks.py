@@ -1,7 +1,7 @@
 """Inspect's entry point: one registered task a definition; data are read on call.
 
-Logs name the data set as given, not by its local path. The task `exam` takes any name. Scorer and metrics are
-registered here, so that logs can be scored again.
+Logs name the dataset as given, not by its local path. The task `exam` takes any name. Scorer and metrics are registered
+here, so that logs can be scored again.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def _config(task: Task, place: str, config: str, splits: Sequence[str]) -> Any:
         name=harness_name(task.name),
         prompt_function=prompt_of(task, place),
         hf_repo=repo,
-        # Part of lighteval's cache key: a rebuilt data set is asked anew.
+        # Part of lighteval's cache key: a rebuilt dataset is asked anew.
         hf_revision=revision,
         hf_subset=config,
         hf_avail_splits=splits,

@@ -21,7 +21,7 @@ _shown: set[tuple[str, str, int]] = set()
 
 
 def dataset(livek12_task: str, livek12_data: str = "", livek12_part: Part = "", **_: Any) -> dict[str, Any]:
-    """The documents of a task (`custom_dataset`)."""
+    """Documents of a task (`custom_dataset`)."""
     import datasets
 
     with one_line_errors():
@@ -81,13 +81,13 @@ class CallPictures(Sequence["PIL.Image.Image"]):
 
 
 def pictures(doc: Mapping[str, Any]) -> CallPictures:
-    """The pictures of a document (`doc_to_image`)."""
+    """Pictures of a document (`doc_to_image`)."""
     document = _exam(doc).document(doc["id"])
     return CallPictures(document, range(len(document.images)))
 
 
 def keep_all(resps: Sequence[Sequence[str]], docs: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
-    """The filter that keeps every repeat."""
+    """Filter that keeps every repeat."""
     return resps
 
 
@@ -109,17 +109,17 @@ def results(doc: Mapping[str, Any], answers: Sequence[Sequence[str] | str]) -> d
 
 
 def by_answer(values: Sequence[Any]) -> float:
-    """The mean over the answers of all sheets (`aggregation`)."""
+    """Mean over the answers of all sheets (`aggregation`)."""
     return float(sum(total for total, _ in values) / sum(number for _, number in values))
 
 
 def score(values: Sequence[Any]) -> float:
-    """The weighted score, undecided answers as 0 (`aggregation`)."""
+    """Weighted score, undecided answers as 0 (`aggregation`)."""
     return METRICS["score"].total(values)
 
 
 def score_high(values: Sequence[Any]) -> float:
-    """The weighted score, undecided answers as full marks (`aggregation`)."""
+    """Weighted score, undecided answers as full marks (`aggregation`)."""
     return METRICS["score_high"].total(values)
 
 

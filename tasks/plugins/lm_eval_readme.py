@@ -1,4 +1,4 @@
-"""The README of a lm-evaluation-harness task folder.
+"""README of a lm-evaluation-harness task folder.
 
 A README by other authors is kept. Boxes that only the submitter can answer are not ticked.
 """

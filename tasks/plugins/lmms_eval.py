@@ -80,19 +80,19 @@ def doc_to_messages(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = Non
 
 @in_one_line
 def doc_to_text(doc: Mapping[str, str], lmms_eval_specific_kwargs: Any = None) -> str:
-    """The prompt for simple models, with `<image>` marks."""
+    """Prompt for simple models, with `<image>` marks."""
     return _exam(doc).document(doc["id"]).text
 
 
 @in_one_line
 def doc_to_visual(doc: Mapping[str, str]) -> list[Any]:
-    """The pictures (PIL, RGB) in order."""
+    """Pictures (PIL, RGB) in order."""
     return _exam(doc).document(doc["id"]).pictures()
 
 
 @in_one_line
 def doc_to_target(doc: Mapping[str, str]) -> str:
-    """The key, for the log."""
+    """Key, for the log."""
     return _exam(doc).document(doc["id"]).target
 
 
@@ -105,17 +105,17 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean over the questions (`aggregation`)."""
+    """Mean over the questions (`aggregation`)."""
     return METRICS["accuracy"].total(values)
 
 
 def score(values: Sequence[Any]) -> float:
-    """The weighted score (`aggregation`)."""
+    """Weighted score (`aggregation`)."""
     return METRICS["score"].total(values)
 
 
 def count(ids: Sequence[str]) -> int:
-    """The number of questions (`aggregation`)."""
+    """Number of questions (`aggregation`)."""
     return len(ids)
 
 

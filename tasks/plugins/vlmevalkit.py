@@ -1,4 +1,4 @@
-"""VLMEvalKit: a launcher that runs the kit with our data sets, and TSV tables of our tasks.
+"""VLMEvalKit: a launcher that runs the kit with our datasets, and TSV tables of our tasks.
 
 The kit has no plug-ins: `python -m livek12.tasks.plugins.vlmevalkit RUN_PY_ARGUMENTS` registers our class and runs its
 `run.py`. Tables use the kit's prompts and marks. Imports without the kit.
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 def guide(data: str, folder: Path) -> Guide:
-    """Writes tables of the tasks with questions in a data set."""
+    """Writes tables of the tasks with questions in a dataset."""
     if data:
         place, _ = open_card(data)
         for task in [task for task, _ in tasks_in(place) if task.name in all_tasks()]:
@@ -150,7 +150,7 @@ def _bounded(document: Document, place: int) -> bytes:
 
 
 def picture_bytes(document: Document, place: int) -> bytes:
-    """The encoded picture at a mark.
+    """Encoded picture at a mark.
 
     PNG if decoders differ: the kit makes transparent pixels black and ignores rotation.
     """
@@ -179,7 +179,7 @@ def _png(picture: PIL.Image.Image) -> bytes:
 
 
 def predictions(file: Path) -> Iterator[dict[str, str]]:
-    """The rows of a result file (tsv, json or xlsx), cells as texts."""
+    """Rows of a result file (tsv, json or xlsx), cells as texts."""
     for number, row in enumerate(result_rows(file), start=1):
         if not isinstance(row, dict) or row.get(ID) is None or row.get("prediction") is None:
             raise UserError(f"{file}: row {number} has no {ID} and prediction; was it asked through our launcher?")
@@ -187,7 +187,7 @@ def predictions(file: Path) -> Iterator[dict[str, str]]:
 
 
 def result_rows(file: Path) -> list[Any]:
-    """The rows of a result file of any data set."""
+    """Rows of a result file of any dataset."""
     readers = {".tsv": _tsv_rows, ".json": _json_rows, ".xlsx": _xlsx_rows}
     if file.suffix not in readers:
         raise UserError(f"{file}: not a result file of VLMEvalKit; give one of {', '.join(readers)}")
@@ -221,7 +221,7 @@ def _xlsx_rows(file: Path) -> list[Any]:
 
 
 def launch(arguments: Sequence[str]) -> None:
-    """Runs the kit's `run.py` with our data sets."""
+    """Runs the kit's `run.py` with our datasets."""
     from livek12.engines.torch_builds import mend_torch_builds
 
     if importlib.util.find_spec("vlmeval") is None:
@@ -238,7 +238,7 @@ def launch(arguments: Sequence[str]) -> None:
 
 
 def register(names: Sequence[str] = ()) -> None:
-    """Adds our class to the kit's data sets, once."""
+    """Adds our class to the kit's datasets, once."""
     try:
         kit = importlib.import_module("vlmeval.dataset")
         ours = importlib.import_module(DATASET).Livek12Dataset
@@ -252,7 +252,7 @@ def register(names: Sequence[str] = ()) -> None:
 
 
 def _named(arguments: Sequence[str]) -> list[str]:
-    """Our data sets among the arguments; opened first, as the kit skips failing ones."""
+    """Our datasets among the arguments; opened first, as the kit skips failing ones."""
     start = arguments.index("--data") + 1 if "--data" in arguments else len(arguments)
     rest = list(arguments[start:])
     end = next((place for place, word in enumerate(rest) if word.startswith("--")), len(rest))

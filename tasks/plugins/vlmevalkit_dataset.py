@@ -1,4 +1,4 @@
-"""VLMEvalKit data set class.
+"""VLMEvalKit dataset class.
 
 Pictures are files that any decoder shows as our engines do. Failed requests are ungraded, not wrong.
 """
@@ -46,7 +46,7 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         )
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
-        """The message of a row or row number."""
+        """Message of a row or row number."""
         document = self.exam.document(self._row(line)[ID])
         files = iter(self._files(document))
         parts = [part for message in document.request.messages for part in message.content]
@@ -60,7 +60,7 @@ class Livek12Dataset(ImageBaseDataset):  # type: ignore[misc]
         return self._files(self.exam.document(self._row(line)[ID]))
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
-        """The metrics of a result file, also written as `…_score.json`."""
+        """Metrics of a result file, also written as `…_score.json`."""
         rows = predictions(Path(eval_file))
         verdicts = [self.exam.mark_unless(FAILED, row[ID], row["prediction"]) for row in rows]
         totals = {name: metric.total([metric.of(verdict) for verdict in verdicts]) for name, metric in METRICS.items()}

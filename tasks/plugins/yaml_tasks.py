@@ -29,7 +29,7 @@ class Function(str):
 
 
 def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
-    """Tasks (and their releases) with questions in a data set, with facts.
+    """Tasks (and their releases) with questions in a dataset, with facts.
 
     Excludes tasks with two requests for an answer and joined tasks: harnesses make one request and have groups.
     """
@@ -43,7 +43,7 @@ def tasks_in(place: str) -> Iterator[tuple[Task, Collection[Facts]]]:
 
 
 def members_of(data: str) -> tuple[str, list[tuple[Task, Collection[Facts]]]]:
-    """The place of a data set ("" for none), and its tasks; UserError without any."""
+    """Place of a dataset ("" for none), and its tasks; UserError without any."""
     place = open_card(data)[0] if data else ""
     members = list(tasks_in(place))
     if not members:
@@ -56,7 +56,7 @@ def _fits(task: Task) -> bool:
 
 
 def example(data: str) -> Task:
-    """The task of the example command."""
+    """Task of the example command."""
     tasks = [task for task, _ in members_of(data)[1]] if data else [get_task("cfe_text")]
     return next((task for task in tasks if task.modality == "text_only"), tasks[0])
 
@@ -78,7 +78,7 @@ def metadata(task: Task) -> dict[str, Any]:
 
 
 def kind_of(task: Task, pictures: bool) -> Kind:
-    """The kind of a task's requests."""
+    """Kind of a task's requests."""
     if task.modality == "image_only":
         return "pages"
     return "figures" if task.modality == "text_image" and pictures else "text"

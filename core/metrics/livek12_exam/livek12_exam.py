@@ -1,4 +1,4 @@
-"""The exam metrics of LiveK12Bench (`exam_scores`) as an `evaluate` metric."""
+"""Exam metrics of LiveK12Bench (`exam_scores`) as an `evaluate` metric."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ Rule = Callable[[Candidate, CriteriaContext], Finding]
 
 @dataclass(frozen=True)
 class Criterion:
-    """One reason for membership; without a rule only the annotator decides."""
+    """Reason for membership; without a rule only the annotator decides."""
 
     name: str
     says: str
@@ -104,7 +104,7 @@ class Subset:
 
 
 def subset_named(name: str) -> Subset:
-    """Returns the subset of a name, else raises UserError."""
+    """Subset of a name, else raises UserError."""
     if name not in SUBSETS:
         raise UserError(f"there is no subset {name!r}; there are {', '.join(SUBSETS)}")
     return SUBSETS[name]

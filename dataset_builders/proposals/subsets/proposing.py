@@ -2,8 +2,8 @@
 
 Contract: deterministic. Accepted members fill a quota first and rejected ones do not count, so reserves move up. For a
 model the question is fenced as data; only the exact JSON object requested counts. Replies are cached next to the sheet.
-Pictures are named by content hash; names of the data set never become paths. Rows of labels are named `label:FIELD`,
-and those to audit are stratified by label. Sources: LiveK12Bench section 2.1, KMMMU appendix B.2.
+Pictures are named by content hash; names of the dataset never become paths. Rows of labels are named `label:FIELD`, and
+those to audit are stratified by label. Sources: LiveK12Bench section 2.1, KMMMU appendix B.2.
 """
 
 from __future__ import annotations
@@ -503,7 +503,7 @@ def draw(labels: dict[str, tuple[str, str]], size: int, seed: int) -> set[str]:
 
 
 def audits(rows: Sequence[sheet.SheetRow]) -> list[Audit]:
-    """The audit of each field that has labels."""
+    """Audit of each labelled field."""
     fields = {name: [row for row in rows if row.subset == sheet.LABEL + name] for name in LABEL_FIELDS}
     return [_audit(name, labelled) for name, labelled in fields.items() if labelled]
 

@@ -262,7 +262,7 @@ class Proposed(Record):
 
 
 def proposed(point: Point, language: str, score: float, calibration: Calibration | None) -> Proposed:
-    """The proposal of a point with this score."""
+    """Proposal of a point with this score."""
     confidence = round(calibration(score), 3) if calibration else None
     return Proposed(
         name=point.name(language), route=point.route(language), score=round(score, 4), confidence=confidence

@@ -1,4 +1,4 @@
-"""Questions to tag or to learn from: built data sets, ingested folders and files of rows.
+"""Questions to tag or to learn from: built datasets, ingested folders and files of rows.
 
 Contract: labels may be in any usual field but must be texts. Splits never separate near-duplicates (see `groups`).
 """
@@ -65,7 +65,7 @@ def _item_of(question: Question) -> Item:
 
 
 def read_items(data: Path, problems: list[str]) -> Iterator[Item]:
-    """Yields the questions of a built data set (a folder with a card), or of a file or folder of rows.
+    """Yields the questions of a built dataset (a folder with a card), or of a file or folder of rows.
 
     `problems` gets a line for each invalid row.
     """

@@ -198,7 +198,7 @@ def subjects_of(items: Sequence[Item], names: Names) -> list[str]:
 
 
 def kept(points: Sequence[Proposed]) -> list[Proposed]:
-    """The first point, and others of sufficient confidence."""
+    """First point, and others of sufficient confidence."""
     return [point for place, point in enumerate(points) if not place or (point.confidence or 0) >= KEPT]
 
 
@@ -333,7 +333,7 @@ def propose_structure(
 
 
 def read_reply(text: str, draft: Draft) -> tuple[StructureReply, list[str]]:
-    """Returns the accepted parts of a reply, and the faults of the rest.
+    """Accepted parts of a reply, and the faults of the rest.
 
     Raises Unreadable if it is not the requested object.
     """
@@ -541,7 +541,7 @@ def scheme_request(draft: Draft) -> Request:
 
 
 def read_scheme_reply(text: str, draft: Draft) -> Scheme:
-    """The scheme of a reply; raises Unreadable if it is none for this draft."""
+    """Scheme of a reply; raises Unreadable if it is none for this draft."""
     criteria = parse_object(text).get("criteria")
     if not isinstance(criteria, list) or not 0 < len(criteria) <= MOST_CRITERIA:
         raise Unreadable(f"has no list of 1 to {MOST_CRITERIA} criteria")

@@ -1,4 +1,4 @@
-"""Translates an ingested folder or a data set into an ingested folder for review, with checks and retries.
+"""Translates an ingested folder or a dataset into an ingested folder for review, with checks and retries.
 
 Contract: requests depend on the text alone and replies are cached in the output folder, so a killed run resumes. A
 failed question or solution keeps its text, with a "translation" doubt; successful ones have a doubt too, as no check
@@ -247,7 +247,7 @@ def translate_data(
     retries: int = RETRIES,
     begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> TranslationReport:
-    """Translates the questions of a folder or data set that are in other languages.
+    """Translates the questions of a folder or dataset that are in other languages.
 
     `start` is called only if there is work; the caller closes the engine.
     """

@@ -125,7 +125,7 @@ def numbered(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """The inverse of `numbered`."""
+    """Inverse of `numbered`."""
     return FIGURE.sub(IMAGE_MARK, text)
 
 

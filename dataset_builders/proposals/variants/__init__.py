@@ -420,7 +420,7 @@ def _judging_request(source: Question, variant: Question, transforms: Sequence[s
 
 
 def _read_judgement(reply: str) -> str:
-    """The fault of the variant; "" for none."""
+    """Fault of the variant; "" for none."""
     fields = fields_of(parse_object(reply), "same_meaning", "key_holds", "why")
     why = one_line(a_text(fields["why"], "why"), 300)
     same, holds = (a_bool(fields[name], name) for name in ("same_meaning", "key_holds"))
@@ -605,7 +605,7 @@ class Maker:
             step()
 
     def variant(self, item: Made) -> Question | None:
-        """The complete variant; None if dropped, with the reason in `item`."""
+        """Complete variant; None if dropped, with the reason in `item`."""
         if item.dropped or item.text is None:
             return None
         try:
@@ -707,7 +707,7 @@ class VaryReport:
 def vary(
     data: str, out: Path, options: VaryOptions, begin: Callable[[str, int], Step] = lambda what, total: lambda: None
 ) -> VaryReport:
-    """Writes a data set with a variant of each drawn question."""
+    """Writes a dataset with a variant of each drawn question."""
     if Path(data).is_dir() and Path(data).resolve() == out.resolve():
         raise UserError(f"{out}: is the data set that is varied; choose another --out")
     report = VaryReport()
