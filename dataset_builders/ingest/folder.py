@@ -95,14 +95,14 @@ class Folder:
         if not picture:
             return
         suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
-        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, sync=False, before=self._fence)
+        write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, before=self._fence)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
         """Replaces a paper and its pictures, and writes the rows of all papers."""
         before = self.paper(paper.paper_id)
         for name, image in pictures.items():
-            write_atomically(self.root / "images" / name, image.bytes or b"", sync=False, before=self._fence)
+            write_atomically(self.root / "images" / name, image.bytes or b"", before=self._fence)
         self.write_rows(paper)  # first: with its state a paper is done
         state = self.root / STATE / f"{paper.paper_id}.json"
         write_atomically(state, paper.model_dump_json(indent=1) + "\n", before=self._fence)

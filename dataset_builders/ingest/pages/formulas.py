@@ -449,8 +449,9 @@ def operators(atoms: list[Atom]) -> list[Atom]:
                 if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
             )
         ]
-        under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < 0.7 * head.size], head)
-        over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < 0.7 * head.size], head)
+        off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
+        under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
+        over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
         if head.text in ARROWS or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
