@@ -284,6 +284,9 @@ RELATIONS = frozenset("=<>≤≥≈≡≠∼≃≅∝→⇒⇔⟹⟺⟶")
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
 # Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
 INLINE, BLOCK, END, OPENS, CLOSES = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
+HEIGHT = re.compile(r' height="(\d+)"')
+HIGHEST_INLINE = 160
+"""Pixels of a formula cut from a page (200 dpi), which stands in its line."""
 PLACE = re.compile(f"[{INLINE}{BLOCK}](\\d+){END}")
 ALONE = re.compile(f"(?:<br>\\s*)*({BLOCK}\\d+{END})(?:\\s*<br>)*")
 OURS = re.compile(f"[{INLINE}{BLOCK}{END}{OPENS}{CLOSES}]")
@@ -461,7 +464,14 @@ class _Places:
     def keep_pictures(self, text: str, pictures: Sequence[Markup]) -> str:
         pieces = text.split(IMAGE_MARK)
         self.left_over = pictures[len(pieces) - 1 :]
-        marks = [self._keep(picture, IMAGE_MARK, BLOCK) for picture in pictures[: len(pieces) - 1]]
+        marks = []
+        for before, picture, after in zip(pieces, pictures, pieces[1:], strict=False):
+            height = HEIGHT.search(picture)
+            alone = not (before.rpartition("\n")[2].strip() or after.partition("\n")[0].strip())
+            if alone or height is None or int(height[1]) > HIGHEST_INLINE:
+                marks.append(self._keep(picture, IMAGE_MARK, BLOCK))
+            else:
+                marks.append(self._keep(Markup('<span class="in-line">{}</span>').format(picture), IMAGE_MARK))
         marks += [IMAGE_MARK] * (len(pieces) - 1 - len(marks))
         return "".join(a + b for a, b in zip(pieces, [*marks, ""], strict=True))
 

@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -37,6 +38,15 @@ class Encoded:
     uri: str
     width: int
     height: int
+
+
+def size_of(path: Path) -> tuple[int, int] | None:
+    """Width and height of a stored picture in pixels; None if it is damaged."""
+    try:
+        with PIL.Image.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
+            return bitmap.size
+    except Exception:  # whatever a reader of pictures raises
+        return None
 
 
 class PictureFiles:

@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.reading.images import find_pages
 from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
+from livek12.report.pictures import size_of
 
 _LOST = re.compile(r"section .* has no question|a question's head stands before")
 _SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
@@ -39,7 +40,7 @@ def write_report(root: Path, papers: Sequence[IngestedPaper], failed: Sequence[s
         environment()
         .get_template("ingest.html.j2")
         .render(
-            papers=[_paper(paper, pages) for paper in papers],
+            papers=[_paper(root, paper, pages) for paper in papers],
             failed=list(failed),
             totals=_totals(papers),
             style=Markup(style),
@@ -75,7 +76,7 @@ def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
     return {name: total[name] for name in ("found", "matched", "doubtful", "missing")}
 
 
-def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
+def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
     boxes: dict[int, list[dict[str, Any]]] = {}
     for place, draft in enumerate(paper.drafts):
         for box in draft.boxes:
@@ -104,7 +105,7 @@ def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str
         "unmatched": [line for line in paper.unmatched if line not in paper.errors],
         "account": paper.account,
         "notes": paper.notes,
-        "questions": [_question(paper, draft, place) for place, draft in enumerate(paper.drafts)],
+        "questions": [_question(root, paper, draft, place) for place, draft in enumerate(paper.drafts)],
         "pages": [
             {"number": number, "file": _link("pages", file.name), "boxes": boxes.get(number, [])}
             for (name, number), file in pages.items()
@@ -113,8 +114,8 @@ def _paper(paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str
     }
 
 
-def _question(paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
-    pictures = [_picture(figure.name, figure.caption) for figure in draft.figures]
+def _question(root: Path, paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
+    pictures = [_picture(root, figure.name, figure.caption) for figure in draft.figures]
     cut = draft.question.count("<image>")
     used = pictures[:cut]
     rest = iter(pictures[cut:])
@@ -140,8 +141,11 @@ def _question(paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:
     }
 
 
-def _picture(name: str, caption: str) -> Markup:
-    return Markup('<img src="{}" alt="{}" loading="lazy">').format(_link("images", name), clean(caption) or "figure")
+def _picture(root: Path, name: str, caption: str) -> Markup:
+    width, height = (size_of(root / "images" / name) if _NAME.fullmatch(name) else None) or ("", "")
+    return Markup('<img src="{}" alt="{}" width="{}" height="{}" loading="lazy">').format(
+        _link("images", name), clean(caption) or "figure", width, height
+    )
 
 
 def _link(folder: str, name: str) -> str:

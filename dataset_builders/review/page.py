@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -30,8 +31,9 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.review import pictures
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, problems_of
-from livek12.dataset_builders.review.pictures import is_cut_anew
+from livek12.dataset_builders.review.pictures import figure_file, is_cut_anew
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
+from livek12.report.pictures import size_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -209,7 +211,7 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
 
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
-    pictures = [_picture(_figure_src(root, entry, figure), figure.caption) for figure in copy.figures]
+    pictures = [_picture(root, entry, figure) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.
     total = copy.marks
@@ -239,8 +241,12 @@ def _figure_src(root: Path, entry: Entry, figure: Figure) -> str:
     return f"{BASE}/image/{quote(figure.name, safe='')}"
 
 
-def _picture(src: str, caption: str) -> Markup:
-    return Markup('<img class="picture" src="{}" alt="{}">').format(src, caption)
+def _picture(root: Path, entry: Entry, figure: Figure) -> Markup:
+    with suppress(UserError):
+        if size := size_of(figure_file(root, figure.name)):
+            form = Markup('<img class="picture" src="{}" alt="{}" width="{}" height="{}">')
+            return form.format(_figure_src(root, entry, figure), figure.caption, *size)
+    return Markup('<img class="picture" src="{}" alt="{}">').format(_figure_src(root, entry, figure), figure.caption)
 
 
 def _place(board: Board, id: str, by: str) -> dict[str, Any]:

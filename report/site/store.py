@@ -8,7 +8,6 @@ writes it, and removes at its end the unneeded files of earlier or killed builds
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -22,9 +21,8 @@ from markupsafe import Markup
 
 from livek12.core.errors import UserError, explain_errors
 from livek12.core.files import check_names, check_tree, make_subfolder, open_file, remove_files, write_atomically
-from livek12.core.lazy import PIL
 from livek12.core.records import Image
-from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled
+from livek12.report.pictures import FIGURE_WIDTH, PictureFiles, scaled, size_of
 
 LARGEST = 4_000_000
 """Most bytes of a data file; browsers read one at a time."""
@@ -163,7 +161,7 @@ class SitePictures(PictureFiles):
             return "the picture is not at hand"
         stem = f"{image.sha256[:20]}-{width}"
         stored = next(iter(self._store.root.glob(f"images/{stem}.*")), None)
-        if stored is not None and (size := _size(stored)):
+        if stored is not None and (size := size_of(stored)):
             self._store.keep(f"images/{stored.name}")
             return f"images/{stored.name}", *size
         small = scaled(image.bytes, width)
@@ -172,14 +170,6 @@ class SitePictures(PictureFiles):
         name = f"images/{stem}.{'png' if small.mime == 'image/png' else 'jpg'}"
         self._store.file(name, small.data)
         return name, small.width, small.height
-
-
-def _size(path: Path) -> tuple[int, int] | None:
-    try:
-        with PIL.Image.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
-            return bitmap.size
-    except Exception:  # a damaged file is made anew
-        return None
 
 
 def digest_of(*values: Any) -> str:
