@@ -137,7 +137,7 @@ _OR = late(r"或者?|还是|또는|혹은|(?<![A-Za-z\\])or(?![A-Za-z])")
 
 def blank_values(text: str, count: int) -> list[str]:
     """Values of `count` blanks; alternatives ("3 or 5") are one value."""
-    values = _named_together(text, count) or split_values(text, count)
+    values = named_together(text, count) or split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
 
 
@@ -145,7 +145,7 @@ _TOGETHER = late(r"\s*\(?([^()=]+?)\)?\s*=\s*(\(.+\)|[^()=]+)", re.DOTALL)
 _NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
 
 
-def _named_together(text: str, count: int) -> list[str]:
+def named_together(text: str, count: int) -> list[str]:
     """Values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
     match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
     if match is None:
@@ -192,11 +192,11 @@ def _name(text: str) -> str:
     return _symbols(name) if match["symbol"] else _LEADING.sub("", name.strip().lower())
 
 
-_EQUALS = late(r"=|[是为]|\b(?:is|are)\b")
+_EQUALS = late(r"=|[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는]\s")
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
 """The number before a blank's name: "(1) a=____"."""
 _NAMED = late(
-    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为]|\b(?:is|are)\b))"
+    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는](?=\s)))"
     r"\s*(?:\\[()]|\$)*\s*$"
 )
 _LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而]\s*)+")

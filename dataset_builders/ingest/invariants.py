@@ -397,8 +397,12 @@ _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 """The end of a sentence or of a piece of one."""
 _WORTHY: Final = re.compile(
-    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
+    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)"
+    r"|\d\s*(?:[×xX*]|\$\\times\$)\s*(?:\d+|[¼½¾])\s*=\s*\d+\s*$",
+    re.MULTILINE,
 )
+_BRACKET: Final = re.compile(r"[(（]\s*[)）]")
+_FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
 _SCORED: Final = re.compile(r"^\s*(?:marks?|points?|score|worth)\b[^\d\n]{0,12}\d[\d.]*", re.MULTILINE | re.IGNORECASE)
 """A line of a question's points, beside it."""
@@ -660,8 +664,12 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
-    """No head of an answer or solution stands in a question."""
+    """No head of an answer or solution stands in a question, and no letter where others have an empty bracket."""
+    empty = sum(bool(_BRACKET.search(draft.question)) for draft in reading.drafts)
     for place, draft in enumerate(reading.drafts):
+        filled = _FILLED_BRACKET.search(draft.question) if draft.options and not draft.answer else None
+        if filled and 2 * empty > len(reading.drafts):
+            yield Breach(f"{filled[0]!r} stands where others have an empty bracket: the key?", (place,), "answer", 0.2)
         for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
             if match := SOLVED.search(text):
                 head = one_line(match[0].strip(), 20)

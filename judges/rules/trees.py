@@ -295,8 +295,8 @@ def base_letter(name: str) -> str:
 
 
 def alike_but_for_index(name: str, other: str) -> bool:
-    """E and E_1, c_p and C_P, E_b and E_{binding}, E(n, m) and E_{n,m}; not E_1 and E_2, y and y', u_t and u_tt."""
-    if name.count("'") != other.count("'"):
+    """E and E_1, c_p and C_P, E_b and E_{binding}, E(n, m) and E_{n,m}; not E_1 and E_2, y and y', a_n and a_{n+1}."""
+    if any(name.count(sign) != other.count(sign) for sign in "'+-"):
         return False
     letters = base_letter(name), base_letter(other)
     index, longer = sorted((re.sub(r"[\W_]", "", part.lower()) for part in (name, other)), key=len)

@@ -126,6 +126,7 @@ _WORD_BEHIND = late(
     r"\s?(?!(?:at|in|per|more|left|are|is|and|with|each|altogether|total|remains?|every|on|to|after|from|이다|입니다|이에요|예요)(?![A-Za-z]))"
     r"([A-Za-z']+|[\u4e00-\u9fff]|[가-힣])"
 )
+_RATE = late(r"\s?(?:(?:square|cubic)\s)?[A-Za-z]+\sper\s(?:(?:square|cubic)\s)?[A-Za-z]+")
 _WORD_AT_END = late(r"[^\W\d_]+(?=\s?\Z)")
 _STEM = 4
 """Letters by which a word is one of the question."""
@@ -382,6 +383,8 @@ def _numbers(sentence: str, question: str, count: int, given: str | None = None)
     if count > 1:
         return ", ".join(number["value"] for number in new)
     behind = sentence[new[0].end() :]
+    if rate := _RATE.match(behind):
+        return new[0]["value"] + rate[0] if read_unit(to_latex(rate[0].strip())) is not None else None
     unit = _UNIT.match(behind)
     known = unit and unit[0].strip() not in given and read_unit(unit[0].strip()) is not None
     return new[0]["value"] + (unit[0] if unit and known else "")

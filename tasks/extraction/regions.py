@@ -41,9 +41,8 @@ _TAGGED = late(rf"(?is)<\s*{_TAG_NAME}((?:(?!<\s*/?\s*{_TAG_NAME}).)*+)<\s*/\s*{
 
 _THINKING = Thinking()
 _FENCE = late(r"(?s)```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)")
-_IS_CODE = late(
-    r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+"
-)
+_IS_PROGRAM = late(r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b")
+_IS_CODE = late(rf"{_IS_PROGRAM.pattern}|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+")
 """A program: what it assigns is no commitment, and nothing here runs it."""
 _COMMENT = late(r"(?m)(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}")
 """A comment of LaTeX that is a box; a percentage is none."""
@@ -157,7 +156,9 @@ def final_text(response: str, question: Question) -> str:
     """The first own turn of a response, without thinking, programs, confidence notes and end marks."""
     text = _THINKING.split(response).text[-MAX_CHARS:]
     if "```" in text:
-        text = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
+        spoken = _FENCE.sub(lambda fence: "\n" if _IS_CODE.search(fence[1]) else fence[0], text)
+        own = spoken.strip() or _IS_PROGRAM.search(text)  # lines of equations alone, in a block, are the answer
+        text = spoken if own else _FENCE.sub(r"\1", text)
     if "<|begin_of_box|>" in text:  # a box made of tokens, as GLM writes it
         text = text.replace(r"<|begin_of_box|>\boxed{", r"\boxed{")
         text = text.replace("<|begin_of_box|>", r"\boxed{").replace("<|end_of_box|>", "}")

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
-from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
+from livek12.judges.parts import blank_count, blank_values, named_together, needs_prose, part_count
 from livek12.judges.rules.notation import bare, to_latex
 from livek12.judges.rules.true_false import read_truth
 from livek12.judges.rules.units import read_unit
@@ -411,6 +411,7 @@ def find_values(text: str, question: Question, truncated: bool, committed_only: 
     if values := tabled_values(ending, count) or (labelled_values(ending, count) if count > 1 else []):
         return values, "labelled"
     bare_list = text.strip() if _BARE_LIST.fullmatch(text.strip()) else ""
+    bare_list = bare_list or "; ".join(named_together(text.strip(), count))
     values = blank_values(listed_in_json(text.strip()) or bare_list, count) if count > 1 and not truncated else []
     if len(values) == count > 1:
         return values, "whole"
@@ -477,13 +478,22 @@ def boxed_values(box: str, count: int) -> list[str]:
     return values if len(values) == count else []
 
 
+_ONE_SENTENCE = late(
+    r"[^.!?\n=≈]{0,30}\b(?:and|while)\b(?![^.!?\n]*\b(?:so|thus|hence|therefore|answer)\b)[^.!?\n=≈]{3,60}"
+)
+"""Words between two values that a sentence states together: "the smaller is 13 and the larger is 27"."""
+
+
 def _boxed(text: str, regions: Sequence[TextRegion], count: int, blanks: int) -> list[str]:
     contents = [box.content for box in regions]
     if count == 1:
         if blanks > 1 and len(contents) >= blanks and len(blank_values(contents[-1], blanks)) != blanks:
             distinct = [content for content, _ in groupby(contents)]
             return ["; ".join((distinct if len(distinct) >= blanks else contents)[-blanks:])]
-        return [", ".join(dict.fromkeys(box.content for box in final_run(text, regions)))]
+        run = final_run(text, regions)
+        if len(run) == 1 < len(regions) and _ONE_SENTENCE.fullmatch(text, regions[-2].end, regions[-1].start):
+            run = [*regions[-2:]]
+        return [", ".join(dict.fromkeys(box.content for box in run))]
     if len(contents) == count:
         numbers = [_BOX_LABEL.search(text[max(0, box.start - 20) : box.start]) for box in regions]
         placed = {int(number[1]): content for number, content in zip(numbers, contents, strict=True) if number}

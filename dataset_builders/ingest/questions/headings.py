@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.points import says_worth
 LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
+_SIDE: Final = 0.06
 FORM: Final = re.compile(
     r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+"
 )
@@ -113,7 +114,13 @@ def _keys(page: PageBlocks) -> set[str]:
 
 def _figure_key(block: Block) -> str:
     box = block.box
-    return f"{_zone(box)}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if _zone(box) else ""
+    zone = _margin(box)
+    return f"{zone}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if zone else ""
+
+
+def _margin(box: Box) -> Kind | None:
+    """The zone of a picture, those beside the text included: strips that forbid to write there."""
+    return _zone(box) or ("footer" if box.right < _SIDE or box.left > 1 - _SIDE else None)
 
 
 def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
@@ -126,8 +133,9 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     for block in page.blocks:
         if block.kind == "figure":
             key = _figure_key(block)
-            again = bool(key) and bool(_near(key) & around) and len(block.text) < 12
-            blocks.append(replace(block, kind=_zone(block.box) or block.kind) if again else block)
+            beside = not _zone(block.box)
+            again = bool(key) and bool(_near(key) & around) and (beside or len(block.text) < 12)
+            blocks.append(replace(block, kind=_margin(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
             blocks += _parted(block, around, ends, titles)
         else:

@@ -752,3 +752,23 @@ def test_a_long_question_with_the_points_of_several_is_no_doubt(worth: int, doub
     paper = read(page(f"1. ({worth} points) Why?", *long, top=0.0), page(*asked, number=2, top=0.0))
     doubts = [doubt.text for doubt in paper.drafts[0].doubts]
     assert any("much longer than the others" in text for text in doubts) is doubted
+
+
+def test_a_letter_where_others_have_an_empty_bracket_is_doubted() -> None:
+    asked = [
+        line for n in "123" for line in (f"{n}. 正确的是（{'B' if n == '2' else '  '}）", "A. 甲  B. 乙  C. 丙  D. 丁")
+    ]
+    drafts = by_number(read(page("一、单选题", *asked)))
+    doubted = [n for n, draft in drafts.items() if any("empty bracket" in doubt.text for doubt in draft.doubts)]
+    assert doubted == ([] if drafts["2"].answer else ["2"])
+
+
+def test_strips_beside_the_text_are_ground_where_pages_have_them_again() -> None:
+    strip, own = (Box(page=1, left=left, top=0.05, right=left + 0.04, bottom=0.9) for left in (0.955, 0.3))
+    pages = []
+    for number in range(1, 4):
+        made = page(f"{number}. Find the value of x.", number=number)
+        figures = [Block(kind="figure", box=at(box, number), picture=b"x") for box in (strip, own)]
+        pages.append(replace(made, blocks=[*made.blocks, *figures]))
+    kinds = [[block.kind for block in each.blocks if block.picture] for each in marked(pages)]
+    assert kinds == [["footer", "figure"]] * 3
