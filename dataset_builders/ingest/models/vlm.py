@@ -250,6 +250,8 @@ _SIDE: Final = 1036
 _LEAST: Final = 28
 """Pixels of a crop's shorter side; what is smaller gets a margin."""
 _INK: Final = 160
+_WHITE: Final = 0.004
+"""Of the page: white kept around a block."""
 _OUTSIDE: Final = 0.02
 """Share of a page's ink outside all regions from which it is said."""
 _TASK: Final = "ingest-vlm"
@@ -292,10 +294,7 @@ class Reader:
                 blocks = [Block(kind=region.kind, box=_box(page.number, region)) for region in regions]
             else:
                 blocks = page.blocks
-                regions = [
-                    PageRegion(region.kind, region.box.left, region.box.top, region.box.right, region.box.bottom)
-                    for region in blocks
-                ]
+                regions = [_region_of(block) for block in blocks]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
             yield replace(page, blocks=read, notes=[*page.notes, *notes])
@@ -403,6 +402,13 @@ def _crop(picture: Picture, region: PageRegion) -> Picture:
     return ImageOps.expand(crop, border=(short + 1) // 2, fill="white") if short > 0 else crop
 
 
+def _region_of(block: Block) -> PageRegion:
+    """A block with some white, for the boxes of lines end at their ink."""
+    box = block.box
+    left, top = max(0.0, box.left - _WHITE), max(0.0, box.top - _WHITE)
+    return PageRegion(block.kind, left, top, min(1.0, box.right + _WHITE), min(1.0, box.bottom + _WHITE))
+
+
 def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
     """A note if ink of the page is in no region."""
     from PIL import ImageDraw
@@ -412,10 +418,10 @@ def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list
     pen = ImageDraw.Draw(ink)
     for region in regions:
         corners = (
-            region.left * ink.width,
-            region.top * ink.height,
-            region.right * ink.width,
-            region.bottom * ink.height,
+            (region.left - _WHITE) * ink.width,
+            (region.top - _WHITE) * ink.height,
+            (region.right + _WHITE) * ink.width,
+            (region.bottom + _WHITE) * ink.height,
         )
         pen.rectangle(corners, fill=0)
     left = ink.histogram()[255]
