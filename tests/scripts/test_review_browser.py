@@ -233,9 +233,13 @@ def test_drafts_are_repaired_by_few_keys(tmp_path: Path, browser: Browser, width
 
         opened.go("2")  # its figure belongs to the question behind
         page.click(".thumb img")
+        waiting: list[Any] = []
+        page.route("**/question/*", lambda route: route.continue_() if waiting else waiting.append(route))
         page.keyboard.press("]")
-        opened.stored()
-        opened.go("1")  # an invented question before it: all numbers are one too high
+        opened.go("1")  # before the question behind is there
+        waiting[0].continue_()
+        page.wait_for_function("() => document.querySelector('.toast')?.textContent.startsWith('moved')")
+        opened.stored()  # an invented question before it: all numbers are one too high
         page.keyboard.press("n")
         page.keyboard.type("0")
         page.keyboard.press("Enter")

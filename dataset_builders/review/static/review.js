@@ -349,22 +349,22 @@ const fit = node => { if (!CSS.supports("field-sizing", "content")) { node.style
 
 // ---------------------------------------------------------------- figures and their marks
 const bare = ({ name, box, caption }) => ({ name, box, caption });
-function dropFigure(place, same = "") {
-  chosen = null; group = same;
-  const figures = q.figures.filter((_, i) => i !== place);
-  const fields = textsOf(q.form).reduce((sum, text) => sum + counted(text, MARK), 0) > figures.length ? withoutMark(q.form, place) : {};
-  q.figures = figures;
+function dropFigure(place, same = "", of = { ...q, id }) {
+  const figures = of.figures.filter((_, i) => i !== place);
+  const fields = textsOf(of.form).reduce((sum, text) => sum + counted(text, MARK), 0) > figures.length ? withoutMark(of.form, place) : {};
+  if (of.id !== id) return send("edit", of.id, { fields, figures: figures.map(bare), group: same }); // another was opened meanwhile
+  chosen = null; group = same; q.figures = figures;
   edit(fields, { figures: figures.map(bare), group: same });
   group = ""; showForm(); showBoxes();
 }
 
 /* Gives a figure to the question before or behind; both edits are one for undo. */
 async function moveFigure(place, way) {
-  const rows = queue.filter(row => row.paper === q.paper), to = rows[rows.findIndex(row => row.id === id) + way], figure = bare(q.figures[place]), same = uid();
+  const rows = queue.filter(row => row.paper === q.paper), of = { ...q, id }, to = rows[rows.findIndex(row => row.id === id) + way], figure = bare(q.figures[place]), same = uid();
   if (!to) return toast("there is no such question", true);
   const { form, figures } = await ask(`question/${encodeURIComponent(to.id)}?by=${encodeURIComponent(by)}`);
   const many = counted(form.question, MARK);
-  dropFigure(place, same);
+  dropFigure(place, same, of);
   send("edit", to.id, { fields: { question: `${form.question}\n${MARK}` }, figures: [...figures.slice(0, many).map(bare), figure, ...figures.slice(many).map(bare)], group: same }, () => toast(`moved to ${to.number || to.id}`));
 }
 
