@@ -397,10 +397,12 @@ _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?
 _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 """The end of a sentence or of a piece of one."""
 _WORTHY: Final = re.compile(
-    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)"
-    r"|\d\s*(?:[×xX*]|\$\\times\$)\s*(?:\d+|[¼½¾])\s*=\s*\d+\s*$",
-    re.MULTILINE,
+    r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
+_PRODUCT: Final = re.compile(
+    r"(?:\s{3,}|(?<=[.?:]\s))\d{1,2}\s*(?:[×xX*]|\$\\times\$)\s*(?:\d{1,2}|[¼½¾])\s*=\s*\d{1,3}(?=\s|$)"
+)
+"""Parts, the points of each and their sum, behind a sentence."""
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
@@ -631,6 +633,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         lines = draft.question.strip().split("\n") or [""]
         texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
+        match = match or _PRODUCT.search(draft.question)
         if draft.points is None and (match or bare or most):
             others = "numbers in brackets may be some" if bare else "the other questions have them"
             why = f"{match[0].strip()!r} may be some" if match else others

@@ -772,3 +772,8 @@ def test_strips_beside_the_text_are_ground_where_pages_have_them_again() -> None
         pages.append(replace(made, blocks=[*made.blocks, *figures]))
     kinds = [[block.kind for block in each.blocks if block.picture] for each in marked(pages)]
     assert kinds == [["footer", "figure"]] * 3
+
+
+def test_products_that_may_be_points_are_doubted() -> None:
+    paper = read(page("1. Fill in the blanks.    4 × 1 = 4", "He ____ (go) home.", "2. What is 4 × 1 = 4 called?"))
+    assert [any("4 × 1 = 4" in doubt.text for doubt in draft.doubts) for draft in paper.drafts] == [True, False]
