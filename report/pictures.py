@@ -41,12 +41,18 @@ class Encoded:
 
 
 def size_of(path: Path) -> tuple[int, int] | None:
-    """Width and height of a stored picture in pixels; None if it is damaged."""
+    """Width and height of a stored picture in pixels, by its head; None if it is damaged."""
     try:
-        with PIL.Image.open(io.BytesIO(path.read_bytes()), formats=("PNG", "JPEG")) as bitmap:
+        with PIL.Image.open(path, formats=("PNG", "JPEG")) as bitmap:
             return bitmap.size
     except Exception:  # whatever a reader of pictures raises
         return None
+
+
+def sides_of(path: Path) -> Markup:
+    """Attributes with the size of a stored picture; "" if it is damaged."""
+    size = size_of(path)
+    return Markup(' width="{}" height="{}"').format(*size) if size else Markup("")
 
 
 class PictureFiles:

@@ -21,7 +21,7 @@ from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.reading.images import find_pages
 from livek12.report.html import csp_hash, environment, read_template
 from livek12.report.markup import clean, render, render_answer
-from livek12.report.pictures import size_of
+from livek12.report.pictures import sides_of
 
 _LOST = re.compile(r"section .* has no question|a question's head stands before")
 _SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
@@ -142,10 +142,9 @@ def _question(root: Path, paper: IngestedPaper, draft: Draft, place: int) -> dic
 
 
 def _picture(root: Path, name: str, caption: str) -> Markup:
-    width, height = (size_of(root / "images" / name) if _NAME.fullmatch(name) else None) or ("", "")
-    return Markup('<img src="{}" alt="{}" width="{}" height="{}" loading="lazy">').format(
-        _link("images", name), clean(caption) or "figure", width, height
-    )
+    sides = sides_of(root / "images" / name) if _NAME.fullmatch(name) else ""
+    form = Markup('<img src="{}" alt="{}"{} loading="lazy">')
+    return form.format(_link("images", name), clean(caption) or "figure", sides)
 
 
 def _link(folder: str, name: str) -> str:

@@ -33,7 +33,7 @@ from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, problems_of
 from livek12.dataset_builders.review.pictures import figure_file, is_cut_anew
 from livek12.dataset_builders.review.store import BadText, NotStored, ReviewStore
-from livek12.report.pictures import size_of
+from livek12.report.pictures import sides_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -242,11 +242,11 @@ def _figure_src(root: Path, entry: Entry, figure: Figure) -> str:
 
 
 def _picture(root: Path, entry: Entry, figure: Figure) -> Markup:
+    sides = Markup("")
     with suppress(UserError):
-        if size := size_of(figure_file(root, figure.name)):
-            form = Markup('<img class="picture" src="{}" alt="{}" width="{}" height="{}">')
-            return form.format(_figure_src(root, entry, figure), figure.caption, *size)
-    return Markup('<img class="picture" src="{}" alt="{}">').format(_figure_src(root, entry, figure), figure.caption)
+        sides = sides_of(figure_file(root, figure.name))
+    src = _figure_src(root, entry, figure)
+    return Markup('<img class="picture" src="{}" alt="{}"{}>').format(src, figure.caption, sides)
 
 
 def _place(board: Board, id: str, by: str) -> dict[str, Any]:
