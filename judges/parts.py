@@ -186,22 +186,14 @@ def answer_name(answer: str) -> str:
 
 def _name(text: str) -> str:
     match = _NAMED.search(text)
-    if match is None:
-        return ""
-    name = _NUMBER.sub("", match["symbol"] or match["words"])
-    return _symbols(name) if match["symbol"] else _LEADING.sub("", name.strip().lower())
+    name = _LEADING.sub("", _NUMBER.sub("", match["name"]).strip()) if match else ""
+    return name if _NAMELESS.fullmatch(name) is None else ""
 
 
-_EQUALS = late(r"=|[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는]\s")
+_VERB = r"[=是为有:：]|\b(?:is|are|was|were|equals?)\b|(?<=[가-힣])[은는가]\s"
+_EQUALS = late(_VERB)
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
 """The number before a blank's name: "(1) a=____"."""
-_NAMED = late(
-    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는](?=\s)))"
-    r"\s*(?:\\[()]|\$)*\s*$"
-)
-_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而]\s*)+")
-_NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
-
-
-def _symbols(name: str) -> str:
-    return _NO_SYMBOL.sub("", name).replace("\\dfrac", "\\frac").strip("{}")
+_NAMED = late(rf"(?:(?P<name>[^=,，;；。：:、\n_＿]{{1,40}}?)(?:{_VERB}))\s*(?:等于|\\[()]|\$)*\s*$")
+_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而共]\s*)+", re.IGNORECASE)
+_NAMELESS = late(r"(?:\W|\d|\b(?:its|the|answers?|values?|results?|blanks?)\b|答案|结果|값|답)*", re.IGNORECASE)
