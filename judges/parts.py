@@ -16,7 +16,7 @@ from livek12.core.question_types import CHOICE_TYPES, READER_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.base import VariableType
 from livek12.judges.rules.labels import label_sequence
-from livek12.judges.rules.notation import bare, split_values
+from livek12.judges.rules.notation import named_together, split_values
 
 _BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
 
@@ -139,25 +139,6 @@ def blank_values(text: str, count: int) -> list[str]:
     """Values of `count` blanks; alternatives ("3 or 5") are one value."""
     values = named_together(text, count) or split_values(text, count)
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
-
-
-_TOGETHER = late(r"\s*\(?([^()=]+?)\)?\s*=\s*(\(.+\)|[^()=]+)", re.DOTALL)
-_NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
-
-
-def named_together(text: str, count: int) -> list[str]:
-    """Values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
-    match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
-    if match is None:
-        return []
-    names = [name.strip() for name in match[1].split(",")]
-    values = split_values(match[2][1:-1] if match[2].startswith("(") else match[2], count)
-    if not len(names) == len(values) == count > 1 or not all(map(_NAME.fullmatch, names)):
-        return []
-    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
-
-
-_NO_BRACKET = late(r"\\(?:left|right)(?![a-zA-Z])|\$")
 
 
 def alternatives(text: str) -> int:
