@@ -341,11 +341,11 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
-    def entries_for(self, drafts: Sequence[Draft]) -> list[Entry]:
+    def entries_for(self, drafts: Sequence[Draft], printed: Sequence[str] = ()) -> list[Entry]:
         """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, pages, name):
+            if solved := solved_entries(drafts, printed, pages, name):
                 entries = [entry for entry in entries if entry.source != name]
                 entries += [replace(entry, source=name) for entry in solved]
         return entries
@@ -372,13 +372,10 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
     lines = list(key.problems)
     keyed = list(drafts)
     if key.name:
-        items = (
-            *body.front,
-            *(item for own in body.sections for item in own.items),
-            *(item for own in body.segments for item in (*own.passage, *own.items)),
-        )
-        printed = "\n".join(item.text for item in items)
-        keyed, problems = matching.match(keyed, key.entries_for(keyed), key.name, headings, printed)
+        titles = [item.text for own in body.sections for item in own.items]
+        around = [*titles, *(item.text for item in body.front), *(i.text for own in body.segments for i in own.passage)]
+        printed = "\n".join([*around, *(item.text for own in body.segments for item in own.items)])
+        keyed, problems = matching.match(keyed, key.entries_for(keyed, around), key.name, headings, printed)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]

@@ -64,6 +64,7 @@ class Entry:
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
         unsure: the reason why it may be another question's.
+        of: id of the question that it stands below; "" if only the number tells.
     """
 
     number: int
@@ -80,6 +81,7 @@ class Entry:
     listed: bool = False
     unread: bool = False
     unsure: str = ""
+    of: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 

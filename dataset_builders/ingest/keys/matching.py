@@ -100,9 +100,10 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            others = paper if entry.unsure else paper - _shingles(draft.markdown)
-            solution = _beyond(entry.solution or "", others, text).strip() or None
-            matched.append(keyed(draft, replace(entry, solution=solution), entry.source or source))
+            if not entry.of:
+                others = paper if entry.unsure else paper - _shingles(draft.markdown)
+                entry = replace(entry, solution=_beyond(entry.solution or "", others, text).strip() or None)
+            matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
     for entry in left:
@@ -311,8 +312,8 @@ def _subjects(label: str) -> list[str]:
 
 
 def _fits(entry: Entry, draft: Draft, electives: Sequence[str], entries: Sequence[Entry], headings: str) -> bool:
-    if str(entry.number) != draft.number:
-        return False
+    if entry.of or str(entry.number) != draft.number:
+        return entry.of == draft.id
     form = _form(draft, headings)
     if form and _form_of(entry) not in ("", form):
         return False
