@@ -259,9 +259,9 @@ def read_paper(
         taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
-    keyed, lines = _with_keys([*made.drafts, *taken], body, key, headings)
+    keyed, lines, entries = _with_keys([*made.drafts, *taken], body, key, headings)
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
-    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
+    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
     drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
@@ -367,15 +367,18 @@ def _no_answers(file: Path) -> str:
     return f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV"
 
 
-def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
-    """Drafts with the key of `--answers`, else with that of the paper itself."""
-    lines = list(key.problems)
+def _with_keys(
+    drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str
+) -> tuple[list[Draft], list[str], list[Entry]]:
+    """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
+    lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
     if key.name:
         titles = [item.text for own in body.sections for item in own.items]
         around = [*titles, *(item.text for item in body.front), *(i.text for own in body.segments for i in own.passage)]
         printed = "\n".join([*around, *(item.text for own in body.segments for item in own.items)])
-        keyed, problems = matching.match(keyed, key.entries_for(keyed, around), key.name, headings, printed)
+        given = key.entries_for(keyed, around)
+        keyed, problems = matching.match(keyed, given, key.name, headings, printed)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
@@ -389,12 +392,12 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
         keyed = [by_id[draft.id] for draft in keyed]
-    if not key.entries and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
-        given = f"{key.name} was not read" if key.name else "none was given (--answers)"
+    if not given and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
+        why = f"{key.name} was not read" if key.name else "none was given (--answers)"
         keyed = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in keyed
+            _without_key(draft, f"no key was found: the paper has none that was read, and {why}") for draft in keyed
         ]
-    return keyed, lines
+    return keyed, lines, given
 
 
 def _taken(

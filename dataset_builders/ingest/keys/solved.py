@@ -31,8 +31,11 @@ _COPIED, _MOST, _FEWEST_TOKENS = 0.7, 0.5, 5
 """Share of a question's tokens that its copy has; share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
-_RUN, _HEAD, _FEWEST_RUNS = 4, 120, 3
+_RUN, _HEAD, _FEWEST_RUNS = 4, 40, 3
 """Tokens in a row that are looked up; of a question's beginning; how many of them at one distance are no chance."""
+_NUMBER: Final = re.compile(
+    r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
+)
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
 _ANSWERED: Final = 0.34
@@ -43,14 +46,19 @@ _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
-_SAID: Final = re.compile(r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*[:：.]?\s*", re.I)
+_SAID: Final = re.compile(
+    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
+    re.I,
+)
 """The head of what is new, with or without its colon."""
 _PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
 _SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
 """Labels of parts: where one begins, only the next of the same series is another part."""
 
 
-def solved_entries(drafts: Sequence[Draft], printed: Sequence[str], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+def solved_entries(
+    drafts: Sequence[Draft], printed: Sequence[str], pages: Sequence[PageBlocks], name: str
+) -> list[Entry]:
     """Keys of a paper's questions; none if the pages are no copy of it.
 
     Args:
@@ -104,13 +112,14 @@ def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int,
         votes = Counter(hits)
         if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
             continue
-        best = {at for at, many in votes.items() if 10 * many >= 9 * most}
+        best = {at for at, many in votes.items() if many >= most - 1}
         alike = sorted({next(hit for hit in hits if abs(hit - at) < _DRIFT) for at in best})  # by the earliest words
         if alike := [at for at in alike if owners[at][0] not in taken]:
             last = next((at for at in alike if at > last), alike[0])
             item, skip = owners[last]
             taken.add(item)
-            begins[index] = item, skip if items[item].line else 0
+            number = _NUMBER.match(items[item].line.text) if items[item].line else None
+            begins[index] = item, min(skip, number.end()) if number else 0
     return begins
 
 
@@ -210,7 +219,9 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
             if match[2] == next(iter(due), ""):
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
-            text = line[0].replace(IMAGE_MARK, "").rstrip()
+            begun = next((n for n, place in enumerate(own) if place in new), 0)  # the end of the question's own line
+            cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
+            text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
