@@ -34,9 +34,7 @@ from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-_FORM_COLUMN = re.compile(
-    r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
-)
+FORM_COLUMN = re.compile(r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE)
 """Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
@@ -236,7 +234,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     columns = [*zip(*rows[1:], strict=True)]
     if len(rows) < 2 or len(columns) < 2:
         return []
-    forms = [place for place, name in enumerate(rows[0]) if place and _FORM_COLUMN.fullmatch(name)]
+    forms = [place for place, name in enumerate(rows[0]) if place and FORM_COLUMN.fullmatch(name)]
     numbers = [at for at, cells in enumerate(columns) if names[at] == "number" or _counts_up([c for c in cells if c])]
     if len(forms) > 1:
         numbers = [0]
@@ -365,7 +363,7 @@ _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:
 _APART = re.compile(r"\s{3,}|\t")
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
-_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
+_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
@@ -386,6 +384,9 @@ _BARE_NUMBER = re.compile(r"(\d{1,3})$")
 _SIGNED_NUMBER = re.compile(
     r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
 )
+_HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
+_LETTER_ROW = re.compile(r"\s*[A-J](?:[\s,，、;；]+[A-J]){3,}\s*[.。]?\s*")
+"""Answers of a section in order, without numbers."""
 _FEWEST, _LEVEL = 3, 0.005
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
@@ -407,6 +408,9 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
+    headed = _answered(stream.items)
+    if sum(bool(ANSWER_HEAD.match(stream.items[anchor.place].text[anchor.end :])) for anchor in headed) >= _FEWEST:
+        return _weighed(_numbered(stream.items, name), stream.items)
     if sectioned := _of_sections(stream.items, name):
         return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
@@ -640,7 +644,9 @@ def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]
     lines = [item.block.lines if item.block.kind == "table" and item.block.lines else [item.line] for item in items]
     flat = [(item, line) for item, own in zip(items, lines, strict=True) for line in own]
     texts = [line.text.strip() if line else "" for _, line in flat]
-    series = [*map(_series, texts)]
+    series = [
+        [*enumerate(re.findall("[A-J]", text), 1)] if _LETTER_ROW.fullmatch(text) else _series(text) for text in texts
+    ]
     unfolded: list[Item] = []
     pieces: list[tuple[int, str]] = []
     tables: set[int] = set()
@@ -713,7 +719,7 @@ def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
-    signed = _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
+    signed = _answered(items) or _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
     chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
     twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
@@ -724,7 +730,7 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         worth = marks(first) if says_worth(first) else []
         titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
         lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
-        text = "\n".join(line for line in lines if line).strip()
+        text = _AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
         answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
         points = worth[0].points if worth else None
@@ -732,6 +738,13 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         unsure = _TWICE if place > twice else NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), unsure=unsure))
     return entries
+
+
+def _answered(items: Sequence[Item]) -> list[Anchor]:
+    """Entries whose numbers stand before the head of an answer, if these are several: other numbers are of lists."""
+    lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
+    lines = [(place, match) for place, match in lines if begins_answer(match[2])]
+    return [Anchor(place, int(match[1]), match.start(2)) for place, match in lines] if len(lines) >= _FEWEST else []
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
