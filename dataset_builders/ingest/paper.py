@@ -259,7 +259,7 @@ def read_paper(
         taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
-    keyed, lines, entries = _with_keys([*made.drafts, *taken], body, key, headings)
+    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
     drafts = outcome.drafts
@@ -368,17 +368,16 @@ def _no_answers(file: Path) -> str:
 
 
 def _with_keys(
-    drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str
+    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str
 ) -> tuple[list[Draft], list[str], list[Entry]]:
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
     if key.name:
-        titles = [item.text for own in body.sections for item in own.items]
-        around = [*titles, *(item.text for item in body.front), *(i.text for own in body.segments for i in own.passage)]
-        printed = "\n".join([*around, *(item.text for own in body.segments for item in own.items)])
-        given = key.entries_for(keyed, around)
-        keyed, problems = matching.match(keyed, given, key.name, headings, printed)
+        answers = {id(item) for item in body.answers}
+        printed = [item.text for item in stream.items if id(item) not in answers]
+        given = key.entries_for(keyed, printed)
+        keyed, problems = matching.match(keyed, given, key.name, headings, "\n".join(printed))
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]

@@ -63,7 +63,7 @@ def solved_entries(
 
     Args:
         drafts: the questions.
-        printed: other lines of the paper: titles, passages.
+        printed: all lines of the paper.
         pages: of the key.
         name: of the key.
     """
@@ -72,14 +72,23 @@ def solved_entries(
     if len(places) <= max(1, _MOST * len(drafts)):
         return []
     starts = sorted(item for item, _ in places.values())
-    heads = {squeezed(line) for line in printed}
+    paper = {run for line in printed for run in _runs(_tokens(line))}
+    lines = {squeezed(line) for line in printed}
+    forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     entries, copies = [], 0
     for index, (start, skip) in sorted(places.items()):
         draft = drafts[index]
-        behind = bisect_right(starts, start)
-        end = starts[behind] if behind < len(starts) else len(stream.items)
-        copy = compose(_own(stream.items[start:end], heads, draft.markdown), stream.columns, skip)
-        if parts := _difference(draft.markdown, copy.text):
+        following = bisect_right(starts, start)
+        end = starts[following] if following < len(starts) else len(stream.items)
+        own = {run for line in draft.markdown.split("\n") for run in _runs(_tokens(line))}
+        question = squeezed(draft.markdown)
+        behind = [
+            _is_printed(item.text, paper - own, lines) and squeezed(item.text) not in question
+            for item in stream.items[start:end]
+        ]
+        copy = compose(_own(stream.items[start:end], behind, question), stream.columns, skip)
+        asked = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
+        if parts := _difference(draft.markdown, copy.text, asked):
             copies += 1
             answer, solution = parts
             drawn = bool(solution) and copy.text.count(IMAGE_MARK) > draft.markdown.count(IMAGE_MARK)
@@ -89,7 +98,7 @@ def solved_entries(
     if copies <= max(1, _MOST * len(drafts)):
         return []
     if sum(bool(entry.answer or entry.solution) for entry in entries) <= max(1, _ANSWERED * copies):
-        return entries_of_items(_beyond(stream.items, [*printed, *(draft.markdown for draft in drafts)]), name)
+        return entries_of_items([item for item in stream.items if not _is_printed(item.text, paper, lines)], name)
     return entries
 
 
@@ -131,23 +140,13 @@ def _runs(tokens: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
 
 
-def _own(items: Sequence[Item], heads: Set[str], question: str) -> list[Item]:
+def _own(items: Sequence[Item], elsewhere: Sequence[bool], question: str) -> list[Item]:
     """The items of a question and its answer, up to the title of a section, or what the paper prints behind it."""
-    lines = [squeezed(item.text) for item in items]
-    printed = [line in heads for line in lines]
-    question = squeezed(question)
-    for place, (item, head) in enumerate(zip(items, printed, strict=True)):
-        behind = head and 2 * sum(printed[place:]) > len(printed) - place
-        if place and (behind or (is_section(item.text) and lines[place] not in question)):
+    for place, (item, head) in enumerate(zip(items, elsewhere, strict=True)):
+        behind = head and 2 * sum(elsewhere[place:]) > len(items) - place
+        if place and (behind or (is_section(item.text) and squeezed(item.text) not in question)):
             return list(items[:place])
     return list(items)
-
-
-def _beyond(items: Sequence[Item], printed: Sequence[str]) -> list[Item]:
-    """Items that the paper does not print."""
-    paper = {run for text in printed for run in _runs(_tokens(text))}
-    lines = {squeezed(line) for text in printed for line in text.split("\n")}
-    return [item for item in items if not _is_printed(item.text, paper, lines)]
 
 
 def _is_printed(text: str, paper: Set[tuple[str, ...]], lines: Set[str]) -> bool:
@@ -155,15 +154,16 @@ def _is_printed(text: str, paper: Set[tuple[str, ...]], lines: Set[str]) -> bool
     return squeezed(text) in lines or (bool(own) and 2 * sum(run in paper for run in own) > len(own))
 
 
-def _difference(question: str, copy: str) -> tuple[str, str] | None:
-    """Answer and solution that a copy has beyond its question; None for no copy."""
+def _difference(question: str, copy: str, asked: str = "") -> tuple[str, str] | None:
+    """Answer and solution that a copy has beyond its question; None for no copy of what is `asked`."""
     ours, theirs = list(_TOKEN.finditer(question)), list(_TOKEN.finditer(copy))
     words, others = ([_plain(match[0]) for match in matches] for matches in (ours, theirs))
     if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
-    words_asked = sum(word != BLANK for word in words)
-    if sum(block.size for block in compared.get_matching_blocks()) < _COPIED * words_asked:
+    needed = [word for word in _tokens(asked or question) if word != BLANK]
+    copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
+    if sum(block.size for block in copied) < _COPIED * len(needed):
         return None
     answers: list[str] = []
     new: set[int] = set()
@@ -183,7 +183,7 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     parted = len(runs) > 1 and all(part for part, _ in runs)
     worked = []
     for part, text in runs:
-        if label := _BRACKETED.fullmatch(text):
+        if label := _BRACKETED.fullmatch(_NUMBER.sub("", text, count=1) or text):
             own, answer, solution = "", label[1], ""
         else:
             own, answer, solution = _said(text)
@@ -236,8 +236,9 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Places and ends of what is added to a question, or fills its blanks: there and in the copy."""
     for kind, place, end, begin, stop in compared.get_opcodes():
+        headed = bool(_SAID.fullmatch(" ".join(words[max(0, place - 2) : place])))
         if kind == "insert" or (
-            kind == "replace" and (set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
+            kind == "replace" and (headed or set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
         ):
             yield place, end, begin, stop
 
