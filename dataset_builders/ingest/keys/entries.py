@@ -775,6 +775,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
+    if rest.strip() and not _VALUE_ALONE.fullmatch(first.strip()):  # a text of several lines
+        return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
     if said_worth := _WORTH_WITHIN.match(first):

@@ -125,8 +125,8 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     A series is of the questions that it covers best; if another could be, of none. Empty if numbers alone tell.
     """
     numbers = [entry.number for entry in entries]
-    told = len({*numbers}) == len(numbers) or any(entry.of for entry in entries)
-    if told or any(draft.elective or not draft.number.isdigit() for draft in drafts):
+    single = len({*numbers}) == len(numbers) or any(entry.of for entry in entries)
+    if single or any(draft.elective or not draft.number.isdigit() for draft in drafts):
         return {}
     theirs = _runs(numbers, [entry.elective for entry in entries])
     if len(theirs) < 2:
@@ -187,7 +187,7 @@ def _rises(drafts: Sequence[Draft]) -> bool:
 
 
 def _value(drafts: Sequence[Draft], entries: Sequence[Entry]) -> float:
-    """The questions that a series answers in the form of their type, less half of the numbers that one of both lacks."""
+    """Questions that a series answers in the form of their type, less half of the numbers that one of both lacks."""
     pairs = [(draft, entries[at]) for draft, at in _pairs(drafts, entries)]
     fits = sum(1.0 if bool(_labels(entry.answer)) == bool(draft.options) else 0.5 for draft, entry in pairs)
     return fits - 0.5 * (len(drafts) + len(entries) - len({draft.id for draft, _ in pairs}) - len(pairs))

@@ -47,8 +47,9 @@ _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
-    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
-    re.I,
+    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
+    r"(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
+    re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
 _PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
@@ -125,10 +126,11 @@ def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int,
         alike = sorted({next(hit for hit in hits if abs(hit - at) < _DRIFT) for at in best})  # by the earliest words
         if alike := [at for at in alike if owners[at][0] not in taken]:
             last = next((at for at in alike if at > last), alike[0])
-            item, skip = owners[last]
-            taken.add(item)
-            number = _NUMBER.match(items[item].line.text) if items[item].line else None
-            begins[index] = item, min(skip, number.end()) if number else 0
+            first, skip = owners[last]
+            taken.add(first)
+            line = items[first].line
+            number = _NUMBER.match(line.text) if line else None
+            begins[index] = first, min(skip, number.end()) if number else 0
     return begins
 
 
@@ -184,25 +186,24 @@ def _difference(question: str, copy: str, asked: str = "") -> tuple[str, str] | 
     worked = []
     for part, text in runs:
         if label := _BRACKETED.fullmatch(_NUMBER.sub("", text, count=1) or text):
-            own, answer, solution = "", label[1], ""
+            own, answer, solution = "", str(label[1]), ""
         else:
-            own, answer, solution = _said(text)
+            own, answer, solution = _answered(text)
         if parted:
-            worked.append(f"{part} {own or answer}\n{solution or ''}".rstrip())
+            worked.append(f"{part} {own or answer}\n{solution}".rstrip())
             continue
         answers += [answer] if answer else []
-        worked.append(own or solution or "")
+        worked.append(own or solution)
     if any(answer.count("\n") > 1 or SOLUTION_HEAD.search(answer) for answer in answers):
         answers, worked = [], [*answers, *worked]  # the solution repeats the question's end
     return "; ".join(filter(None, answers)), "\n".join(filter(None, worked))
 
 
-def _said(text: str) -> tuple[str, str | None, str | None]:
+def _answered(text: str) -> tuple[str, str, str]:
     """Text without a head, answer and solution of what is new."""
     _, answer, solution = split_answered(f"\n{text}")
-    if answer:
-        return "", answer, solution
-    return _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n"), None, None
+    own = "" if answer else _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n")
+    return own, answer or "", (answer and solution) or ""
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
