@@ -34,7 +34,9 @@ from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-FORM_COLUMN = re.compile(r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE)
+FORM_COLUMN = re.compile(
+    r"(?:(?:Form|Version|Paper|Test|V)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
+)
 """Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
@@ -245,7 +247,8 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        answers = forms if len(forms) > 1 else [best] if fits and fits[best] >= _FITS else []
+        alike = sum(fit > fits[best] - 0.5 for fit in fits.values())
+        answers = forms if len(forms) > 1 else [best] if alike == 1 and fits[best] >= _FITS else []
         kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at not in answers}
         if (
             answers
