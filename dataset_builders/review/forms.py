@@ -333,12 +333,12 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
     marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in remaining)
     number = _LEADING_NUMBER.match(tail)
-    new_id = _free(base.id, taken)
+    id = new_id(base.id, taken)
     doubt = Doubt(kind="number", text=f"split from {base.id}: check number, points, key and place", confidence=0.0)
     first = draft.model_copy(update={"question": head.strip(), "options": remaining, "figures": copy.figures[:marks]})
     second = draft.model_copy(
         update={
-            "id": new_id,
+            "id": id,
             "number": number[1] if number else "",
             "question": (tail[number.end() :] if number else tail).strip(),
             "options": moved,
@@ -349,6 +349,14 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         }
     )
     return [first, second]
+
+
+def reread(copy: Copy, draft: Draft) -> tuple[dict[str, Any], list[Figure]]:
+    """Fields and figures of a copy whose boxes were read again; what no box holds stays."""
+    read = copy_of(draft).form.model_dump()
+    kept = {name for name in ("number", "points", "answer", "solution") if not read[name]}
+    names = {"number", "points", "answer", "solution", "question", "options", "question_type"} - kept
+    return {name: read[name] for name in sorted(names)}, draft.figures
 
 
 def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
@@ -377,7 +385,8 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
     )
 
 
-def _free(id: str, taken: Collection[str]) -> str:
+def new_id(id: str, taken: Collection[str]) -> str:
+    """Id of a question made from another, or behind it."""
     stem, number = re.sub(r"-s\d+$", "", id), 2
     while f"{stem}-s{number}" in taken:
         number += 1

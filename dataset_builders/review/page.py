@@ -390,7 +390,8 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: 
                 raise UserError("the action says nothing that can be read")
             action = store.act(by, str(body.get("kind") or ""), draft, rest, str(body.get("id") or ""))
             board, draft = store.refresh(), action.draft if action else draft
-            whole = action is None or action.kind in ("split", "merge", "undo")
+            whole = action is None or action.kind in ("split", "merge", "add", "undo")
+            draft = action.drafts[0].id if action and action.kind == "add" else draft
             return {
                 "draft": draft,
                 "whole": whole,

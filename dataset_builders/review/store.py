@@ -20,11 +20,13 @@ from livek12.core.errors import UserError
 from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.region import read_region
 from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
-from livek12.dataset_builders.review.forms import merge, patched, problems_of, split
+from livek12.dataset_builders.review.forms import merge, new_id, patched, problems_of, reread, split
+from livek12.dataset_builders.review.pictures import Originals
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 40
@@ -45,13 +47,15 @@ class BadText(UserError):
 class ReviewStore:
     """Thread-safe review of one ingested folder; use as a context manager, or `close` it.
 
-    With `read_only` no journal file is opened. Raises UserError for a folder without papers, or a damaged file.
+    With `read_only` no journal file is opened; boxes are read from the PDFs in `pdfs`. Raises UserError for a folder
+    without papers, or a damaged file.
     """
 
-    def __init__(self, root: Path, read_only: bool = False) -> None:
+    def __init__(self, root: Path, read_only: bool = False, pdfs: Path | None = None) -> None:
         if not (root / STATE).is_dir():
             raise UserError(f"{root}: holds no ingested papers; make it with livek12 ingest PDF... --out {root}")
         self.root = root
+        self._originals = Originals(root, pdfs)
         self._lock = threading.RLock()
         self._state = root / STATE
         self._writer = None if read_only else JournalWriter(self._state, STEM)
@@ -93,9 +97,9 @@ class ReviewStore:
     def act(self, by: str, kind: str, draft: str, payload: Mapping[str, Any], id: str = "") -> Action | None:
         """Stores and applies an action; returns None if its id is stored already.
 
-        `kind` is of `Action`, or "redo"; `payload` holds the rest: fields, boxes, figures, text, group, option and
-        offset (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action
-        that is invalid now.
+        `kind` is of `Action`, "redo", or "read" (an edit: what its boxes hold); `payload` has the rest: fields, boxes,
+        figures, text, group, option and offset (split), with (merge), other and verdict (settle). Raises BadText,
+        NotStored, or UserError for an action that is invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
@@ -137,6 +141,12 @@ class ReviewStore:
         entry = self.board.entry(draft)
         if kind == "edit":
             return self._editing(entry, by, payload)
+        if kind == "read":
+            copy = entry.copy(by)
+            fields, figures = reread(copy, self._read_boxes(entry, copy.boxes, entry.draft.id))
+            return {"kind": "edit", "fields": fields, "figures": figures}
+        if kind == "add":
+            return self._adding(entry, by, payload)
         if kind in DECISIONS:
             copy = entry.copy(by)
             if kind == "accept" and (problems := problems_of(copy)):
@@ -184,6 +194,18 @@ class ReviewStore:
         patched(entry.copy(by), fields, boxes, figures)
         group = str(payload.get("group") or "")[:64]
         return {"kind": "edit", "fields": fields, "boxes": boxes, "figures": figures, "group": group}
+
+    def _adding(self, entry: Entry, by: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        boxes = self._editing(entry, by, {"boxes": payload.get("boxes")})["boxes"]
+        draft = self._read_boxes(entry, boxes or [], new_id(entry.draft.id, self.board.entries.keys()))
+        return {"kind": "add", "drafts": [draft], "paper": entry.paper_id}
+
+    def _read_boxes(self, entry: Entry, boxes: list[Box], id: str) -> Draft:
+        if not boxes:
+            raise UserError("draw a box around the question first (B)")
+        sources = self._originals.sources(self.board.papers[entry.paper_id], {box.page for box in boxes})
+        draft = entry.draft
+        return read_region(boxes, sources, id, draft.language, draft.section, draft.subject)
 
     def _merging(self, entry: Entry, by: str, way: str) -> dict[str, Any]:
         ids = self.board.order[entry.paper_id]

@@ -484,6 +484,7 @@ function startDrawing(event) {
     draw(drawing);
     if (!box || box.right - box.left < .008 || box.bottom - box.top < .004) return;
     if (kind === "figure") addFigure(box);
+    else if (kind === "question") act("add", { boxes: [box] });
     else { q.boxes = [...q.boxes, box]; send("edit", id, { fields: {}, boxes: q.boxes, group: "" }); showBoxes(); choose("place", q.boxes.length - 1); }
   };
 }
@@ -534,6 +535,7 @@ function act(kind, said = {}, on) {
   if (on) opening = now;
   send(kind, now, said, async answer => {
     if (on) await open(next);
+    else if (answer.draft !== now) await open(answer.draft, true);
     else if (answer.question && id === now) { q = answer.question; chosen = null; showBoxes(); showRead(); showForm(); showFoot(); }
     else if (!answer.question) await open(answer.draft, true);
   });
@@ -627,7 +629,7 @@ function pressed(event, again) {
   if (chosen && key.startsWith("Arrow")) { event.preventDefault(); return nudge(event); }
   const actions = { j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), a: accept, r: reject, o: () => act("reopen"), u: () => undo("undo"), U: () => undo("redo"),
     e: () => { const first = $(".form textarea"); first?.focus(); }, g: go, z: zoomToBox, "+": () => zoom(scale * 1.2), "=": () => zoom(scale * 1.2), "-": () => zoom(scale / 1.2), s: split, m: () => merge("next"), M: () => merge("previous"),
-    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
+    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), q: () => draw("question"), t: () => act("read"), c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
     1: () => choice("all"), 2: () => choice("todo"), 3: () => choice("conflict"), 4: () => choice("second") };
   const found = actions[key] || actions[key.toLowerCase()];
   if (found && !event.altKey) { event.preventDefault(); found(); }
@@ -656,7 +658,7 @@ function build() {
   document.body.append(h("div", { class: "app" },
     h("header", {}, h("span", { class: "brand" }), h("div", { class: "filters" }, ["paper", "state", "doubt", "order"].map(choose_)), h("div", { class: "progress" }), h("button", { class: "who", title: "change your name, see the agreement", onclick: rename }), h("button", { class: "mini", onclick: help, title: "keys" }, "?")),
     h("nav", { class: "rail", "aria-label": "queue" }),
-    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
+    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { "data-draw": "question", title: "draw the box of a question that is missing", onclick: () => draw("question") }, "question ", h("kbd", {}, "Q")), h("button", { title: "read this question again from its boxes", onclick: () => act("read") }, "read ", h("kbd", {}, "T")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
       h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
     h("section", { class: "work", "aria-label": "the question" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
     h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")), button("edit", "Edit", "E", () => $(".form textarea")?.focus()),

@@ -1,0 +1,130 @@
+"""Regions: the question in boxes that a person drew on the pages of a paper.
+
+Contract: each box becomes a page of a temporary PDF, which is read as any paper is, within the same limits; text
+outside the boxes is not read. All that is read is one question, numbered or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from livek12.core.records import Language
+from livek12.dataset_builders.ingest.drafting import draft_all
+from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages import pdf
+from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, segment
+from livek12.dataset_builders.ingest.questions.stream import flatten
+from livek12.dataset_builders.ingest.templates import load_template
+
+_SCANNED_DPI = 144
+_NUMBER = re.compile(r"\s*[(（\[【]?\s*(\d{1,3})(?!\d|[.．]\d)\s*[.．、:：)）\]】]?\s*")
+
+
+def read_region(
+    boxes: Sequence[Box], sources: Mapping[int, Path], id: str, language: Language, section: str = "", subject: str = ""
+) -> Draft:
+    """Reads a question from boxes, in their order; its number is "" where none is printed.
+
+    Args:
+        boxes: at least one.
+        sources: by page, the PDF with that page, or a picture of the page, which is read by OCR.
+        id: of the draft.
+        language: of the paper.
+        section: title of the question's section, which may say its type.
+        subject: of the paper.
+
+    Raises:
+        UserError: a page cannot be read.
+    """
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "boxes.pdf"
+        _cut(boxes, sources, file)
+        stream = flatten(list(extract_pages(file, language=language)))
+    heads = segment(stream).segments
+    number, end = 0, 0
+    if stream.items and heads and heads[0].items[:1] == stream.items[:1]:
+        number, end = heads[0].number, heads[0].end
+    elif stream.items and (match := _NUMBER.match(stream.items[0].text)):
+        number, end = int(match[1]), match.end()
+    whole = Segment(number, end, stream.items, Section(title=section))
+    body = Body(segments=[whole] if stream.items else [], sections=[whole.section])
+    made = draft_all(body, stream, id, language, subject, load_template(language)).drafts
+    if not made:
+        return Draft(id=id, number="", language=language, question_type="short_answer", question="", boxes=[*boxes])
+    draft = made[0]
+    figures = [
+        figure.model_copy(update={"name": "", "box": figure.box and _on_page(figure.box, boxes)})
+        for figure in draft.figures
+    ]
+    return draft.model_copy(
+        update={
+            "id": id,
+            "number": draft.number if number else "",
+            "boxes": [*boxes],
+            "figures": figures,
+            "section": section,
+            "page_numbers": sorted({box.page for box in boxes}),
+        }
+    )
+
+
+def _cut(boxes: Sequence[Box], sources: Mapping[int, Path], out: Path) -> None:
+    """Writes a PDF with a page a box."""
+    import pypdfium2
+
+    cut = pypdfium2.PdfDocument.new()
+    with ExitStack() as files:
+        files.callback(cut.close)
+        for place, box in enumerate(boxes):
+            source = sources[box.page]
+            if source.suffix.lower() == ".pdf":
+                cut.import_pages(files.enter_context(pdf.opened(source)), [box.page - 1])
+                _crop(cut[place], box)
+            else:
+                _print(source, box, out)
+                cut.import_pages(files.enter_context(pdf.opened(out)))
+        cut.save(out)
+
+
+def _crop(page: Any, box: Box) -> None:
+    left, bottom, right, top = page.get_bbox()
+    corners = [_unturned(x, y, page.get_rotation()) for x, y in ((box.left, box.top), (box.right, box.bottom))]
+    xs, ys = (sorted(values) for values in zip(*corners, strict=True))
+    edges = [left + xs[0] * (right - left), top - ys[1] * (top - bottom)]
+    edges += [left + xs[1] * (right - left), top - ys[0] * (top - bottom)]
+    page.set_mediabox(*edges)
+    page.set_cropbox(*edges)
+
+
+def _unturned(x: float, y: float, degrees: int) -> tuple[float, float]:
+    """A point of a page that is shown turned clockwise, as fractions of the page as it is stored."""
+    return {0: (x, y), 90: (y, 1 - x), 180: (1 - x, 1 - y), 270: (1 - y, x)}[degrees]
+
+
+def _print(picture: Path, box: Box, out: Path) -> None:
+    from PIL import Image
+
+    with Image.open(picture) as page:
+        width, height = page.size
+        sides = (box.left * width, box.top * height, box.right * width, box.bottom * height)
+        page.convert("L").crop(sides).save(out, "PDF", resolution=_SCANNED_DPI)
+
+
+def _on_page(box: Box, boxes: Sequence[Box]) -> Box:
+    """A box within a region, as one of its page."""
+    frame = boxes[box.page - 1]
+    width, height = frame.right - frame.left, frame.bottom - frame.top
+    return Box(
+        page=frame.page,
+        left=max(0.0, frame.left + box.left * width),
+        top=max(0.0, frame.top + box.top * height),
+        right=min(1.0, frame.left + box.right * width),
+        bottom=min(1.0, frame.top + box.bottom * height),
+    )
