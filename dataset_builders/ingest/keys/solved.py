@@ -88,8 +88,8 @@ def solved_entries(
             for item in stream.items[start:end]
         ]
         copy = compose(_own(stream.items[start:end], behind, question), stream.columns, skip)
-        asked = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
-        if parts := _difference(draft.markdown, copy.text, asked):
+        stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
+        if parts := _difference(draft.markdown, copy.text, stem):
             copies += 1
             answer, solution = parts
             drawn = bool(solution) and copy.text.count(IMAGE_MARK) > draft.markdown.count(IMAGE_MARK)
@@ -156,14 +156,14 @@ def _is_printed(text: str, paper: Set[tuple[str, ...]], lines: Set[str]) -> bool
     return squeezed(text) in lines or (bool(own) and 2 * sum(run in paper for run in own) > len(own))
 
 
-def _difference(question: str, copy: str, asked: str = "") -> tuple[str, str] | None:
-    """Answer and solution that a copy has beyond its question; None for no copy of what is `asked`."""
+def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | None:
+    """Answer and solution that a copy has beyond its question; None for no copy of the `stem`."""
     ours, theirs = list(_TOKEN.finditer(question)), list(_TOKEN.finditer(copy))
     words, others = ([_plain(match[0]) for match in matches] for matches in (ours, theirs))
     if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
-    needed = [word for word in _tokens(asked or question) if word != BLANK]
+    needed = [word for word in _tokens(stem or question) if word != BLANK]
     copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
     if sum(block.size for block in copied) < _COPIED * len(needed):
         return None
