@@ -21,7 +21,7 @@ from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, PageAccount
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile, PageAccount
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
@@ -210,6 +210,8 @@ def _one(
             folder.forget_pages(paper_id)
         raise
     folder.forget_pages(paper_id, beyond=len(pages))
+    for file in paper.keys:
+        folder.save_key(file, [page.image for page in key.pages[file.name]])
     folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
     outcome.papers.append(paper)
 
@@ -291,6 +293,7 @@ def read_paper(
         exam=title or None,
         licence=options.licence or None,
         drafts=[_settled(draft) for draft in drafts],
+        keys=key.files,
         errors=[
             *key.unread,
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
@@ -313,6 +316,7 @@ class AnswerKey:
         sha256: of their bytes, one after the other.
         unread: a line for each PDF or page that cannot be read.
         pages: of each PDF, by name.
+        files: the PDFs.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -321,6 +325,7 @@ class AnswerKey:
     sha256: str = ""
     unread: list[str] = field(default_factory=list)
     pages: dict[str, list[PageBlocks]] = field(default_factory=dict)
+    files: list[KeyFile] = field(default_factory=list)
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
@@ -357,6 +362,7 @@ class AnswerKey:
             self.unread.append(f"the key was not read: {one_line(error)}")
             return []
         self.pages[file.name] = pages
+        self.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=len(pages)))
         entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
         self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]

@@ -13,22 +13,34 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered
+from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.headings import is_section
+from livek12.dataset_builders.ingest.questions.labels import label_lists
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, segment
-from livek12.dataset_builders.ingest.questions.stream import flatten
+from livek12.dataset_builders.ingest.questions.stream import Stream, flatten
 from livek12.dataset_builders.ingest.templates import load_template
 
 _SCANNED_DPI = 144
+_LABEL = re.compile(r"\s*[(（\[【]")
 _NUMBER = re.compile(r"\s*[(（\[【]?\s*(\d{1,3})(?!\d|[.．]\d)\s*[.．、:：)）\]】]?\s*")
 
 
 def read_region(
-    boxes: Sequence[Box], sources: Mapping[int, Path], id: str, language: Language, section: str = "", subject: str = ""
+    boxes: Sequence[Box],
+    sources: Mapping[int, Path],
+    id: str,
+    language: Language,
+    section: str = "",
+    subject: str = "",
+    number: str = "",
 ) -> Draft:
     """Reads a question from boxes, in their order; its number is "" where none is printed.
 
@@ -39,6 +51,7 @@ def read_region(
         language: of the paper.
         section: title of the question's section, which may say its type.
         subject: of the paper.
+        number: the only one that is a number, and no label of the text; "": any.
 
     Raises:
         UserError: a page cannot be read.
@@ -47,18 +60,14 @@ def read_region(
         file = Path(folder) / "boxes.pdf"
         _cut(boxes, sources, file)
         stream = flatten(list(extract_pages(file, language=language)))
-    heads = segment(stream).segments
-    number, end = 0, 0
-    if stream.items and heads and heads[0].items[:1] == stream.items[:1]:
-        number, end = heads[0].number, heads[0].end
-    elif stream.items and (match := _NUMBER.match(stream.items[0].text)):
-        number, end = int(match[1]), match.end()
-    whole = Segment(number, end, stream.items, Section(title=section))
-    body = Body(segments=[whole] if stream.items else [], sections=[whole.section])
-    made = draft_all(body, stream, id, language, subject, load_template(language)).drafts
-    if not made:
+    if not stream.items:
         return Draft(id=id, number="", language=language, question_type="short_answer", question="", boxes=[*boxes])
-    draft = made[0]
+    body = segment(stream)
+    if len(body.segments) != 1 or body.front or body.answers or number not in ("", str(body.segments[0].number)):
+        body = _whole(stream, body, number)
+    (question,) = body.segments
+    question.section.title = question.section.title or section
+    (draft,) = draft_all(body, stream, id, language, subject, load_template(language)).drafts
     figures = [
         figure.model_copy(update={"name": "", "box": figure.box and _on_page(figure.box, boxes)})
         for figure in draft.figures
@@ -66,13 +75,45 @@ def read_region(
     return draft.model_copy(
         update={
             "id": id,
-            "number": draft.number if number else "",
+            "number": draft.number if question.number else "",
             "boxes": [*boxes],
             "figures": figures,
-            "section": section,
             "page_numbers": sorted({box.page for box in boxes}),
         }
     )
+
+
+def _whole(stream: Stream, body: Body, only: str) -> Body:
+    """All lines behind a section's title as one question, with the number at their head if there is one."""
+    section, items = Section(), [*stream.items]
+    while len(items) > 1 and (items[0].is_heading or is_section(items[0].text)):
+        section.items.append(items.pop(0))
+    section.title = section.own
+    number, end = 0, 0
+    if (head := body.segments[:1]) and head[0].items[0] is items[0]:
+        number, end = head[0].number, head[0].end
+    elif match := _NUMBER.match(items[0].text):
+        number, end = int(match[1]), match.end()
+    if only and (only != str(number) or _LABEL.match(items[0].text)):
+        number, end = 0, 0
+    return Body(segments=[Segment(number, end, items, section)])
+
+
+def read_answer(boxes: Sequence[Box], sources: Mapping[int, Path], draft: Draft) -> Draft:
+    """Reads the answer of a draft from boxes, in the form of its type; otherwise as `read_region`."""
+    read = read_region(boxes, sources, draft.id, draft.language, number=draft.number or "0")
+    text, answer, solution = split_answered(read.markdown.strip())
+    for listed in label_lists(text) if draft.question_type == "fill_in_blank" else ():
+        if not text[: listed.labels[0].start].strip():  # a line a blank
+            text = "\n".join(f"【{place}】{blank}" for place, blank in enumerate(listed.texts, 1))
+    if not (answer or solution):
+        several = "\n" in text and draft.question_type in ("short_answer", *READER_TYPES)
+        answer, solution = ("", text) if several else (text, None)
+    kind = "open_ended" if solution and not answer and not draft.options else draft.question_type
+    blank = draft.model_copy(update={"answer": [], "solution": None, "question_type": kind})
+    made = keyed(blank, Entry(0, answer or "", solution=solution), "a box")
+    unread = not (made.answer or made.solution)
+    return made.model_copy(update={"solution": text if unread else made.solution or (draft.options and draft.solution)})
 
 
 def _cut(boxes: Sequence[Box], sources: Mapping[int, Path], out: Path) -> None:

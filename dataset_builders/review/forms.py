@@ -351,12 +351,16 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
     return [first, second]
 
 
-def reread(copy: Copy, draft: Draft) -> tuple[dict[str, Any], list[Figure]]:
-    """Fields and figures of a copy whose boxes were read again; what no box holds stays."""
+def fields_read(draft: Draft, names: Collection[str]) -> dict[str, Any]:
+    """Fields of a draft that was read from boxes."""
     read = copy_of(draft).form.model_dump()
-    kept = {name for name in ("number", "points", "answer", "solution") if not read[name]}
-    names = {"number", "points", "answer", "solution", "question", "options", "question_type"} - kept
-    return {name: read[name] for name in sorted(names)}, draft.figures
+    return {name: read[name] for name in names}
+
+
+def joined_key(first: Draft, second: Draft) -> Draft:
+    """The second draft with the keys of both; a key on two pages is a solution."""
+    texts = [*first.answer, first.solution, *second.answer, second.solution]
+    return second.model_copy(update={"answer": [], "solution": "\n".join(filter(None, texts))})
 
 
 def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:

@@ -8,12 +8,13 @@ pages, not for straightened scans.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper, KeyFile
+from livek12.dataset_builders.ingest.folder import STATE
 from livek12.dataset_builders.ingest.pages.blocks import Box
 
 LARGEST = 100_000_000
@@ -41,6 +42,13 @@ def page_file(root: Path, paper_id: str, number: int) -> Path:
         if file := _inside(root / "pages", f"{paper_id}_{number}.{suffix}"):
             return file
     raise UserError(f"pages/{paper_id}_{number}.png: is not there; ingest the paper again")
+
+
+def key_file(root: Path, key: KeyFile, number: int) -> Path:
+    """Returns the file of a key's page, else raises UserError."""
+    if file := _inside(root / STATE, key.page_name(number)):
+        return file
+    raise UserError(f"{key.name}, page {number}: is not there; ingest the paper again")
 
 
 def figure_file(root: Path, name: str) -> Path:
@@ -99,17 +107,16 @@ class Originals:
             with file.open("rb") as stream:
                 self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
-    def sources(self, paper: IngestedPaper, pages: Iterable[int]) -> dict[int, Path]:
-        """The PDF of each page, or the page's picture if the PDF has another (a straightened scan).
+    def sources(self, name: str, sha256: str, pictures: Mapping[int, Path]) -> dict[int, Path]:
+        """By page, the PDF, or the page's picture if the PDF has another (a straightened scan).
 
         Raises:
-            UserError: no PDF of the paper was given.
+            UserError: the PDF was not given.
         """
-        file = self._files.get(paper.sha256)
+        file = self._files.get(sha256)
         if file is None:
-            raise UserError(f"{paper.source}: is not given; start livek12 review with --pdfs FOLDER to read boxes")
-        shown = {page: page_file(self._root, paper.paper_id, page) for page in pages}
-        return {page: file if self._is_shown(file, page, picture) else picture for page, picture in shown.items()}
+            raise UserError(f"{name}: is not given; start livek12 review with --pdfs FOLDER to read boxes")
+        return {page: file if self._is_shown(file, page, picture) else picture for page, picture in pictures.items()}
 
     def cut(self, paper: IngestedPaper, box: Box) -> bytes:
         """Content of the box as PNG; raises UserError for an unreadable page."""

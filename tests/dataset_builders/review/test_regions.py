@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.region import read_region
 from livek12.dataset_builders.review.board import Action, Board
 from livek12.dataset_builders.review.store import ReviewStore
 from tests.conftest import ROOT
+from tests.dataset_builders.ingest.pdf_making import typeset
 from tests.dataset_builders.review.folders import make_folder
 from tests.scripts.command import livek12_here
 
@@ -137,3 +138,56 @@ def test_additions_hold_whatever_became_of_their_neighbour(tmp_path: Path) -> No
     boards = [Board(papers, random.Random(seed).sample(actions, len(actions))) for seed in range(5)]
     assert all(board.order == boards[0].order for board in boards)
     assert len(boards[0].order["alpha"]) == 2 + 4
+
+
+BLANK = "#box(width: 3em, stroke: (bottom: 1pt))"
+KEYED = {
+    "choice": ("1. Which number is prime? \\\n A. 4 #h(2em) B. 5 #h(2em) C. 6 #h(2em) D. 8", "1. B"),
+    "blanks": (f"2. The sum is {BLANK} and the product {BLANK}.", "(1) 213H #h(2em) (2) MOV AL, AH"),
+    "words": ("3. Why does ice float? Explain.", "It is less dense. \\\n Its lattice is open."),
+}  # fmt: skip
+
+
+def place(pdf: Path, first: str, last: str) -> list[dict[str, float]]:
+    """The box from one text of the first page to another, over its width."""
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(str(pdf))
+    page = document[0]
+    layer = page.get_textpage()
+    edges = [layer.get_charbox(layer.search(text).get_next()[0]) for text in (first, last)]
+    height = page.get_height()
+    top, bottom = 1 - (edges[0][3] + 4) / height, 1 - (edges[1][1] - 5) / height
+    document.close()
+    return [{"page": 1, "left": 0.02, "top": top, "right": 0.98, "bottom": bottom}]
+
+
+def test_an_answer_is_read_from_a_box_on_the_key(tmp_path: Path) -> None:
+    pdfs = tmp_path / "pdfs"
+    pdfs.mkdir()
+    paper = typeset("\n\n".join(question for question, _ in KEYED.values()), pdfs / "paper.pdf")
+    key = typeset("\n\n".join(["1. A", *(answer for _, answer in KEYED.values())]), pdfs / "key.pdf")
+    root = tmp_path / "papers"
+    assert livek12_here("ingest", paper, "--answers", key, "--out", root).code == 0
+    (file,) = Folder(root).papers()[0].keys
+    assert (file.name, file.pages) == ("key.pdf", 1)
+    boxes = {"1": place(key, "1. B", "1. B"), "2": place(key, "(1)", "MOV"), "3": place(key, "It is", "Its")}
+    with ReviewStore(root, pdfs=pdfs) as store:
+        for entry in store.board.live():
+            store.act("ann", "key", entry.draft.id, {"boxes": boxes[entry.draft.number], "sha256": file.sha256})
+        forms = {entry.draft.number: entry.copy("ann").form for entry in store.board.live()}
+        assert forms["1"].answer == ["B"]
+        assert forms["2"].answer == ["213H", "MOV AL, AH"]
+        assert (forms["3"].answer, forms["3"].solution) == ([], "It is less dense.\nIts lattice is open.")
+        more = {"boxes": boxes["1"], "sha256": file.sha256, "more": True}
+        store.act("ann", "key", store.board.live()[2].draft.id, more)
+        assert store.board.live()[2].copy("ann").form.solution.endswith("open.\n1. B")
+        with pytest.raises(UserError, match="within a page"):
+            store.act("ann", "key", store.board.live()[0].draft.id, {**more, "boxes": [{**boxes["1"][0], "page": 2}]})
+    with ReviewStore(root) as store, pytest.raises(UserError, match=r"key\.pdf: is not given"):
+        store.act("ann", "key", store.board.live()[0].draft.id, {"boxes": boxes["1"], "sha256": file.sha256})
+
+
+def test_a_folder_of_others_names_no_file_outside(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="pattern"):
+        KeyFile(name="key.pdf", sha256="../../secret", pages=1)
