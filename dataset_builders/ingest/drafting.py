@@ -75,7 +75,8 @@ def draft_all(
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         choice = bool(draft.options)
-        above = "\n".join([*(item.text for item in segment.passage[:1]), segment.section.text])
+        heads = (item.text for item in (*segment.passage[:1], *segment.passage[-1:]))
+        above = "\n".join([*heads, segment.section.text])
         worth = points.section_points(above, segment.number, len(many[place]), choice)
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
@@ -178,7 +179,7 @@ def _draft(
     question = f"{shared.text}\n{stem}" if shared.text else stem
     draft = Draft(
         id=id,
-        number=str(segment.number),
+        number=segment.label or str(segment.number),
         language=language,
         subject=subject_of(segment.section.title) or subject,
         question_type=kinds.settled(kind, []),

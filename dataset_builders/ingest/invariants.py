@@ -282,20 +282,23 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(line, error=True)
     for place, segment, _ in reading.pairs:
         after = reading.body.segments[place + 1 : place + 2]
-        if after and after[0].elective == segment.elective and after[0].number > segment.number + 1:
+        skips = after and after[0].elective == segment.elective and after[0].number > segment.number + 1
+        if skips and not (segment.stray or after[0].stray):
             yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
     """A number comes again in a titled part alone: what stands untitled above may be its rules."""
-    many = Counter((segment.elective, segment.number) for _, segment, _ in reading.pairs)
+    steady = [segment for segment in reading.body.segments if not (segment.stray or segment.label)]
+    ids = {*map(id, steady)}
+    many = Counter((segment.elective, segment.number) for segment in steady)
     untitled = not reading.body.segments or not reading.body.segments[0].elective
     named = {segment.number for _, segment, _ in reading.pairs if segment.elective and untitled}
     places = tuple(
         place
         for place, segment, draft in reading.pairs
-        if many[segment.elective, segment.number] > 1
-        or (not segment.elective and segment.number in named and draft.points is None)
+        if (many[segment.elective, segment.number] > 1 and id(segment) in ids)
+        or (not (segment.elective or draft.options) and segment.number in named and draft.points is None)
     )
     if places and not _runs_are_whole(reading):
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
@@ -384,11 +387,6 @@ _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
-_ANNOUNCES: Final = re.compile(
-    r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
-    r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
-    re.IGNORECASE,
-)
 _PAPER: Final = re.compile(r"\s*(?:19|20)\d\d\s*(?:[(（]\d|[级届]|学年|年.{0,12}试)|.{0,30}试卷\s*$")
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
@@ -573,14 +571,10 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
-    """No text may be of a question or of its neighbour; a last line about the questions below it leads the next."""
+    """No text may be of a question or of its neighbour."""
     for place, segment, _ in reading.pairs:
         if segment.guess:
             yield Breach(segment.guess, (place,), "text", 0.3)
-        elif len(segment.items) > 1 and _ANNOUNCES.search(segment.items[-1].text) and place + 1 < len(reading.drafts):
-            last = one_line(segment.items[-1].text, 40)
-            text = f"its last line announces questions, and may be the next one's: {last!r}"
-            yield Breach(text, (place, place + 1), "text", 0.2)
 
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:

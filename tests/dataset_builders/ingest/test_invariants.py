@@ -110,7 +110,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: numbers come again",
     ),
     "one head a question": (
-        (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. Find more."),),
+        (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. More of it."),),
         "",
         "4: the head of another question",
     ),
