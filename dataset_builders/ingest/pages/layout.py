@@ -114,8 +114,8 @@ _FEWEST, _GRID, _CORNERS = 3, 5, 4
 """Lines of the smallest sketch, and of one whose lines are all equally long: a box is none; corners of the latter."""
 _CLOSED: Final = 0.8
 """Share of each side of a table that is drawn."""
-_FULL: Final = 0.35
-"""Share of a sketch that letters cover, at most: what has more is a form."""
+_FULL, _LABELLED = 0.35, 0.06
+"""Share of a sketch, and of one of few lines, that letters cover, at most: what has more is a form."""
 Cells = Mapping[tuple[int, int], tuple[int, int]]
 
 
@@ -160,7 +160,8 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
         for box in letters
         if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom
     )
-    return covered < _FULL * (right - left) * (bottom - top)
+    full = _FULL if len(rules) >= _GRID and corners >= _CORNERS and min(len(upright), len(flat)) > 1 else _LABELLED
+    return covered < full * (right - left) * (bottom - top)
 
 
 def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
@@ -284,7 +285,8 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 if rule in sketch:
                     continue
                 fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
-                if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
+                free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
+                if fits and free and overlaps(core, boxes[at], NEAR):
                     members.append(boxes[at])
                 else:
                     parts.rules.append(rule)
@@ -376,6 +378,13 @@ def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
             return False
         return width < 0.5 * raw.width and height < 0.5 * raw.height
     return True
+
+
+def _links(rule: Rule, boxes: Sequence[Bounds]) -> bool:
+    """An edge of a graph, from one part of it to another."""
+    first, last = (rule.left, rule.top, rule.left, rule.top), (rule.right, rule.bottom, rule.right, rule.bottom)
+    starts, ends = ({box for box in boxes if overlaps(box, tip, _MEET)} for tip in (first, last))
+    return bool(starts and ends and starts != ends)
 
 
 def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
