@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 FUNCTIONS: Final = frozenset(
@@ -112,7 +112,7 @@ BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
 
 
 @dataclass(slots=True)
-class Atom:
+class Atom(Placed):
     """Something set like one letter: a glyph, a word, a fraction."""
 
     text: str
@@ -180,19 +180,9 @@ def atom_of(glyph: Glyph) -> Atom:
     )
 
 
-def around(atoms: Sequence[Atom]) -> Bounds:
-    """The smallest box around all."""
-    return (
-        min(atom.left for atom in atoms),
-        min(atom.top for atom in atoms),
-        max(atom.right for atom in atoms),
-        max(atom.bottom for atom in atoms),
-    )
-
-
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
     """One atom in place of its parts; `extra` is a box that it covers too."""
-    left, top, right, bottom = around(atoms)
+    left, top, right, bottom = hull(atoms)
     if extra:
         left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
     sound = all(atom.sound for atom in atoms)
@@ -579,7 +569,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
             parts.pop()
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
-        box = around(parts)
+        box = hull(parts)
         pictures.append(Atom(PICTURE, *box, head.base, head.size, sound=False, advance=box[2], parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]
