@@ -443,17 +443,18 @@ def _roman(text: str) -> str:
 
 
 def _absorb(tokens: list[_Token]) -> None:
-    """Joins letters right before a script's base to its formula (the C of CO₂)."""
+    """Joins letters or digits right before a script's base to its formula (the C of CO₂, the 1 of 10³)."""
     last = tokens[-1]
     while len(tokens) > 1:
         before = tokens[-2]
         near = last.left - before.right < 0.15 * last.size
+        number = last.text.isdecimal() and before.text.isdecimal()
         if before.math or before.space or not near or not (before.text.isascii() and before.text.isalnum()):
             return
         inner = re.fullmatch(r"\\mathrm\{(.*)\}", last.text)
-        if not inner:
+        if not inner and not number:
             return
-        last.text = f"\\mathrm{{{before.text}{inner[1]}}}"
+        last.text = f"\\mathrm{{{before.text}{inner[1]}}}" if inner else before.text + last.text
         last.left = before.left
         del tokens[-2]
 

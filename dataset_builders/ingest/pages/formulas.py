@@ -971,7 +971,9 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     shown: tuple[Bounds, ...] = ()
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
-        sound = sound and ("$" not in text or (explains(text, ink) and not _TWICE.search(text)))
+        sound = sound and (
+            "$" not in text or (explains(text, ink) and not any(map(_TWICE.search, text.split("$")[1::2])))
+        )
         for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)
