@@ -292,8 +292,9 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
     steady = [(place, each) for place, each, _ in reading.pairs if not (each.stray or each.label)]
     many = Counter((each.elective, each.number) for _, each in steady)
     runs: list[list[int]] = []
-    for (_, last), (place, each) in pairwise([(0, None), *steady]):
-        if last is None or (each and (each.number <= last.number or each.elective != last.elective)):
+    for at, (place, each) in enumerate(steady):
+        last = steady[at - 1][1]
+        if not at or each.number <= last.number or each.elective != last.elective:
             runs.append([])
         runs[-1].append(place)
     lengths = Counter(len(run) for run in runs if _is_whole(run, reading.body.segments))
@@ -641,9 +642,9 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
-        above = segment.section.own if not segment.section.above else ""
-        above = "" if many[id(segment.section)] > 1 and _says_total(above) else above
-        texts = (above, lines[0], lines[-1], outside)
+        title = segment.section.own if not segment.section.above else ""
+        title = "" if many[id(segment.section)] > 1 and _says_total(title) else title
+        texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
         match = match or _PRODUCT.search(draft.question)
         if draft.points is None and (match or bare or most):
