@@ -5,7 +5,7 @@ An ingested folder (`--out DIR`) holds:
     questions.jsonl   a row a question, as `livek12 build livek12 --source DIR` reads it
     images/, pages/   figures by name, and PAPER_N.png a page
     report.html       per paper: found, matched, doubtful, missing numbers
-    .ingest/          PAPER.json (an `IngestedPaper`) a paper and reviewers' actions: not read by `build`
+    .ingest/          PAPER.json (an `IngestedPaper`) a paper, pages of keys, reviewers' actions: not read by `build`
 """
 
 from __future__ import annotations
@@ -110,6 +110,18 @@ class Draft(Record):
         return any(doubt.kind != "answer" or self.answer or self.solution for doubt in self.doubts)
 
 
+class KeyFile(Record):
+    """A PDF of answers, whose pages are kept as pictures."""
+
+    name: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    pages: Annotated[int, Field(ge=0, le=MOST_PAGES)]
+
+    def page_name(self, number: int) -> str:
+        """File name of a page's picture, in `.ingest`."""
+        return f"key-{self.sha256[:16]}_{number}.png"
+
+
 class PageAccount(Record):
     """Counts of the lines, tables and pictures of one page by use; `left` lists the unused ones in words."""
 
@@ -146,6 +158,7 @@ class IngestedPaper(Record):
     exam: str | None = None
     licence: str | None = None
     drafts: list[Draft] = []
+    keys: list[KeyFile] = []
     errors: list[str] = []
     unmatched: list[str] = []
     notes: list[str] = []

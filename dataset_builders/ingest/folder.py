@@ -20,7 +20,7 @@ from livek12.core.records import Image
 from livek12.core.run.access import Fence, only_writer
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import safe_name
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile
 
 STATE = ".ingest"
 ROWS = "questions.jsonl"
@@ -97,6 +97,12 @@ class Folder:
         suffix = "jpg" if picture.startswith(b"\xff\xd8") else "png"
         write_atomically(self.root / "pages" / f"{paper_id}_{number}.{suffix}", picture, before=self._fence)
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
+
+    def save_key(self, key: KeyFile, pictures: Sequence[bytes]) -> None:
+        """Writes the pictures of a key's pages."""
+        for number, picture in enumerate(pictures, 1):
+            if picture:
+                write_atomically(self.root / STATE / key.page_name(number), picture, before=self._fence)
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
         """Replaces a paper and its pictures, and writes the rows of all papers."""

@@ -21,7 +21,7 @@ from livek12.core.records import Image, Language, canonical_json
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
-from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, PageAccount
+from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper, KeyFile, PageAccount
 from livek12.dataset_builders.ingest.extract import How, extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
@@ -37,7 +37,6 @@ from livek12.dataset_builders.ingest.questions.segment import (
     Body,
     missing_numbers,
     segment,
-    within,
 )
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.sources import is_source
@@ -210,6 +209,8 @@ def _one(
             folder.forget_pages(paper_id)
         raise
     folder.forget_pages(paper_id, beyond=len(pages))
+    for file in paper.keys:
+        folder.save_key(file, [page.image for page in key.pages[file.name]])
     folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
     outcome.papers.append(paper)
 
@@ -243,7 +244,6 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    within(body)
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)
@@ -259,9 +259,9 @@ def read_paper(
         taken, unread = _taken(lost, paper_id, made.drafts, language, subject, template)
     if not made.drafts and not taken:
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
-    keyed, lines = _with_keys([*made.drafts, *taken], body, key, headings)
+    keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
-    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, key.entries, key.name))
+    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
     drafts = outcome.drafts
     notes = [note for page in pages for note in page.notes]
     notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
@@ -291,6 +291,7 @@ def read_paper(
         exam=title or None,
         licence=options.licence or None,
         drafts=[_settled(draft) for draft in drafts],
+        keys=key.files,
         errors=[
             *key.unread,
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
@@ -313,6 +314,7 @@ class AnswerKey:
         sha256: of their bytes, one after the other.
         unread: a line for each PDF or page that cannot be read.
         pages: of each PDF, by name.
+        files: the PDFs.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -321,6 +323,7 @@ class AnswerKey:
     sha256: str = ""
     unread: list[str] = field(default_factory=list)
     pages: dict[str, list[PageBlocks]] = field(default_factory=dict)
+    files: list[KeyFile] = field(default_factory=list)
 
     @classmethod
     def read(cls, *files: Path) -> AnswerKey:
@@ -341,11 +344,11 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
-    def entries_for(self, drafts: Sequence[Draft]) -> list[Entry]:
+    def entries_for(self, drafts: Sequence[Draft], printed: Sequence[str] = ()) -> list[Entry]:
         """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, pages, name):
+            if solved := solved_entries(drafts, printed, pages, name):
                 entries = [entry for entry in entries if entry.source != name]
                 entries += [replace(entry, source=name) for entry in solved]
         return entries
@@ -357,6 +360,7 @@ class AnswerKey:
             self.unread.append(f"the key was not read: {one_line(error)}")
             return []
         self.pages[file.name] = pages
+        self.files.append(KeyFile(name=file.name, sha256=_digest(file), pages=len(pages)))
         entries = entries_of_pages(pages, file.name)
         self.unread += [f"{file.name}, page {page.number}: was not read ({page.lost})" for page in pages if page.lost]
         self.unread += [] if entries else [f"the key was not read: {_no_answers(file)}"]
@@ -367,18 +371,17 @@ def _no_answers(file: Path) -> str:
     return f"{file.name}: no answers were found in it; a key is a table of numbers and answers, or a CSV"
 
 
-def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: str) -> tuple[list[Draft], list[str]]:
-    """Drafts with the key of `--answers`, else with that of the paper itself."""
-    lines = list(key.problems)
+def _with_keys(
+    drafts: Sequence[Draft], stream: Stream, body: Body, key: AnswerKey, headings: str
+) -> tuple[list[Draft], list[str], list[Entry]]:
+    """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
+    lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
     if key.name:
-        items = (
-            *body.front,
-            *(item for own in body.sections for item in own.items),
-            *(item for own in body.segments for item in (*own.passage, *own.items)),
-        )
-        printed = "\n".join(item.text for item in items)
-        keyed, problems = matching.match(keyed, key.entries_for(keyed), key.name, headings, printed)
+        answers = {id(item) for item in body.answers}
+        printed = [item.text for item in stream.items if id(item) not in answers]
+        given = key.entries_for(keyed, printed)
+        keyed, problems = matching.match(keyed, given, key.name, headings, "\n".join(printed))
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
@@ -392,12 +395,12 @@ def _with_keys(drafts: Sequence[Draft], body: Body, key: AnswerKey, headings: st
         lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}
         keyed = [by_id[draft.id] for draft in keyed]
-    if not key.entries and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
-        given = f"{key.name} was not read" if key.name else "none was given (--answers)"
+    if not given and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
+        why = f"{key.name} was not read" if key.name else "none was given (--answers)"
         keyed = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {given}") for draft in keyed
+            _without_key(draft, f"no key was found: the paper has none that was read, and {why}") for draft in keyed
         ]
-    return keyed, lines
+    return keyed, lines, given
 
 
 def _taken(

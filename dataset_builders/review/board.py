@@ -21,7 +21,7 @@ from livek12.dataset_builders.review.forms import Copy, copy_of, difference, pat
 
 STEM = "reviews"
 """Journal name in `.ingest/`."""
-Kind = Literal["edit", "split", "merge", "accept", "reject", "reopen", "comment", "settle", "undo"]
+Kind = Literal["edit", "split", "merge", "add", "accept", "reject", "reopen", "comment", "settle", "undo"]
 Decided = Literal["accepted", "rejected"]
 DECISIONS: dict[str, Decided] = {"accept": "accepted", "reject": "rejected"}
 State = Literal["open", "accepted", "rejected", "conflict"]
@@ -35,7 +35,8 @@ class Action(Record):
         draft: the question; for an undo, that of the undone action.
         group: shared by edits that are undone together.
         boxes, figures: complete new values (None: unchanged).
-        replaces, drafts: old and new questions of a split or merge.
+        replaces, drafts: old and new questions of a split or merge; an added question follows `draft`.
+        paper: of an added question.
         digest: of the decided copy.
         other: reviewer whose copy a settlement takes.
     """
@@ -52,6 +53,7 @@ class Action(Record):
     figures: list[Figure] | None = None
     replaces: list[str] = []
     drafts: list[Draft] = []
+    paper: str = ""
     digest: str = ""
     text: str = ""
     other: str = ""
@@ -201,6 +203,9 @@ class Board:
 
     def apply(self, action: Action) -> None:
         """Applies an action that ranks last and is no undo."""
+        if action.kind == "add":
+            self._add(action)
+            return
         entry = self.entries.get(action.draft)
         if entry is None or not entry.live:
             return
@@ -210,6 +215,16 @@ class Board:
         elif action.kind != "undo":
             _act(entry, action)
             entry.history.append(action)
+        self.applied.add(action.id)
+
+    def _add(self, action: Action) -> None:
+        """Adds a question behind another, or at the end if that is gone."""
+        ids = self.order.get(action.paper)
+        if ids is None or {draft.id for draft in action.drafts} & self.entries.keys():
+            return
+        place = ids.index(action.draft) + 1 if action.draft in ids else len(ids)
+        ids[place:place] = [draft.id for draft in action.drafts]
+        self.entries |= {draft.id: Entry(action.paper, draft, history=[action]) for draft in action.drafts}
         self.applied.add(action.id)
 
     def _restructure(self, action: Action) -> bool:

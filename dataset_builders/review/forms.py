@@ -333,12 +333,12 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         raise UserError(f"{base.id}: put the cursor where the second question begins: one side would be empty")
     marks = head.count(IMAGE_MARK) + sum(item.text.count(IMAGE_MARK) for item in remaining)
     number = _LEADING_NUMBER.match(tail)
-    new_id = _free(base.id, taken)
+    id = new_id(base.id, taken)
     doubt = Doubt(kind="number", text=f"split from {base.id}: check number, points, key and place", confidence=0.0)
     first = draft.model_copy(update={"question": head.strip(), "options": remaining, "figures": copy.figures[:marks]})
     second = draft.model_copy(
         update={
-            "id": new_id,
+            "id": id,
             "number": number[1] if number else "",
             "question": (tail[number.end() :] if number else tail).strip(),
             "options": moved,
@@ -349,6 +349,18 @@ def split(base: Draft, copy: Copy, option: int | None, offset: int, taken: Colle
         }
     )
     return [first, second]
+
+
+def fields_read(draft: Draft, names: Collection[str]) -> dict[str, Any]:
+    """Fields of a draft that was read from boxes."""
+    read = copy_of(draft).form.model_dump()
+    return {name: read[name] for name in names}
+
+
+def joined_key(first: Draft, second: Draft) -> Draft:
+    """The second draft with the keys of both; a key on two pages is a solution."""
+    texts = [*first.answer, first.solution, *second.answer, second.solution]
+    return second.model_copy(update={"answer": [], "solution": "\n".join(filter(None, texts))})
 
 
 def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
@@ -377,7 +389,8 @@ def merge(base: Draft, copy: Copy, next_base: Draft, next_copy: Copy) -> Draft:
     )
 
 
-def _free(id: str, taken: Collection[str]) -> str:
+def new_id(id: str, taken: Collection[str]) -> str:
+    """Id of a question made from another, or behind it."""
     stem, number = re.sub(r"-s\d+$", "", id), 2
     while f"{stem}-s{number}" in taken:
         number += 1

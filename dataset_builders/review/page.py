@@ -187,6 +187,7 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "language": entry.draft.language,
         "pages": paper.pages,
         "paper_title": paper.title,
+        "keys": [key.model_dump() for key in paper.keys],
         "form": copy.form.model_dump(),
         "boxes": [asdict(box) for box in copy.boxes],
         "figures": [
@@ -314,6 +315,12 @@ def _add_pictures(app: FastAPI, store: ReviewStore) -> None:
     def get_page(paper_id: str, number: int) -> Any:
         return answer(lambda: pictures.page_file(store.root, paper(paper_id), number).read_bytes())
 
+    @app.get("/review/key/{sha256}/{number}")
+    def get_key(sha256: str, number: int) -> Any:
+        for key in (key for paper in store.board.papers.values() for key in paper.keys if key.sha256 == sha256):
+            return answer(lambda key=key: pictures.key_file(store.root, key, number).read_bytes())  # type: ignore[misc]
+        raise HTTPException(404, "there is no such key")
+
     @app.get("/review/image/{name}")
     def get_image(name: str) -> Any:
         return answer(lambda: pictures.figure_file(store.root, name).read_bytes())
@@ -390,7 +397,8 @@ def _add_data(app: FastAPI, store: ReviewStore, rendering: Rendering, reviewer: 
                 raise UserError("the action says nothing that can be read")
             action = store.act(by, str(body.get("kind") or ""), draft, rest, str(body.get("id") or ""))
             board, draft = store.refresh(), action.draft if action else draft
-            whole = action is None or action.kind in ("split", "merge", "undo")
+            whole = action is None or action.kind in ("split", "merge", "add", "undo")
+            draft = action.drafts[0].id if action and action.kind == "add" else draft
             return {
                 "draft": draft,
                 "whole": whole,

@@ -8,11 +8,13 @@ pages, not for straightened scans.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, IngestedPaper, KeyFile
+from livek12.dataset_builders.ingest.folder import STATE
 from livek12.dataset_builders.ingest.pages.blocks import Box
 
 LARGEST = 100_000_000
@@ -40,6 +42,13 @@ def page_file(root: Path, paper_id: str, number: int) -> Path:
         if file := _inside(root / "pages", f"{paper_id}_{number}.{suffix}"):
             return file
     raise UserError(f"pages/{paper_id}_{number}.png: is not there; ingest the paper again")
+
+
+def key_file(root: Path, key: KeyFile, number: int) -> Path:
+    """Returns the file of a key's page, else raises UserError."""
+    if file := _inside(root / STATE, key.page_name(number)):
+        return file
+    raise UserError(f"{key.name}, page {number}: is not there; ingest the paper again")
 
 
 def figure_file(root: Path, name: str) -> Path:
@@ -89,7 +98,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 class Originals:
-    """Figure cutter over a reviewed folder, with the PDFs in `pdfs` if given."""
+    """Papers of a reviewed folder as printed: their PDFs in `pdfs`, if given, to read boxes and cut figures from."""
 
     def __init__(self, root: Path, pdfs: Path | None = None) -> None:
         self._root = root
@@ -98,26 +107,45 @@ class Originals:
             with file.open("rb") as stream:
                 self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
+    def sources(self, name: str, sha256: str, pictures: Mapping[int, Path]) -> dict[int, Path]:
+        """By page, the PDF, or the page's picture if the PDF has another (a straightened scan).
+
+        Raises:
+            UserError: the PDF was not given.
+        """
+        file = self._files.get(sha256)
+        if file is None:
+            raise UserError(f"{name}: is not given; start livek12 review with --pdfs FOLDER to read boxes")
+        return {page: file if self._is_shown(file, page, picture) else picture for page, picture in pictures.items()}
+
     def cut(self, paper: IngestedPaper, box: Box) -> bytes:
         """Content of the box as PNG; raises UserError for an unreadable page."""
         file = self._files.get(paper.sha256)
         return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
 
     def _from_pdf(self, file: Path, paper: IngestedPaper, box: Box) -> bytes | None:
+        from livek12.dataset_builders.ingest.pages import pdf
+
+        if not self._is_shown(file, box.page, page_file(self._root, paper.paper_id, box.page)):
+            return None
+        with pdf.opened(file) as document:
+            page = document[box.page - 1]
+            width, height = page.get_size()
+            edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
+            return pdf.png(pdf.drawn(page, DPI, edges))
+
+    def _is_shown(self, file: Path, number: int, picture: Path) -> bool:
+        """True if a page of the PDF is drawn as its picture is."""
         from PIL import Image, ImageChops, ImageStat
 
         from livek12.dataset_builders.ingest.pages import pdf
 
-        shown = page_file(self._root, paper.paper_id, box.page)
         try:
-            with pdf.opened(file) as document, Image.open(shown) as seen:
-                page = document[box.page - 1]
-                width, height = page.get_size()
+            with pdf.opened(file) as document, Image.open(picture) as seen:
+                page = document[number - 1]
+                width, _ = page.get_size()
                 whole = pdf.drawn(page, 72 * seen.width / width).convert("L").resize(seen.size)
                 difference: float = ImageStat.Stat(ImageChops.difference(whole, seen.convert("L"))).mean[0]
-                if difference > SAME:
-                    return None
-                edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
-                return pdf.png(pdf.drawn(page, DPI, edges))
+                return difference <= SAME
         except (UserError, OSError, IndexError, ValueError):
-            return None  # use the page picture
+            return False

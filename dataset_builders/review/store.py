@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,28 @@ from livek12.core.errors import UserError
 from livek12.core.run.journal import JournalWriter, journal_files
 from livek12.core.visible import visible
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Figure
+from livek12.dataset_builders.ingest.drafts import Draft, Figure, KeyFile
 from livek12.dataset_builders.ingest.folder import STATE, Folder
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.region import read_answer, read_region
 from livek12.dataset_builders.review.board import DECISIONS, STEM, Action, Board, Entry
-from livek12.dataset_builders.review.forms import merge, patched, problems_of, split
+from livek12.dataset_builders.review.forms import (
+    as_draft,
+    fields_read,
+    joined_key,
+    merge,
+    new_id,
+    patched,
+    problems_of,
+    split,
+)
+from livek12.dataset_builders.review.pictures import Originals, key_file, page_file
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 40
+READ = ("question_type", "question", "options")
+"""Fields that the boxes of a question always hold."""
+KEY = ("question_type", "answer", "solution")
 
 
 class NotStored(UserError):
@@ -45,13 +60,15 @@ class BadText(UserError):
 class ReviewStore:
     """Thread-safe review of one ingested folder; use as a context manager, or `close` it.
 
-    With `read_only` no journal file is opened. Raises UserError for a folder without papers, or a damaged file.
+    With `read_only` no journal file is opened; boxes are read from the PDFs in `pdfs`. Raises UserError for a folder
+    without papers, or a damaged file.
     """
 
-    def __init__(self, root: Path, read_only: bool = False) -> None:
+    def __init__(self, root: Path, read_only: bool = False, pdfs: Path | None = None) -> None:
         if not (root / STATE).is_dir():
             raise UserError(f"{root}: holds no ingested papers; make it with livek12 ingest PDF... --out {root}")
         self.root = root
+        self._originals = Originals(root, pdfs)
         self._lock = threading.RLock()
         self._state = root / STATE
         self._writer = None if read_only else JournalWriter(self._state, STEM)
@@ -93,9 +110,10 @@ class ReviewStore:
     def act(self, by: str, kind: str, draft: str, payload: Mapping[str, Any], id: str = "") -> Action | None:
         """Stores and applies an action; returns None if its id is stored already.
 
-        `kind` is of `Action`, or "redo"; `payload` holds the rest: fields, boxes, figures, text, group, option and
-        offset (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action
-        that is invalid now.
+        `kind` is of `Action`, "redo", or an edit: "read" takes what its boxes hold, "key" the answer in `boxes` of the
+        key `sha256`, or `more` of it. `payload` has the rest: fields, boxes, figures, text, group, option and offset
+        (split), with (merge), other and verdict (settle). Raises BadText, NotStored, or UserError for an action that is
+        invalid now.
         """
         if self._writer is None:
             raise UserError(f"{self.root}: is only being looked at")
@@ -137,6 +155,18 @@ class ReviewStore:
         entry = self.board.entry(draft)
         if kind == "edit":
             return self._editing(entry, by, payload)
+        if kind == "read":
+            read = self._read_boxes(entry, entry.copy(by).boxes, draft)
+            printed = [name for name in ("number", "points", "answer", "solution") if getattr(read, name)]
+            return {"kind": "edit", "fields": fields_read(read, [*READ, *printed]), "figures": read.figures}
+        if kind == "add":
+            return self._adding(entry, by, payload)
+        if kind == "key":
+            before = as_draft(entry.draft, entry.copy(by))
+            keyed = self._read_key(entry, before, payload)
+            if payload.get("more"):
+                keyed = joined_key(before, keyed)
+            return {"kind": "edit", "fields": fields_read(keyed, KEY)}
         if kind in DECISIONS:
             copy = entry.copy(by)
             if kind == "accept" and (problems := problems_of(copy)):
@@ -165,16 +195,14 @@ class ReviewStore:
     def _editing(self, entry: Entry, by: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
             fields = dict(payload.get("fields") or {})
-            boxes = None if payload.get("boxes") is None else TypeAdapter(list[Box]).validate_python(payload["boxes"])
             figures = (
                 None if payload.get("figures") is None else [Figure.model_validate(item) for item in payload["figures"]]
             )
         except (ValidationError, TypeError, ValueError) as error:
             raise UserError(f"edit: {one_line(error, 120)}") from None
         pages = self.board.papers[entry.paper_id].pages
-        for box in [*(boxes or []), *(figure.box for figure in figures or [] if figure.box)]:
-            if not (1 <= box.page <= pages and 0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1):
-                raise UserError("edit: a box lies within a page of its paper")
+        boxes = None if payload.get("boxes") is None else _boxes(payload["boxes"], pages)
+        _boxes([vars(figure.box) for figure in figures or [] if figure.box], pages)
         names = {figure.name for other in self.board.entries.values() for figure in other.draft.figures}
         for figure in figures or []:
             if figure.name and figure.name not in names:
@@ -184,6 +212,31 @@ class ReviewStore:
         patched(entry.copy(by), fields, boxes, figures)
         group = str(payload.get("group") or "")[:64]
         return {"kind": "edit", "fields": fields, "boxes": boxes, "figures": figures, "group": group}
+
+    def _adding(self, entry: Entry, by: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        boxes = self._editing(entry, by, {"boxes": payload.get("boxes")})["boxes"]
+        draft = self._read_boxes(entry, boxes or [], new_id(entry.draft.id, self.board.entries.keys()))
+        return {"kind": "add", "drafts": [draft], "paper": entry.paper_id}
+
+    def _read_boxes(self, entry: Entry, boxes: list[Box], id: str) -> Draft:
+        if not boxes:
+            raise UserError("draw a box around the question first (B)")
+        paper, draft = self.board.papers[entry.paper_id], entry.draft
+        pictures = {box.page: page_file(self.root, paper.paper_id, box.page) for box in boxes}
+        sources = self._originals.sources(paper.source, paper.sha256, pictures)
+        return read_region(boxes, sources, id, draft.language, draft.section, draft.subject)
+
+    def _read_key(self, entry: Entry, draft: Draft, payload: Mapping[str, Any]) -> Draft:
+        """The draft with what a box holds on a page of the key, or (without `sha256`) of the paper."""
+        paper, sha256 = self.board.papers[entry.paper_id], payload.get("sha256")
+        whole = KeyFile(name=paper.source, sha256=paper.sha256, pages=paper.pages)
+        key = next((key for key in paper.keys if key.sha256 == sha256), whole)
+        boxes = _boxes(payload.get("boxes"), key.pages)
+        if not boxes:
+            raise UserError("draw a box around the answer first (W)")
+        file = partial(page_file, self.root, paper.paper_id) if key is whole else partial(key_file, self.root, key)
+        sources = self._originals.sources(key.name, key.sha256, {box.page: file(box.page) for box in boxes})
+        return read_answer(boxes, sources, draft)
 
     def _merging(self, entry: Entry, by: str, way: str) -> dict[str, Any]:
         ids = self.board.order[entry.paper_id]
@@ -249,6 +302,17 @@ class ReviewStore:
         else:
             for action in new:
                 self.board.apply(action)
+
+
+def _boxes(given: Any, pages: int) -> list[Box]:
+    try:
+        boxes = TypeAdapter(list[Box]).validate_python(given)
+    except ValidationError as error:
+        raise UserError(f"edit: {one_line(error, 120)}") from None
+    for box in boxes:
+        if not (1 <= box.page <= pages and 0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1):
+            raise UserError("edit: a box lies within a page of its paper")
+    return boxes
 
 
 def _check_texts(about: Mapping[str, Any], payload: Mapping[str, Any]) -> None:

@@ -47,9 +47,9 @@ HOSTILE = "<img src=x onerror=window.pwned=1><script>window.pwned=2</script> $\\
 class Server:
     """`livek12 review` in a process of its own, which says whom it tries to reach."""
 
-    def __init__(self, folder: Path, port: int = 0, watch: Path | None = None) -> None:
+    def __init__(self, folder: Path, port: int = 0, watch: Path | None = None, *more: str) -> None:
         environment = {**os.environ, "PYTHONPATH": f"{watch or ''}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-        command = [*COMMAND, "review", str(folder), "--port", str(port), "--reviewer", "ann", "--json"]
+        command = [*COMMAND, "review", str(folder), "--port", str(port), "--reviewer", "ann", "--json", *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
@@ -254,3 +254,38 @@ def test_drafts_are_repaired_by_few_keys(tmp_path: Path, browser: Browser, width
     ]  # fmt: skip
     assert [(option.label, option.text) for option in copies[0].form.options] == [("A", "one"), ("B", "a Big one")]
     assert copies[2].form.solution == "Because A. it is so."
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_missing_question_is_drawn_on_its_page(ingested: Path, browser: Browser, width: int) -> None:
+    first, second = ReviewStore(ingested, read_only=True).board.live()[:2]
+    server = Server(ingested, 0, None, "--pdfs", str(PAPER.parent))
+    try:
+        opened = Opened(browser, server.url, width)
+        page = opened.page
+        opened.go(second.draft.number)
+        page.keyboard.press("r")  # as if it had been lost
+        page.keyboard.press("2")
+        opened.stored()
+        opened.go(first.draft.number)
+        near = page.locator(f".box.near:has-text('{second.draft.number}')").first
+        near.scroll_into_view_if_needed()
+        place = near.bounding_box()
+        assert place
+        page.keyboard.press("q")
+        page.mouse.move(place["x"] + 1, place["y"] - 1)
+        page.mouse.down()
+        page.mouse.move(place["x"] + place["width"], place["y"] + place["height"], steps=4)
+        page.mouse.up()
+        page.wait_for_function(f"() => location.hash.includes('{first.draft.id}-s2')")
+        page.fill("[data-field=question]", "typed over it")
+        opened.stored()
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        page.wait_for_function("() => !document.querySelector('[data-field=question]').value.startsWith('typed')")
+        opened.stored()
+        assert opened.errors == []
+    finally:
+        server.kill()
+    added = ReviewStore(ingested, read_only=True).board.entry(f"{first.draft.id}-s2").copy("ann").form
+    assert (added.number, added.question) == (second.draft.number, second.draft.question)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, pairwise, takewhile
 from pathlib import Path
@@ -33,8 +34,8 @@ from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-_FORM_COLUMN = re.compile(
-    r"(?:(?:Form|Version|Paper|Test)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
+FORM_COLUMN = re.compile(
+    r"(?:(?:Form|Version|Paper|Test|V)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
 )
 """Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
@@ -64,6 +65,7 @@ class Entry:
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
         unsure: the reason why it may be another question's.
+        of: id of the question that it stands below; "" if only the number tells.
     """
 
     number: int
@@ -80,6 +82,7 @@ class Entry:
     listed: bool = False
     unread: bool = False
     unsure: str = ""
+    of: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -171,42 +174,117 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables that name their columns or rows, and the other items.
+    """Entries of tables and of lines in columns, and the other items.
 
     A table with a column for each form gives the form as `elective`; nothing else of that key is read.
     """
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
-    for item in items:
-        rows = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines] if not item.line else []
+    for rows, own in _tables(items):
         in_rows = [Entry(*pair, where=where) for two in pairwise(rows) for pair in _of_rows(*two)]
         in_table = _by_columns(rows, where) or in_rows
         entries += in_table
-        rest += [] if in_table else [item]
+        rest += [] if in_table else own
     forms = [entry for entry in entries if entry.elective]
     return (forms, []) if forms else (entries, rest)
 
 
+def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]]]:
+    """Rows of each table, and of lines that are rows: below names of columns, or of several cells that count up."""
+    at = 0
+    while at < len(items):
+        if not items[at].line:
+            yield [[cell.strip() for cell in line.text.split("\t")] for line in items[at].block.lines], [items[at]]
+            at += 1
+            continue
+        words = items[at].text.split()
+        names = [column_of(word) for word in words]
+        period = next((place for place, name in enumerate(names) if place and name == "number"), len(names))
+        named = names[:1] == ["number"] and period > 2 and names[:period].count("answer") == 1
+        rows = [*takewhile(bool, (_row(item.text, period if named else 0) for item in items[at + named :]))]
+        if named and rows and not len(rows[0]) % period:
+            whole = [row[begin : begin + period] for row in rows for begin in range(0, len(row), period)]
+            yield [words[:period], *whole], [*items[at : at + 1 + len(rows)]]
+        elif len(rows) > _FEWEST and [int(row[0]) for row in rows] == [int(rows[0][0]) + n for n in range(len(rows))]:
+            above = items[at - 1].text.split() if at else []
+            width, _ = Counter(map(len, rows)).most_common(1)[0]
+            head = above if len(above) == width else [""] * width
+            yield [head, *(row for row in rows if len(row) == width)], [*items[at : at + len(rows)]]
+        else:
+            rows = []
+            yield [], [items[at]]
+        at += (len(rows) + named) or 1
+
+
+def _row(text: str, period: int) -> list[str]:
+    """Cells of a line: its words, if `period` of them make an entry, else a number and what is set apart behind it."""
+    if period:
+        cells = re.sub(rf"(?<!\S)(\d) (\d)(?=\s+[{_CIRCLED}])", r"\1\2", text).split()
+        begins = cells[::period]
+        return cells if not len(cells) % period and all(map(NUMBER_CELL.fullmatch, begins)) else []
+    first, *others = _APART.split(text)
+    match = re.fullmatch(r"(\d{1,3})(?:[.．、)]?\s+(\S.*))?", first)
+    cells = [*filter(None, match.groups()), *others] if match else []
+    return cells if len(cells) > 2 else []
+
+
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    names = [column_of(name) for name in rows[0]] if rows else []
-    again = [place for place, name in enumerate(names) if name == "number"]
-    if len(again) > 1 and not again[0]:  # the columns come again beside the first
-        parts = [[row[begin:end] for row in rows if row[begin:end]] for begin, end in pairwise([*again, len(names)])]
-        return [entry for part in parts for entry in _by_columns(part, where)]
-    forms = [place for place, name in enumerate(rows[0] if rows else ()) if place and _FORM_COLUMN.fullmatch(name)]
-    answers = forms if len(forms) > 1 else [place for place, name in enumerate(names) if name == "answer"]
-    if not names or (names[0] != "number" and not forms) or len(answers) != max(1, len(forms)):
+    """Entries of a table: behind each column that counts, the column that holds answers."""
+    titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
+    names = [column_of(name) for name in rows[titled]] if rows else []
+    rows = [rows[titled], *(row for row in rows[titled + 1 :] if len(row) == len(names))] if rows else []
+    columns = [*zip(*rows[1:], strict=True)]
+    if len(rows) < 2 or len(columns) < 2:
+        return []
+    forms = [place for place, name in enumerate(rows[0]) if place and FORM_COLUMN.fullmatch(name)]
+    numbers = [at for at, cells in enumerate(columns) if names[at] == "number" or _counts_up([c for c in cells if c])]
+    if len(forms) > 1:
+        numbers = [0]
+    if numbers[:1] != [0]:
         return []
     entries = []
-    for row in rows[1:]:
-        if NUMBER_CELL.fullmatch(row[0]) and len(row) == len(names):
-            cells = dict(zip(names, row, strict=True))
-            entries += [
-                _of_cells({**cells, "answer": row[at], "elective": rows[0][at] if len(forms) > 1 else ""}, where)
-                for at in answers
-                if row[at]
-            ]
+    for begin, end in pairwise([*numbers, len(columns)]):
+        own = [*range(begin + 1, end)]
+        fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
+        best = max(own, key=lambda at: fits[at], default=0)
+        alike = sum(fit > fits[best] - 0.5 for fit in fits.values())
+        answers = forms if len(forms) > 1 else [best] if alike == 1 and fits[best] >= _FITS else []
+        kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at not in answers}
+        if (
+            answers
+            and not names[begin]
+            and (behind := answers[-1] + 1) < end
+            and all(re.fullmatch(r"\d{1,2}", cell) for cell in columns[behind] if cell)
+        ):
+            kinds["points"] = behind
+        for row in rows[1:]:
+            if NUMBER_CELL.fullmatch(row[begin]):
+                cells = {"number": row[begin], **{kind: row[at] for kind, at in kinds.items()}}
+                entries += [
+                    _of_cells(
+                        {**cells, "answer": row[at], **({"elective": rows[0][at]} if len(forms) > 1 else {})}, where
+                    )
+                    for at in answers
+                    if row[at]
+                ]
     return entries
+
+
+_PRIOR = {"answer": 1.5, "points": -2.0, "solution": -2.0, "elective": -2.0, "number": -2.0}
+"""What a column's name says of its holding answers."""
+_FITS = 1.5
+"""A column of less is none of answers: labels alone have 3, short values 1."""
+_SHORT_VALUE = 12
+"""Characters of a value that a column of answers has."""
+
+
+def _fit(cells: Sequence[str]) -> float:
+    """The likeness of a column to one of answers: labels, else short values, that differ."""
+    if not cells:
+        return -_FITS
+    labels = sum(bool(_LABELS.fullmatch(cell)) for cell in cells) / len(cells)
+    short = sum(len(cell) <= _SHORT_VALUE for cell in cells) / len(cells)
+    return 2 * labels + short - (len({*cells}) == 1 and len(cells) > _FEWEST)
 
 
 def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
@@ -246,7 +324,7 @@ def _cells(line: str) -> list[str]:
 
 def _counts_up(cells: Sequence[str]) -> bool:
     numbers = [int(match[1]) for cell in cells if (match := NUMBER_CELL.fullmatch(cell))]
-    fewest = _FEWEST - ("Q" in cells[0])
+    fewest = _FEWEST - ("Q" in "".join(cells[:1]))
     return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
@@ -276,12 +354,7 @@ _LONGEST_LISTED = 120
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_VALUE = rf"[{_CIRCLED}]|[A-J]{{1,6}}|[-−]?\d{{1,7}}(?:[./]\d{{1,5}})?"
-_TRIPLE = re.compile(
-    rf"(?<!\S)(?P<number>\d{{1,3}}|\d \d(?=\s+[{_CIRCLED}]))"
-    rf"\s+(?P<answer>{_VALUE}(?:\s*[,，]\s*[{_CIRCLED}])*)"
-    r"\s+(?P<points>\d{1,2}(?:\.\d)?)(?!\S)"
-)
+_LABELS = re.compile(rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TF√×✓✗○对错]|True|False")
 _SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = re.compile(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"
@@ -291,10 +364,9 @@ _ENTRY = re.compile(
 """The number of an entry."""
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _APART = re.compile(r"\s{3,}|\t")
-_HAS_POINTS = re.compile(r"배점|分值|得分|points|marks", re.IGNORECASE)
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
 _ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
-_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)")
+_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
@@ -315,6 +387,9 @@ _BARE_NUMBER = re.compile(r"(\d{1,3})$")
 _SIGNED_NUMBER = re.compile(
     r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
 )
+_HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
+_LETTER_ROW = re.compile(r"\s*[A-J](?:[\s,，、;；]+[A-J]){3,}\s*[.。]?\s*")
+"""Answers of a section in order, without numbers."""
 _FEWEST, _LEVEL = 3, 0.005
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
@@ -336,22 +411,24 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
     stream = flatten(pages)
+    headed = _answered(stream.items)
+    if sum(bool(ANSWER_HEAD.match(stream.items[anchor.place].text[anchor.end :])) for anchor in headed) >= _FEWEST:
+        return _weighed(_numbered(stream.items, name), stream.items)
     if sectioned := _of_sections(stream.items, name):
         return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
     entries = _weighed(marked, stream.items)
     for page in pages:
         items = [item for item in others if item.box.page == page.number]
-        unfolded, pieces = _unfolded(items)
         label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
-        tables = _table_entries(unfolded, f"{name}, page {page.number}", pieces)
+        tables, _ = _table_entries(items, f"{name}, page {page.number}")
         entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
     if not entries:
         return entries_of_items(stream.items, name)
     numbers = [entry.number for entry in entries]
     if len(set(numbers)) < len(numbers):  # tables of several papers or forms
         return entries
-    later = {entry.number: entry for entry in _weighed(_numbered(_unfolded(stream.items)[0], name), stream.items)}
+    later = {entry.number: entry for entry in _weighed(_numbered(_table_entries(others, name)[1], name), stream.items)}
     below = [later[number] for number in takewhile(later.__contains__, count(max(numbers) + 1))]
     own = [later[number] for number in numbers if number in later]
     return _merged(entries, [*own, *(replace(entry, label=entries[-1].label) for entry in below)])
@@ -415,8 +492,7 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
 
 
 def _entries(items: Sequence[Item], name: str) -> list[Entry]:
-    items, pieces = _unfolded(items)
-    short = _table_entries(items, name, pieces)
+    short, items = _table_entries(items, name)
     rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _lines_of_rows(row.text, below.text)}
     long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
     return _merged(short, long)
@@ -542,37 +618,25 @@ def _texts(items: Sequence[Item]) -> list[str]:
     return [text for item in items for text in ([item.text] if item.line else [line.text for line in item.block.lines])]
 
 
-def _table_entries(items: Sequence[Item], where: str, pieces: Sequence[tuple[int, str]] = ()) -> list[Entry]:
-    """Entries of tables, rows, spans, and `pieces` of lists."""
+def _table_entries(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
+    """Entries of tables, rows, spans and lists in lines, and the other items, of which each entry begins a line."""
     formed, others = of_tables(items, where)
+    others, pieces = _unfolded(others)
     texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(others)]
-    answers: list[tuple[int, str, float | None]] = [(number, text, None) for number, text in pieces]
+    answers = [*pieces]
     for place, text in enumerate(texts):
         if spans := list(_SPAN.finditer(text)):
-            answers += [(*entry, None) for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
-            answers += [(*entry, None) for entry in _series(" ".join(_SPAN.sub(" ", text).split()))]
-        elif place + 1 < len(texts) and (row := _lines_of_rows(text, texts[place + 1])):
-            answers += [(*pair, None) for pair in row]
-        elif any(map(_has_points, texts)) and (triples := _triples(text)):
-            answers += [(int(m["number"].replace(" ", "")), m["answer"], float(m["points"])) for m in triples]
+            answers += [entry for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
+            answers += _series(" ".join(_SPAN.sub(" ", text).split()))
+        elif place + 1 < len(texts):
+            answers += _lines_of_rows(text, texts[place + 1])
     ranks: dict[tuple[int, str], int] = {}
     entries = []
-    for entry in (*formed, *(Entry(number, answer, points, where=where) for number, answer, points in answers)):
+    for entry in (*formed, *(Entry(number, answer, where=where) for number, answer in answers)):
         name = entry.number, entry.elective
         entries.append(replace(entry, rank=ranks.get(name, 0)))
         ranks[name] = ranks.get(name, 0) + 1
-    return entries
-
-
-def _has_points(text: str) -> bool:
-    return bool(_HAS_POINTS.search(squeezed(text)))
-
-
-def _triples(text: str) -> list[re.Match[str]]:
-    """Numbers, answers and points that are all of a line, which no sentence is."""
-    triples = list(_TRIPLE.finditer(text))
-    covered = sum(len(squeezed(match[0])) for match in triples)
-    return triples if covered >= 0.8 * len(squeezed(text)) else []
+    return entries, others
 
 
 def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]:
@@ -583,8 +647,9 @@ def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]
     lines = [item.block.lines if item.block.kind == "table" and item.block.lines else [item.line] for item in items]
     flat = [(item, line) for item, own in zip(items, lines, strict=True) for line in own]
     texts = [line.text.strip() if line else "" for _, line in flat]
-    pointed = any(map(_has_points, texts))
-    series = [[] if pointed and _triples(text) else _series(text) for text in texts]
+    series = [
+        [*enumerate(re.findall("[A-J]", text), 1)] if _LETTER_ROW.fullmatch(text) else _series(text) for text in texts
+    ]
     unfolded: list[Item] = []
     pieces: list[tuple[int, str]] = []
     tables: set[int] = set()
@@ -657,7 +722,7 @@ def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
-    signed = _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
+    signed = _answered(items) or _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
     chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
     twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
@@ -668,7 +733,7 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         worth = marks(first) if says_worth(first) else []
         titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
         lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
-        text = "\n".join(line for line in lines if line).strip()
+        text = _AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
         answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
         points = worth[0].points if worth else None
@@ -676,6 +741,13 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
         unsure = _TWICE if place > twice else NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), unsure=unsure))
     return entries
+
+
+def _answered(items: Sequence[Item]) -> list[Anchor]:
+    """Entries whose numbers stand before the head of an answer, if these are several: other numbers are of lists."""
+    lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
+    lines = [(place, match) for place, match in lines if begins_answer(match[2])]
+    return [Anchor(place, int(match[1]), match.start(2)) for place, match in lines] if len(lines) >= _FEWEST else []
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
@@ -706,6 +778,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
+    if rest.strip() and not _VALUE_ALONE.fullmatch(first.strip()):  # a text of several lines
+        return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
     if said_worth := _WORTH_WITHIN.match(first):

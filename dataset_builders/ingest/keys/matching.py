@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import replace
-from itertools import count, takewhile
+from itertools import count, pairwise, takewhile
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
+from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.reading.options import plain_label
@@ -79,14 +79,19 @@ def match(
     forms = {_form(draft, headings) for draft in drafts} - {""}
     entries = [entry for entry in entries if not forms or _form_of(entry) in ("", *forms)]
     entries = _of_this_form(entries, drafts, headings)
+    rows = {} if forms else _aligned(drafts, entries)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
     paper, text = _shingles(printed), squeezed(printed)
     matched, lines = [], []
     for draft in drafts:
-        candidates = [index for index, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings)]
+        if rows:
+            candidates = rows.get(draft.id, [])
+        else:
+            fitting = (at for at, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings))
+            candidates = [*fitting]
         used.update(candidates)
-        candidates = [index for index in candidates if _serves(entries[index], draft, drafts, entries)]
+        candidates = [index for index in candidates if rows or _serves(entries[index], draft, drafts, entries)]
         answers = {_spelling(entries[index]) for index in candidates}
         name = f"{draft.elective} {draft.number}".strip()
         if not candidates:
@@ -100,9 +105,10 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            others = paper if entry.unsure else paper - _shingles(draft.markdown)
-            solution = _beyond(entry.solution or "", others, text).strip() or None
-            matched.append(keyed(draft, replace(entry, solution=solution), entry.source or source))
+            if not entry.of:
+                others = paper if entry.unsure else paper - _shingles(draft.markdown)
+                entry = replace(entry, solution=_beyond(entry.solution or "", others, text).strip() or None)
+            matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
     for entry in left:
@@ -111,6 +117,87 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
+    """Entries of each question where numbers come again in the key: its series are those of the paper, in order.
+
+    A series is of the questions that it covers best; if another could be, of none. Empty if numbers alone tell.
+    """
+    numbers = [entry.number for entry in entries]
+    single = len({*numbers}) == len(numbers) or any(entry.of for entry in entries)
+    if single or any(draft.elective or not draft.number.isdigit() for draft in drafts):
+        return {}
+    theirs = _runs(numbers, [entry.elective for entry in entries])
+    if len(theirs) < 2:
+        return {}
+    ours = _runs([int(draft.number) for draft in drafts], [draft.section for draft in drafts])
+    spans = [
+        (first, last + 1, own)
+        for first in range(len(ours))
+        for last in range(first, min(first + _MOST_SECTIONS, len(ours)))
+        if _rises(own := [drafts[at] for run in ours[first : last + 1] for at in run])
+    ]
+    values = {
+        (place, first, last): _value(own, [entries[at] for at in run])
+        for place, run in enumerate(theirs)
+        for first, last, own in spans
+    }
+    best: list[list[tuple[float, list[tuple[int, int, int]]]]] = [[(0.0, [])] * (len(ours) + 1)]
+    for place in range(len(theirs)):
+        row = [best[-1][0]]
+        for end in range(1, len(ours) + 1):
+            ways = [best[-1][end], row[-1]]
+            for first, last, _ in spans:
+                if last == end and (value := values[place, first, last]) > 0:
+                    total, pairs = best[-1][first]
+                    ways.append((total + value, [*pairs, (place, first, last)]))
+            row.append(max(ways, key=lambda way: way[0]))
+        best.append(row)
+    pairs = best[-1][-1][1]
+    placed = {place for place, _, _ in pairs}
+    aligned: dict[str, list[int]] = {}
+    for place, first, last in pairs:
+        rivals = [other for other in range(len(theirs)) if other not in placed or other == place]
+        own = [drafts[at] for run in ours[first:last] for at in run]
+        for other in rivals:
+            if values[other, first, last] >= _ALIKE * values[place, first, last]:
+                for draft, at in _pairs(own, [entries[at] for at in theirs[other]]):
+                    aligned.setdefault(draft.id, []).append(theirs[other][at])
+    return aligned
+
+
+_MOST_SECTIONS, _ALIKE = 12, 0.8
+"""Sections that one series of a key goes through; a value from which another series may be meant as well."""
+
+
+def _runs(numbers: Sequence[int], parts: Sequence[str]) -> list[list[int]]:
+    """Places of numbers between those that begin anew, within a part."""
+    runs: list[list[int]] = []
+    for at, number in enumerate(numbers):
+        if runs and number > numbers[runs[-1][0]] and parts[at] == parts[at - 1]:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return runs
+
+
+def _rises(drafts: Sequence[Draft]) -> bool:
+    return all(int(before.number) < int(after.number) for before, after in pairwise(drafts))
+
+
+def _value(drafts: Sequence[Draft], entries: Sequence[Entry]) -> float:
+    """Questions that a series answers in the form of their type, less half of the numbers that one of both lacks."""
+    pairs = [(draft, entries[at]) for draft, at in _pairs(drafts, entries)]
+    fits = sum(1.0 if bool(_labels(entry.answer)) == bool(draft.options) else 0.5 for draft, entry in pairs)
+    return fits - 0.5 * (len(drafts) + len(entries) - len({draft.id for draft, _ in pairs}) - len(pairs))
+
+
+def _pairs(drafts: Sequence[Draft], entries: Sequence[Entry]) -> list[tuple[Draft, int]]:
+    """Questions and places of their entries by number; by order, if as many begin anew in the key alone."""
+    if drafts and len(drafts) == len(entries) and entries[0].number == 1 < int(drafts[0].number):
+        return [(draft, at) for at, draft in enumerate(drafts)]
+    return [(draft, at) for draft in drafts for at, entry in enumerate(entries) if str(entry.number) == draft.number]
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
@@ -146,12 +233,12 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
 
 def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
     """Of a key with a column for each form, the column of the form that the paper names."""
-    names = {entry.elective for entry in entries if entry.elective}
+    names = {entry.elective for entry in entries if FORM_COLUMN.fullmatch(entry.elective)}
     if len(names) < 2 or any(draft.elective for draft in drafts):
         return list(entries)
     ours = {name for name in names if squeezed(name).lower() in headings.lower()}
     ours = ours if len(ours) == 1 else names  # the paper does not say which: several keys, of which none is taken
-    return [replace(entry, elective="") for entry in entries if not entry.elective or entry.elective in ours]
+    return [replace(entry, elective="") for entry in entries if entry.elective in ours or entry.elective not in names]
 
 
 def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence[Entry]) -> bool:
@@ -311,8 +398,8 @@ def _subjects(label: str) -> list[str]:
 
 
 def _fits(entry: Entry, draft: Draft, electives: Sequence[str], entries: Sequence[Entry], headings: str) -> bool:
-    if str(entry.number) != draft.number:
-        return False
+    if entry.of or str(entry.number) != draft.number:
+        return entry.of == draft.id
     form = _form(draft, headings)
     if form and _form_of(entry) not in ("", form):
         return False

@@ -1,71 +1,171 @@
-"""Keys of solved papers: what a paper with its answers prints beyond the paper itself.
+"""Keys that repeat the paper: what they print beyond it.
 
-Contract: a question has a key only if most of its text is in the solved paper. What fills a blank or an empty bracket
-is the answer; what stands elsewhere, mostly below, is the solution.
+Contract: questions are found by their words, in any order and under any number; a question has a key only if most of
+its text is there. What fills a blank or an empty bracket is the answer; what stands elsewhere, mostly below, is the
+solution, by parts if there are several.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
+from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD
-from livek12.dataset_builders.ingest.questions.segment import Segment, segment
-from livek12.dataset_builders.ingest.questions.stream import flatten
-from livek12.dataset_builders.ingest.questions.texts import Text, compose
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
+from livek12.dataset_builders.ingest.questions.stream import Item, flatten
+from livek12.dataset_builders.ingest.questions.texts import compose
 
 _TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
-_COPIED, _MOST, _FEWEST_TOKENS = 0.8, 0.5, 5
+_COPIED, _MOST, _FEWEST_TOKENS = 0.7, 0.5, 5
 """Share of a question's tokens that its copy has; share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
+_RUN, _HEAD, _FEWEST_RUNS = 4, 40, 3
+"""Tokens in a row that are looked up; of a question's beginning; how many of them at one distance are no chance."""
+_NUMBER: Final = re.compile(
+    r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
+)
+_DRIFT: Final = 20
+"""Tokens that a copy has more or fewer before those that are compared."""
+_ANSWERED: Final = 0.34
+"""Share of the located questions that have something new; with less, the key is a list behind a copy."""
 _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
+_SAID: Final = re.compile(
+    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
+    r"(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
+    re.IGNORECASE,
+)
+"""The head of what is new, with or without its colon."""
+_PART: Final = re.compile(r"[ \t]*([(（]?([a-z]|[ivx]{1,4}|\d{1,2})\s?[)）.．])(?!\d)")
+_SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".split(), [*map(str, range(1, 21))])
+"""Labels of parts: where one begins, only the next of the same series is another part."""
 
 
-def solved_entries(drafts: Sequence[Draft], pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Keys of a paper's questions; none if the pages are no copy of it."""
+def solved_entries(
+    drafts: Sequence[Draft], printed: Sequence[str], pages: Sequence[PageBlocks], name: str
+) -> list[Entry]:
+    """Keys of a paper's questions; none if the pages are no copy of it.
+
+    Args:
+        drafts: the questions.
+        printed: all lines of the paper.
+        pages: of the key.
+        name: of the key.
+    """
     stream = flatten(pages)
-    texts = _by_number([(s, compose(s.items, stream.columns, s.end)) for s in segment(stream).segments])
-    entries = []
-    for draft in drafts:
-        copy = texts.get((draft.elective, draft.number)) or texts.get(("", draft.number))
-        if copy and (parts := _difference(draft.markdown, copy.text)):
+    places = _locate([draft.markdown for draft in drafts], stream.items)
+    if len(places) <= max(1, _MOST * len(drafts)):
+        return []
+    starts = sorted(item for item, _ in places.values())
+    paper = {run for line in printed for run in _runs(_tokens(line))}
+    lines = {squeezed(line) for line in printed}
+    forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
+    entries, copies = [], 0
+    for index, (start, skip) in sorted(places.items()):
+        draft = drafts[index]
+        following = bisect_right(starts, start)
+        end = starts[following] if following < len(starts) else len(stream.items)
+        own = {run for line in draft.markdown.split("\n") for run in _runs(_tokens(line))}
+        question = squeezed(draft.markdown)
+        behind = [
+            _is_printed(item.text, paper - own, lines) and squeezed(item.text) not in question
+            for item in stream.items[start:end]
+        ]
+        copy = compose(_own(stream.items[start:end], behind, question), stream.columns, skip)
+        stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
+        if parts := _difference(draft.markdown, copy.text, stem):
+            copies += 1
             answer, solution = parts
-            entry = Entry(int(draft.number), answer, solution=solution or None, elective=draft.elective, where=name)
             drawn = bool(solution) and copy.text.count(IMAGE_MARK) > draft.markdown.count(IMAGE_MARK)
-            entries.append(replace(entry, unread=drawn or (copy.unread and bool(_FORMULA.search(answer)))))
-    return entries if len(entries) > max(1, _MOST * len(drafts)) else []
+            unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
+            entry = Entry(int(draft.number), answer, solution=solution or None, where=name, unread=unread)
+            entries.append(replace(entry, elective=draft.elective, of=draft.id))
+    if copies <= max(1, _MOST * len(drafts)):
+        return []
+    if sum(bool(entry.answer or entry.solution) for entry in entries) <= max(1, _ANSWERED * copies):
+        return entries_of_items([item for item in stream.items if not _is_printed(item.text, paper, lines)], name)
+    return entries
 
 
-def _by_number(copies: Sequence[tuple[Segment, Text]]) -> Mapping[tuple[str, str], Text]:
-    """A doubled number has none."""
-    keys = [(copy.elective, str(copy.number)) for copy, _ in copies]
-    return {key: text for key, (_, text) in zip(keys, copies, strict=True) if keys.count(key) == 1}
+def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int, int]]:
+    """The item, and the place within it, where each text begins; equal texts are taken in order."""
+    tokens, owners = [], []
+    for place, item in enumerate(items):
+        for match in _TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
+            tokens.append(_plain(match[0]))
+            owners.append((place, match.start()))
+    runs: dict[tuple[str, ...], list[int]] = {}
+    for at, run in enumerate(_runs(tokens)):
+        runs.setdefault(run, []).append(at)
+    begins: dict[int, tuple[int, int]] = {}
+    taken: set[int] = set()
+    last = 0
+    for index, text in enumerate(texts):
+        own = _runs(_tokens(text)[:_HEAD])
+        hits = [at - place for place, run in enumerate(own) for at in runs.get(run, ()) if at >= place]
+        votes = Counter(hits)
+        if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
+            continue
+        best = {at for at, many in votes.items() if many >= most - 1}
+        alike = sorted({next(hit for hit in hits if abs(hit - at) < _DRIFT) for at in best})  # by the earliest words
+        if alike := [at for at in alike if owners[at][0] not in taken]:
+            last = next((at for at in alike if at > last), alike[0])
+            first, skip = owners[last]
+            taken.add(first)
+            line = items[first].line
+            number = _NUMBER.match(line.text) if line else None
+            begins[index] = first, min(skip, number.end()) if number else 0
+    return begins
 
 
-def _difference(question: str, copy: str) -> tuple[str, str] | None:
-    """Answer and solution that a copy has beyond its question; None for no copy."""
+def _tokens(text: str) -> list[str]:
+    return [_plain(token) for token in _TOKEN.findall(text)]
+
+
+def _runs(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    return list(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
+
+
+def _own(items: Sequence[Item], elsewhere: Sequence[bool], question: str) -> list[Item]:
+    """The items of a question and its answer, up to the title of a section, or what the paper prints behind it."""
+    for place, (item, head) in enumerate(zip(items, elsewhere, strict=True)):
+        behind = head and 2 * sum(elsewhere[place:]) > len(items) - place
+        if place and (behind or (is_section(item.text) and squeezed(item.text) not in question)):
+            return list(items[:place])
+    return list(items)
+
+
+def _is_printed(text: str, paper: Set[tuple[str, ...]], lines: Set[str]) -> bool:
+    own = _runs(_tokens(text))
+    return squeezed(text) in lines or (bool(own) and 2 * sum(run in paper for run in own) > len(own))
+
+
+def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | None:
+    """Answer and solution that a copy has beyond its question; None for no copy of the `stem`."""
     ours, theirs = list(_TOKEN.finditer(question)), list(_TOKEN.finditer(copy))
     words, others = ([_plain(match[0]) for match in matches] for matches in (ours, theirs))
     if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
-    words_asked = sum(word != BLANK for word in words)
-    if sum(block.size for block in compared.get_matching_blocks()) < _COPIED * words_asked:
+    needed = [word for word in _tokens(stem or question) if word != BLANK]
+    copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
+    if sum(block.size for block in copied) < _COPIED * len(needed):
         return None
     answers: list[str] = []
     new: set[int] = set()
@@ -81,45 +181,65 @@ def _difference(question: str, copy: str) -> tuple[str, str] | None:
     for block in compared.get_matching_blocks():  # a few words in a solution that the question has too, by chance
         if block.size < _FEWEST_TOKENS and {block.b - 1, block.b + block.size} <= new:
             new.update(range(block.b, block.b + block.size))
+    runs = _new_lines(copy, theirs, new)
+    parted = len(runs) > 1 and all(part for part, _ in runs)
     worked = []
-    for text in _new_lines(copy, theirs, new):
-        if label := _BRACKETED.fullmatch(text):
-            answers.append(label[1])
+    for part, text in runs:
+        if label := _BRACKETED.fullmatch(_NUMBER.sub("", text, count=1) or text):
+            own, answer, solution = "", str(label[1]), ""
+        else:
+            own, answer, solution = _answered(text)
+        if parted:
+            worked.append(f"{part} {own or answer}\n{solution}".rstrip())
             continue
-        _, answer, solution = split_answered(f"\n{text}")
         answers += [answer] if answer else []
-        worked.append((solution or "") if answer else SOLUTION_HEAD.sub("", f"\n{text}", count=1).strip())
+        worked.append(own or solution)
     if any(answer.count("\n") > 1 or SOLUTION_HEAD.search(answer) for answer in answers):
         answers, worked = [], [*answers, *worked]  # the solution repeats the question's end
     return "; ".join(filter(None, answers)), "\n".join(filter(None, worked))
 
 
-def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[str]:
-    """Runs of lines that are mostly new, whole, and what is new at the ends of others."""
-    runs: list[str] = []
-    follows = False
+def _answered(text: str) -> tuple[str, str, str]:
+    """Text without a head, answer and solution of what is new."""
+    _, answer, solution = split_answered(f"\n{text}")
+    own = "" if answer else _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n")
+    return own, answer or "", (answer and solution) or ""
+
+
+def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
+    """Runs of lines that are mostly new, whole, and what is new at the ends of others; before each, its part's head."""
+    runs: list[tuple[str, str]] = []
+    follows, part = False, ""
+    due: list[str] = []
     for line in re.finditer(r"[^\n]+", copy):
         own = [place for place, token in enumerate(tokens) if line.start() <= token.start() < line.end()]
         old = [place for place in own if place not in new]
         tail = [place for place in own if not old or place > old[-1]]
+        if old and (match := _PART.match(line[0])):
+            due = due or next(([*series] for series in _SERIES if series[0] == match[2]), [])
+            if match[2] == next(iter(due), ""):
+                part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
-            text = line[0].replace(IMAGE_MARK, "").rstrip()
+            begun = next((n for n, place in enumerate(own) if place in new), 0)  # the end of the question's own line
+            cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
+            text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
         else:
             follows = follows and not own
             continue
-        runs[len(runs) - follows :] = [f"{runs[-1]}\n{text}" if follows else text]
+        runs[len(runs) - follows :] = [(part, f"{runs[-1][1]}\n{text}" if follows else text)]
         follows = True
-    return runs
+    return [run for run in runs if re.search(r"\w|[√×✓✗]", run[1])]
 
 
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Places and ends of what is added to a question, or fills its blanks: there and in the copy."""
     for kind, place, end, begin, stop in compared.get_opcodes():
+        headed = bool(_SAID.fullmatch(" ".join(words[max(0, place - 2) : place])))
         if kind == "insert" or (
-            kind == "replace" and (set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
+            kind == "replace" and (headed or set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
         ):
             yield place, end, begin, stop
 

@@ -278,6 +278,9 @@ def section_points(text: str, number: int, many: int = 0, choice: bool = False) 
     if many == 1 and len(only := {mark.points for mark in marks(text.partition("\n")[0])}) == 1:
         return only.pop()
     if times := _TIMES.search(own):
-        return float(times[2]) * (int(times[1]) if many == 1 else 1)
+        count, each_has = int(times[1]), float(times[2])
+        if each_has == many != count:  # 4 × 10 of ten questions
+            count, each_has = many, float(count)
+        return each_has * (count if many == 1 else 1)
     everywhere = all_each(text)
     return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None

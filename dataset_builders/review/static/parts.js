@@ -7,7 +7,7 @@ export const SIDES = ["nw", "n", "ne", "e", "se", "s", "sw", "w"];
 export const MARK = "<image>";
 export const KEYS = [["A", "accept, on to the next"], ["R", "reject with a reason"], ["J  K", "next, previous"], ["E", "edit the text"], ["Esc", "leave a field"], ["Ctrl Enter", "accept from a field"],
   ["U  Shift U", "undo, redo"], ["O", "open again"], ["G", "go to a number"], ["Z  + −", "zoom to the question, in, out"], ["S", "split at the cursor (Alt S in a field)"], ["M  Shift M", "merge with next, previous"],
-  ["Alt P  Alt L", "what is behind the cursor: options, solution"], ["N", "renumber from here on"], ["[  ]", "chosen figure to the previous, next question"], ["B", "draw a box of the question"], ["F", "draw a figure"], ["Del", "remove the chosen box"], ["Arrows", "move the chosen box (Shift: resize)"], ["C", "comment"], ["1 2 3 4", "whole queue, to do, conflicts, second reading"], ["?", "this list"]];
+  ["Alt P  Alt L", "what is behind the cursor: options, solution"], ["N", "renumber from here on"], ["[  ]", "chosen figure to the previous, next question"], ["B", "draw a box of the question"], ["F", "draw a figure"], ["Q", "draw the box of a missing question"], ["T", "read this question again from its boxes"], ["Y", "to the key and back"], ["W  Shift W", "draw the box of the answer in the key, of more of it"], ["Del", "remove the chosen box"], ["Arrows", "move the chosen box (Shift: resize)"], ["C", "comment"], ["1 2 3 4", "whole queue, to do, conflicts, second reading"], ["?", "this list"]];
 
 export const counted = (text, part) => text.split(part).length - 1;
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));

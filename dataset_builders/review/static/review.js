@@ -379,6 +379,7 @@ function addFigure(box) {
 // ---------------------------------------------------------------- the page and its boxes
 function showPages() {
   const pages = Array.from({ length: q.pages }, (_, i) => h("div", { class: "page", "data-page": i + 1 }, h("img", { alt: `page ${i + 1}`, draggable: "false", decoding: "async", loading: Math.abs(i + 1 - q.page) < 2 ? "eager" : "lazy", src: `review/page/${encodeURIComponent(q.paper)}/${i + 1}`, onload: sized }), h("span", { class: "folio" }, String(i + 1))));
+  for (const key of q.keys) for (let n = 1; n <= key.pages; n += 1) pages.push(h("div", { class: "page key", "data-sha256": key.sha256, "data-number": n }, h("img", { alt: `page ${n} of the key`, draggable: "false", decoding: "async", loading: "lazy", src: `review/key/${key.sha256}/${n}`, onload: sized }), h("span", { class: "folio" }, `key ${n}`)));
   pages.forEach(page => { page.style.aspectRatio = "1 / 1.414"; });
   fill(".pages", pages.length ? pages : h("p", { class: "none" }, "read from its source: it has no pages"));
   rescale();
@@ -390,7 +391,7 @@ function sized(event) {
   if (!first && event.target.parentNode.style.aspectRatio === ratio) return;
   (first ? pages : [event.target.parentNode]).forEach(page => { page.style.aspectRatio = ratio; });
   $(".pages").dataset.sized = "1";
-  toBox();
+  if (first || !event.target.closest(".key")) toBox();
 }
 
 const rescale = () => { $(".pages").style.width = percent(scale); };
@@ -476,14 +477,17 @@ function startDrawing(event) {
   let box = null;
   page.append(node);
   page.setPointerCapture(event.pointerId);
-  page.onpointermove = moved => { const [u, v] = at(moved); box = { page: +page.dataset.page, left: Math.min(x, u), right: Math.max(x, u), top: Math.min(y, v), bottom: Math.max(y, v) }; lay(node, box); };
+  page.onpointermove = moved => { const [u, v] = at(moved); box = { page: +(page.dataset.page || page.dataset.number), left: Math.min(x, u), right: Math.max(x, u), top: Math.min(y, v), bottom: Math.max(y, v) }; lay(node, box); };
   page.onpointerup = page.onpointercancel = () => {
     page.onpointermove = page.onpointerup = page.onpointercancel = null;
     node.remove();
     const kind = drawing;
     draw(drawing);
     if (!box || box.right - box.left < .008 || box.bottom - box.top < .004) return;
-    if (kind === "figure") addFigure(box);
+    if (kind.startsWith("key")) act("key", { boxes: [box], sha256: page.dataset.sha256 || "", more: kind === "key more" });
+    else if (page.dataset.sha256) toast("this is a page of the key: draw an answer on it (W)", true);
+    else if (kind === "figure") addFigure(box);
+    else if (kind === "question") act("add", { boxes: [box] });
     else { q.boxes = [...q.boxes, box]; send("edit", id, { fields: {}, boxes: q.boxes, group: "" }); showBoxes(); choose("place", q.boxes.length - 1); }
   };
 }
@@ -520,6 +524,15 @@ function fitting() {
   return clamp(.95 / wide, 1, 1.8);
 }
 
+/* To the key's pages, to where they were last read, and back to the question. */
+let keyTop = 0;
+function toKey() {
+  const view = $(".scroll"), first = $(".page.key");
+  if (!first) return toast("no key was given as a PDF (livek12 ingest --answers)", true);
+  if (view.scrollTop + view.clientHeight / 2 > first.offsetTop) { keyTop = view.scrollTop - first.offsetTop; return toBox(); }
+  view.scrollTop = first.offsetTop + keyTop;
+}
+
 function zoom(to) { scale = clamp(to, .4, 3); rescale(); toBox(chosen && boxOf(chosen)); }
 
 function zoomToBox() { if (q) zoom(scale === 1 ? fitting() : 1); }
@@ -534,6 +547,7 @@ function act(kind, said = {}, on) {
   if (on) opening = now;
   send(kind, now, said, async answer => {
     if (on) await open(next);
+    else if (answer.draft !== now) await open(answer.draft, true);
     else if (answer.question && id === now) { q = answer.question; chosen = null; showBoxes(); showRead(); showForm(); showFoot(); }
     else if (!answer.question) await open(answer.draft, true);
   });
@@ -627,7 +641,7 @@ function pressed(event, again) {
   if (chosen && key.startsWith("Arrow")) { event.preventDefault(); return nudge(event); }
   const actions = { j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), a: accept, r: reject, o: () => act("reopen"), u: () => undo("undo"), U: () => undo("redo"),
     e: () => { const first = $(".form textarea"); first?.focus(); }, g: go, z: zoomToBox, "+": () => zoom(scale * 1.2), "=": () => zoom(scale * 1.2), "-": () => zoom(scale / 1.2), s: split, m: () => merge("next"), M: () => merge("previous"),
-    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
+    n: renumber, "[": () => chosen?.kind === "figure" && moveFigure(chosen.place, -1), "]": () => chosen?.kind === "figure" && moveFigure(chosen.place, 1), b: () => draw("box"), f: () => draw("figure"), q: () => draw("question"), t: () => act("read"), w: () => draw("key"), W: () => draw("key more"), y: toKey, c: comment, "?": help, Delete: dropBox, Backspace: dropBox, Escape: () => { if (drawing) draw(drawing); chosen = null; showBoxes(); },
     1: () => choice("all"), 2: () => choice("todo"), 3: () => choice("conflict"), 4: () => choice("second") };
   const found = actions[key] || actions[key.toLowerCase()];
   if (found && !event.altKey) { event.preventDefault(); found(); }
@@ -656,7 +670,7 @@ function build() {
   document.body.append(h("div", { class: "app" },
     h("header", {}, h("span", { class: "brand" }), h("div", { class: "filters" }, ["paper", "state", "doubt", "order"].map(choose_)), h("div", { class: "progress" }), h("button", { class: "who", title: "change your name, see the agreement", onclick: rename }), h("button", { class: "mini", onclick: help, title: "keys" }, "?")),
     h("nav", { class: "rail", "aria-label": "queue" }),
-    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
+    h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { "data-draw": "question", title: "draw the box of a question that is missing", onclick: () => draw("question") }, "question ", h("kbd", {}, "Q")), h("button", { title: "read this question again from its boxes", onclick: () => act("read") }, "read ", h("kbd", {}, "T")), h("button", { "data-draw": "key", title: "draw the box of this question's answer, on a page of the key", onclick: () => draw("key") }, "answer ", h("kbd", {}, "W")), h("button", { title: "to the key and back", onclick: toKey }, "key ", h("kbd", {}, "Y")), h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+")),
       h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
     h("section", { class: "work", "aria-label": "the question" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
     h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")), button("edit", "Edit", "E", () => $(".form textarea")?.focus()),
