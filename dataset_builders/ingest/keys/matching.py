@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, pairwise, takewhile
 
@@ -17,6 +17,7 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
+from livek12.dataset_builders.ingest.keys.words import PaperWords, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.reading.options import plain_label
@@ -53,8 +54,6 @@ _SURE = 0.85
 """A label that OCR read with less confidence is a doubt."""
 READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
-_RUN = 5
-"""Words in a row that are no chance."""
 _FORMS = ("홀수형", "짝수형")
 
 
@@ -82,7 +81,7 @@ def match(
     rows = {} if forms else _aligned(drafts, entries)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
-    paper, text = _shingles(printed), squeezed(printed)
+    paper = PaperWords(printed.split("\n"))
     matched, lines = [], []
     for draft in drafts:
         if rows:
@@ -106,8 +105,10 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
-                others = paper if entry.unsure else paper - _shingles(draft.markdown)
-                entry = replace(entry, solution=_beyond(entry.solution or "", others, text).strip() or None)
+                solution = (entry.solution or "").split("\n")
+                solution = solution if entry.answer else without_question(solution, draft.markdown)
+                solution = solution[: paper.end(solution, draft.markdown)]
+                entry = replace(entry, solution="\n".join(solution).strip() or None)
             matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
@@ -198,25 +199,6 @@ def _pairs(drafts: Sequence[Draft], entries: Sequence[Entry]) -> list[tuple[Draf
     if drafts and len(drafts) == len(entries) and entries[0].number == 1 < int(drafts[0].number):
         return [(draft, at) for at, draft in enumerate(drafts)]
     return [(draft, at) for draft in drafts for at, entry in enumerate(entries) if str(entry.number) == draft.number]
-
-
-def _shingles(text: str) -> set[tuple[str, ...]]:
-    tokens = re.findall(r"[一-鿿가-힣]|\w+", re.sub(r"\$[^$]*\$", " ", text))
-    return set(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
-
-
-def _beyond(text: str, paper: Set[tuple[str, ...]], words: str) -> str:
-    """The lines of a text that the paper does not print; what is too short to tell goes with the line above."""
-    kept, printed = [], False
-    for line in text.split("\n"):
-        own = _shingles(line)
-        printed = 2 * len(own & paper) >= len(own) if own else printed or (_is_title(line) and squeezed(line) in words)
-        kept += [] if printed else [line]
-    return "\n".join(kept)
-
-
-def _is_title(line: str) -> bool:
-    return len(re.findall(r"[^\W\d_]", line)) > _RUN and not re.search(r"[$=]", line)
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
