@@ -27,6 +27,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_section,
     numeral,
     short_titles,
+    width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
@@ -230,6 +231,12 @@ def _row(text: str, period: int) -> list[str]:
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     """Entries of a table: behind each column that counts, the column that holds answers."""
+    filled = (
+        [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]
+        if len({*map(len, rows)}) == 1
+        else []
+    )
+    rows = [[row[at] for at in filled] for row in rows] if filled else rows
     titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
     names = [column_of(name) for name in rows[titled]] if rows else []
     rows = [rows[titled], *(row for row in rows[titled + 1 :] if len(row) == len(names))] if rows else []
@@ -382,6 +389,8 @@ _VALUE_ALONE = re.compile(
     rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
+_WIDEST = 40
+"""Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BARE_NUMBER = re.compile(r"(\d{1,3})$")
 _SIGNED_NUMBER = re.compile(
@@ -744,10 +753,10 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _answered(items: Sequence[Item]) -> list[Anchor]:
-    """Entries whose numbers stand before the head of an answer, if these are several: other numbers are of lists."""
+    """Entries whose numbers stand before the head of an answer, if most do: other numbers are of lists."""
     lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
-    lines = [(place, match) for place, match in lines if begins_answer(match[2])]
-    return [Anchor(place, int(match[1]), match.start(2)) for place, match in lines] if len(lines) >= _FEWEST else []
+    headed = [Anchor(place, int(m[1]), m.start(2)) for place, m in lines if begins_answer(m[2])]
+    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(anchors(items)) else []
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
@@ -778,7 +787,9 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
-    if rest.strip() and not _VALUE_ALONE.fullmatch(first.strip()):  # a text of several lines
+    if rest.strip() and (
+        width(first) > _WIDEST or not _VALUE_ALONE.fullmatch(first.strip())
+    ):  # a text of several lines
         return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text

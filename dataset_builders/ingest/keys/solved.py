@@ -38,8 +38,6 @@ _NUMBER: Final = re.compile(
 )
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
-_ANSWERED: Final = 0.34
-"""Share of the located questions that have something new; with less, the key is a list behind a copy."""
 _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
@@ -97,8 +95,10 @@ def solved_entries(
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
     if copies <= max(1, _MOST * len(drafts)):
         return []
-    if sum(bool(entry.answer or entry.solution) for entry in entries) <= max(1, _ANSWERED * copies):
-        return entries_of_items([item for item in stream.items if not paper.has(item.text)], name)
+    answered = {entry.number for entry in entries if entry.answer or entry.solution}
+    if 2 * len(answered) <= copies:  # a list of answers may stand behind the copy
+        behind = entries_of_items([item for item in stream.items if not paper.has(item.text)], name)
+        entries = behind if len({entry.number for entry in behind}) > len(answered) else entries
     return entries
 
 
@@ -114,23 +114,30 @@ def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int,
         places.setdefault(run, []).append(at)
     begins: dict[int, tuple[int, int]] = {}
     taken: set[int] = set()
-    last = 0
+    last = (-1, 0)
     for index, text in enumerate(texts):
         own = runs(tokens(text)[:_HEAD])
-        hits = [at - place for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
-        votes = Counter(hits)
+        hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
+        votes = Counter(begin for begin, _ in hits)
         if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
             continue
-        best = {at for at, many in votes.items() if many >= most - 1}
-        alike = sorted({next(hit for hit in hits if abs(hit - at) < _DRIFT) for at in best})  # by the earliest words
-        if alike := [at for at in alike if owners[at][0] not in taken]:
-            last = next((at for at in alike if at > last), alike[0])
-            first, skip = owners[last]
-            taken.add(first)
-            line = items[first].line
-            number = _NUMBER.match(line.text) if line else None
-            begins[index] = first, min(skip, number.end()) if number else 0
+        best = {begin for begin, many in votes.items() if many >= most - 1}
+        alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
+        starts = [start for hit in sorted(alike) if (start := _start(*hit, owners, items))[0] not in taken]
+        if starts:
+            begins[index] = last = next((start for start in starts if start > last), starts[0])
+            taken.add(last[0])
     return begins
+
+
+def _start(begin: int, hit: int, owners: Sequence[tuple[int, int]], items: Sequence[Item]) -> tuple[int, int]:
+    """The item, and the place in it, of a question's first token; a copy that lacks some begins at its number."""
+    place, skip = owners[begin]
+    if owners[hit][0] > place and _NUMBER.match(items[owners[hit][0]].text):
+        place, skip = owners[hit]
+    line = items[place].line
+    number = _NUMBER.match(line.text) if line else None
+    return place, min(skip, number.end()) if number else 0
 
 
 def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | None:

@@ -48,7 +48,8 @@ class PaperWords:
         own = {run for line in question.split("\n") for run in runs(tokens(line))}
         bare = squeezed(question)
         behind = [self._has(line, own) and squeezed(line) not in bare for line in lines]
-        ends = (at for at, is_head in enumerate(behind) if is_head and 2 * sum(behind[at:]) > len(behind) - at)
+        heads = [is_head and not {*"$="} & {*line} for line, is_head in zip(lines, behind, strict=True)]
+        ends = (at for at, is_head in enumerate(heads) if is_head and 2 * sum(behind[at:]) > len(behind) - at)
         return next(ends, len(lines))
 
     def _has(self, text: str, but: set[tuple[str, ...]]) -> bool:
