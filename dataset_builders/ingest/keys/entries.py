@@ -32,7 +32,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
-from livek12.dataset_builders.ingest.questions.stream import Item, flatten
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 FORM_COLUMN = re.compile(
@@ -418,11 +418,15 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    """Entries of a key's PDF: those with a head each, if no fewer than are read otherwise."""
     stream = flatten(pages)
-    headed = _answered(stream.items)
-    if sum(bool(ANSWER_HEAD.match(stream.items[anchor.place].text[anchor.end :])) for anchor in headed) >= _FEWEST:
-        return _weighed(_numbered(stream.items, name), stream.items)
+    entries = _entries_by_page(stream, pages, name)
+    headed = _weighed(_numbered(stream.items, name), stream.items) if _answered(stream.items) else []
+    return headed if len(headed) >= len({(entry.elective, entry.number) for entry in entries}) > 0 else entries
+
+
+def _entries_by_page(stream: Stream, pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+    """Entries of which each page is a table of its own, unless numbers go on from page to page."""
     if sectioned := _of_sections(stream.items, name):
         return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
@@ -777,7 +781,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
-        return answer, solution
+        several = "\n" in answer and len(answer) > LONGEST_ANSWER  # a text of several lines
+        return ("", "\n".join(filter(None, (answer, solution)))) if several else (answer, solution)
     if solution is not None and 0 < len(stem.strip()) <= LONGEST_ANSWER and not _SOLVES.match(stem):
         return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):

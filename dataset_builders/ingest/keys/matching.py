@@ -32,6 +32,8 @@ _REASONED = re.compile(
     r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
+_JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False)(?:[。.，,:：;；\s].*)?", re.DOTALL)
+"""A solution that begins with the judgement."""
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
 _BREAKS_OFF = re.compile(
     r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE
@@ -257,6 +259,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     if draft.question_type in CHOICE_TYPES:
         entry = explained(entry)
+        if not draft.options and not entry.answer and (judged := _JUDGED.fullmatch(entry.solution or "")):
+            entry = replace(entry, answer=judged[1])
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
         if not draft.options and _SIGN.fullmatch(sign):
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
