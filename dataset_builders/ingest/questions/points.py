@@ -161,10 +161,8 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
 
     The total stands at the beginning, or at the end without parts; a mark behind a part is that part's.
     """
-    own = [
-        match for match in _TIMES.finditer(_even(text)) if _is_product(match) and _BEHIND.search(text[: match.start()])
-    ]
-    products = [match for match in own if text[match.end() :].strip() or "\n" not in text[: match.start()].strip()]
+    places = [m for m in _TIMES.finditer(_even(text)) if _is_product(m) and _BEHIND.search(text[: m.start()])]
+    products = [m for m in places if text[m.end() :].strip() or "\n" not in text[: m.start()].strip()]
     if len(products) == 1:
         return _without(text, Mark(0, products[0].start(), products[0].end())), float(products[0][3]), []
     if detailed := _DETAILED.search(text):
@@ -320,8 +318,8 @@ def section_points(text: str, number: int, many: int = 0, choice: bool = False) 
     if many == 1 and len(only := {mark.points for mark in marks(text.partition("\n")[0])}) == 1:
         return only.pop()
     if times := _TIMES.search(_even(own)):
-        count, each = float(times[1]), _each(times)
-        counted = {1.0: count * each, count: each, each: count}  # which of both is the number of questions is not said
-        return counted.get(float(many)) if times[3] else each * (count if many == 1 else 1)
+        two = float(times[1]), _each(times)
+        counted = {1.0: two[0] * two[1], two[0]: two[1], two[1]: two[0]}  # which is the number of questions is not said
+        return counted.get(float(many)) if times[3] else counted[1.0] if many == 1 else two[1]
     everywhere = all_each(text)
     return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None
