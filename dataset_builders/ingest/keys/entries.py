@@ -616,9 +616,15 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
-    if len(rest) > LONGEST_ANSWER and _VALUE_ALONE.fullmatch(first) and not _BULLET.match(rest):  # it is explained
+    explained = _is_value(first) and not _BULLET.match(rest)
+    if len(rest) > LONGEST_ANSWER and explained:
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
+
+
+def _is_value(line: str) -> bool:
+    """Checks for one answer, with its reason below."""
+    return width(line) <= _WIDEST and bool(_VALUE_ALONE.fullmatch(line))
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:
@@ -792,9 +798,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
-    if rest.strip() and (
-        width(first) > _WIDEST or not _VALUE_ALONE.fullmatch(first.strip())
-    ):  # a text of several lines
+    if rest.strip() and not _is_value(first.strip()):  # a text of several lines
         return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text

@@ -17,9 +17,10 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
-from livek12.dataset_builders.ingest.keys.words import PaperWords, without_question
+from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
+from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 from livek12.judges.rules.true_false import read_truth
@@ -107,6 +108,7 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
+                entry = replace(entry, unsure=entry.unsure or _foreign(entry, draft, paper))
                 solution = (entry.solution or "").split("\n")
                 solution = solution if entry.answer else without_question(solution, draft.markdown)
                 solution = solution[: paper.end(solution, draft.markdown)]
@@ -120,6 +122,14 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
+    """The reason to doubt a key that begins with a question other than its own; "" for none."""
+    first = (entry.answer or entry.solution or "").partition("\n")[0]
+    own = len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
+    asks = says_worth(first[:_WORTH_FIRST])
+    return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 
 
 def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
@@ -170,6 +180,8 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     return aligned
 
 
+_WORTH_FIRST = 12
+"""Characters at the beginning of a line in which points make it a question's."""
 _MOST_SECTIONS, _ALIKE = 12, 0.8
 """Sections that one series of a key goes through; a value from which another series may be meant as well."""
 
