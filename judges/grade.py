@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
@@ -47,7 +47,7 @@ from livek12.judges.rules.demands import (
     shows_unit,
 )
 from livek12.judges.rules.labels import label_sequence
-from livek12.judges.rules.names import place_of, placed, unnamed
+from livek12.judges.rules.names import place_of, place_of_phrase, placed, unnamed
 from livek12.judges.rules.notation import split_values
 from livek12.judges.rules.numeric import read_number
 from livek12.judges.rules.pool import one_response
@@ -95,16 +95,12 @@ def grade(question: Question, key: Key, answers: Sequence[str], *, config: Gradi
         shown = [*given[: len(parts) - 1], "; ".join(filter(None, given[len(parts) - 1 :])) or None]
         shown += [None] * (len(parts) - len(shown))
         return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, shown, strict=True)], config)
-    in_place = _placed(question, [part.gold for part in parts], aligned)
-    if in_place is None:
-        doubt = undecided(RULES, _OTHER_BLANK)
-        return total(question, key, [_verdict(*pair, doubt) for pair in zip(parts, aligned, strict=True)], config)
+    entries = _entries(question, parts)
     with one_response():
-        verdicts = [
-            _verdict(part, answer, _decide_listed(question, parts, part, answer, config, cascade))
-            for part, answer in zip(parts, in_place, strict=True)
-        ]
-    return total(question, key, verdicts, config)
+        decided = _decide_entries(
+            entries, aligned, lambda place, answer: decide_part(question, parts[place], answer, config, cascade)
+        )
+    return total(question, key, [_verdict(part, *pair) for part, pair in zip(parts, decided, strict=True)], config)
 
 
 _NUMBERS = "no one two three four five six seven eight nine ten".split()
@@ -121,21 +117,56 @@ _OTHER_BLANK = "the answers name other blanks than theirs"
 _OTHER_PART = "right for another entry of the key"
 
 
-def _placed(question: Question, golds: Sequence[str], answers: Sequence[str | None]) -> list[str | None] | None:
-    """Answers by the names of blanks or keys; None for a contradiction."""
-    printed = _printed_names(question, golds) if len(answers) > 1 else []
-    if len(printed) != len(answers) or not printed:
-        return list(answers)
+@dataclass(frozen=True)
+class _Entry:
+    """An entry of a key with its name, or "", and whether its answer may be in another place."""
+
+    gold: str
+    name: str
+    free: bool
+
+
+def _entries(question: Question, parts: Sequence[GradedPart]) -> list[_Entry]:
+    printed = blank_names(question) or [answer_name(part.gold) for part in parts] if len(parts) > 1 else []
+    names = [part.name or "" for part in parts] if question.variables else printed
+    names = names if len(names) == len(parts) else [""] * len(parts)
+    return [
+        _Entry(part.gold, name if names.count(name) == 1 else "", part.listed or part.name is not None)
+        for part, name in zip(parts, names, strict=True)
+    ]
+
+
+def _decide_entries(
+    entries: Sequence[_Entry], answers: Sequence[str | None], decide: Callable[[int, str | None], Decision]
+) -> list[tuple[str | None, Decision]]:
+    """Each entry's answer and decision, by the names that the answers give, else in order.
+
+    Answers with names of other entries are open, as is one that is right for another entry and has not its own name.
+    """
+    if len(entries) == 1:
+        return [(answers[0], decide(0, answers[0]))]
+    own, names = list(range(len(entries))), [entry.name for entry in entries]
     given = [answer_name(answer or "") for answer in answers]
-    if not any(name and name != own and name in printed for name, own in zip(given, printed, strict=True)):
-        return list(answers)
-    if len(set(printed)) == len(printed) and sorted(given) == sorted(printed):
-        return [answers[given.index(name)] for name in printed]
-    return None
+    places = [_place(answer, name, names) for answer, name in zip(answers, given, strict=True)]
+    if set(places) == set(own):
+        answers, places = [answers[places.index(place)] for place in own], [*own]
+    strange = all(given) and all(names) and set(places) == {None} and not any(entry.free for entry in entries)
+    if strange or any(place not in {None, number} for number, place in enumerate(places)):
+        return [(answer, undecided(RULES, _OTHER_BLANK)) for answer in answers]
+    results = []
+    for number, (entry, place, answer) in enumerate(zip(entries, places, answers, strict=True)):
+        decision = decide(number, answer)
+        if decision.decision == "reject" and answer is not None and place is None and (entry.free or given[number]):
+            others = (other for other in own if entries[other].gold != entry.gold)
+            if any(decide(other, answer).decision == "accept" for other in others):
+                decision = undecided(RULES, _OTHER_PART)
+        results.append((answer, decision))
+    return results
 
 
-def _printed_names(question: Question, golds: Sequence[str]) -> list[str]:
-    return blank_names(question) or [answer_name(gold) for gold in golds]
+def _place(answer: str | None, name: str, names: Sequence[str]) -> int | None:
+    place = place_of(answer, names) if any(names) else None
+    return place_of_phrase(name, names) if place is None else place
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:
@@ -153,28 +184,6 @@ def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str |
         if len(values) == len(parts):
             return list(values)
     return None
-
-
-def _decide_listed(
-    question: Question,
-    parts: Sequence[GradedPart],
-    part: GradedPart,
-    answer: str | None,
-    config: GradingConfig,
-    cascade: Cascade,
-) -> Decision:
-    """Decides one part; an answer that is right for another entry or unnamed variable is open."""
-    decision = decide_part(question, part, answer, config, cascade)
-    names = dict(zip(map(id, parts), _printed_names(question, [each.gold for each in parts]), strict=False))
-    elsewhere = part.name is not None or answer_name(answer or "") not in {"", names.get(id(part))}
-    movable = part.listed or (len(parts) > 1 and elsewhere)
-    if decision.decision == "reject" and movable and answer is not None:
-        if part.name is not None and place_of(answer, [part.name]) is not None:
-            return decision
-        others = (other for other in parts if other.gold != part.gold)
-        if any(decide_part(question, other, answer, config, cascade).decision == "accept" for other in others):
-            return undecided(RULES, _OTHER_PART)
-    return decision
 
 
 def decide_part(
@@ -207,21 +216,17 @@ def decide_part(
     values = blank_values(answer, len(golds))
     if len(values) != len(golds):
         return undecided(RULES, _counted("value", len(values), blanks)) if blanks else whole
-    in_place = _placed(question, golds, values)
-    if in_place is None:
-        return undecided(RULES, _OTHER_BLANK)
 
-    def decide(key: str, value: str | None) -> Decision:
-        return cascade.decide(_comparison(question, part, key, value or "", config))
+    def decide(place: int, value: str | None) -> Decision:
+        return cascade.decide(_comparison(question, part, golds[place], value or "", config))
 
-    single = [decide(*pair) for pair in zip(golds, in_place, strict=True)]
-    for key, value, decision, name in zip(golds, in_place, single, _printed_names(question, golds), strict=True):
-        of_another = decision.decision == "reject" and answer_name(value or "") not in {"", name}
-        if of_another and any(decide(other, value).decision == "accept" for other in golds if other != key):
-            return undecided(RULES, _OTHER_BLANK)
+    decided = _decide_entries(_entries(question, [GradedPart(gold) for gold in golds]), values, decide)
+    single = [decision for _, decision in decided]
+    if doubt := next((decision for decision in single if decision.reason in {_OTHER_BLANK, _OTHER_PART}), None):
+        return doubt
     if all(decision.decision == "accept" for decision in single):
         return _blanks(single)
-    if whole.decision == "accept" and in_place == values:
+    if whole.decision == "accept" and [value for value, _ in decided] == values:
         if _in_any_order(part.gold, golds, values):
             return whole
         return undecided(RULES, "the right values in another order")
@@ -264,8 +269,9 @@ _PROSE = late(r"(?<![\\A-Za-z{])(?:[A-Za-z]{4,}|[A-Za-z]{2,}\s[A-Za-z]{2,})|[\u4
 
 
 def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool:
-    names = [[answer_name(value) for value in side] for side in (golds, values)]
-    named = all(names[0]) and len(set(names[0])) == len(golds) and sorted(names[0]) == sorted(names[1])
+    names = list(map(answer_name, golds))
+    places = [place_of_phrase(answer_name(value), names) for value in values]
+    named = set(places) == set(range(len(golds)))
     remarked = any(_REMARK.match(gold) for gold in golds)
     return named or remarked or alternatives(key) == len(golds) - 1
 

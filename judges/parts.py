@@ -16,7 +16,7 @@ from livek12.core.question_types import CHOICE_TYPES, READER_TYPES, type_of
 from livek12.core.records import Question
 from livek12.judges.base import VariableType
 from livek12.judges.rules.labels import label_sequence
-from livek12.judges.rules.notation import bare, split_values
+from livek12.judges.rules.notation import named_together, split_values
 
 _BLANK = late(r"(?:\\_|_|＿){2,}|\\underline\s*\{|\\blank(?![a-zA-Z])|\(\s*▲\s*\)|▲")
 
@@ -141,25 +141,6 @@ def blank_values(text: str, count: int) -> list[str]:
     return values if sum(map(alternatives, values)) == alternatives(text) else [text]
 
 
-_TOGETHER = late(r"\s*\(?([^()=]+?)\)?\s*=\s*(\(.+\)|[^()=]+)", re.DOTALL)
-_NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
-
-
-def named_together(text: str, count: int) -> list[str]:
-    """Values of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; empty for anything else."""
-    match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
-    if match is None:
-        return []
-    names = [name.strip() for name in match[1].split(",")]
-    values = split_values(match[2][1:-1] if match[2].startswith("(") else match[2], count)
-    if not len(names) == len(values) == count > 1 or not all(map(_NAME.fullmatch, names)):
-        return []
-    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
-
-
-_NO_BRACKET = late(r"\\(?:left|right)(?![a-zA-Z])|\$")
-
-
 def alternatives(text: str) -> int:
     """Number of "or" in a text."""
     return len(_OR.findall(text))
@@ -186,22 +167,14 @@ def answer_name(answer: str) -> str:
 
 def _name(text: str) -> str:
     match = _NAMED.search(text)
-    if match is None:
-        return ""
-    name = _NUMBER.sub("", match["symbol"] or match["words"])
-    return _symbols(name) if match["symbol"] else _LEADING.sub("", name.strip().lower())
+    name = _LEADING.sub("", _NUMBER.sub("", match["name"]).strip()) if match else ""
+    return name if _NAMELESS.fullmatch(name) is None else ""
 
 
-_EQUALS = late(r"=|[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는]\s")
+_VERB = r"[=是为有:：]|\b(?:is|are|was|were|equals?)\b|(?<=[가-힣])[은는가]\s"
+_EQUALS = late(_VERB)
 _NUMBER = late(r"^\s*(?:[(（]\d{1,2}[)）]|[①-⑩]|\d{1,2}[.．、])")
 """The number before a blank's name: "(1) a=____"."""
-_NAMED = late(
-    r"(?:(?P<symbol>[^=,，;；。：:、\u4e00-\u9fff\uac00-\ud7a3]{1,40})=|(?P<words>[^=,，;；。：:、\n_＿]{1,40}?)(?:[是为:：]|\b(?:is|are)\b|(?<=[가-힣])[은는](?=\s)))"
-    r"\s*(?:\\[()]|\$)*\s*$"
-)
-_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而]\s*)+")
-_NO_SYMBOL = late(r"\\(?:left|right|q?quad)(?![a-zA-Z])|\\[()\[\],;:! ]|[\s$]")
-
-
-def _symbols(name: str) -> str:
-    return _NO_SYMBOL.sub("", name).replace("\\dfrac", "\\frac").strip("{}")
+_NAMED = late(rf"(?:(?P<name>[^=,，;；。：:、\n_＿]{{1,40}}?)(?:{_VERB}))\s*(?:等于|\\[()]|\$)*\s*$")
+_LEADING = late(r"^(?:(?:and|so|then|thus|hence|the)\s+|[且则而共]\s*)+", re.IGNORECASE)
+_NAMELESS = late(r"(?:\W|\d|\b(?:its|the|answers?|values?|results?|blanks?)\b|答案|结果|값|답)*", re.IGNORECASE)

@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.questions.headings import begins_answer, ra
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, figures_to_stem, split
+from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose, figures_to_stem, split
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -83,7 +83,7 @@ def draft_all(
         shared = high - low + 1 if high else groups[id(passage[0])] if passage else 0
         of_it = products and (not high or low <= segment.number <= high)
         worth = points.section_points(products, segment.number, shared) if of_it else None
-        above = "\n".join([*(item.text for item in passage[:1]), segment.section.text])
+        above = "\n".join([*(item.text for item in (*passage[:1], *passage[-1:])), segment.section.text])
         for text in (above, above_of.get(id(segment.section), "")):
             worth = points.section_points(text, segment.number, len(many[place]), choice) if worth is None else worth
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
@@ -110,7 +110,7 @@ def _above(body: Body) -> dict[int, str]:
         rank = rank_of(section.title)
         if id(section) not in asking:
             text, word = section.own, ""
-        elif rank and text and (not word and before and id(before) not in asking or word == rank[0]):
+        elif rank and text and ((not word and before and id(before) not in asking) or word == rank[0]):
             above[id(section)], word = text, rank[0]
         else:
             text = ""
@@ -178,8 +178,9 @@ def _draft(
     pictures: dict[str, Image],
     usual: Sequence[str] = (),
 ) -> Draft:
-    own = compose(segment.items, stream.columns, segment.end)
-    shared = compose(segment.passage, stream.columns)
+    lined = any(ASKS_OF_LINED.search(item.text) for item in (*segment.passage, *segment.items))
+    own = compose(segment.items, stream.columns, segment.end, lined=lined)
+    shared = compose(segment.passage, stream.columns, lined=lined)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
     if printed := compose(segment.printed, stream.columns).text:
         head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"
@@ -202,7 +203,7 @@ def _draft(
     question = f"{shared.text}\n{stem}" if shared.text else stem
     draft = Draft(
         id=id,
-        number=str(segment.number),
+        number=segment.label or str(segment.number),
         language=language,
         subject=subject_of(segment.section.title) or subject,
         question_type=kinds.settled(kind, []),

@@ -37,7 +37,6 @@ from livek12.dataset_builders.ingest.questions.segment import (
     Body,
     missing_numbers,
     segment,
-    within,
 )
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.sources import is_source
@@ -245,7 +244,6 @@ def read_paper(
     """
     stream = flatten(pages)
     body = segment(stream)
-    within(body)
     language = options.language or _language(stream)
     title = _title(stream, body)
     headings = _headings(stream)

@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from livek12.core.question_types import READER_TYPES
-from livek12.core.records import Language
+from livek12.core.records import IMAGE_MARK, Language
 from livek12.dataset_builders.ingest.drafting import draft_all
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.keys.entries import Entry, split_answered
 from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages import pdf
-from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box
 from livek12.dataset_builders.ingest.questions.headings import is_section
 from livek12.dataset_builders.ingest.questions.labels import label_lists
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, segment
@@ -102,7 +102,7 @@ def _whole(stream: Stream, body: Body, only: str) -> Body:
 def read_answer(boxes: Sequence[Box], sources: Mapping[int, Path], draft: Draft) -> Draft:
     """Reads the answer of a draft from boxes, in the form of its type; otherwise as `read_region`."""
     read = read_region(boxes, sources, draft.id, draft.language, number=draft.number or "0")
-    text, answer, solution = split_answered(read.markdown.strip())
+    text, answer, solution = split_answered(read.markdown.replace(IMAGE_MARK, UNREAD).strip())
     for listed in label_lists(text) if draft.question_type == "fill_in_blank" else ():
         if not text[: listed.labels[0].start].strip():  # a line a blank
             text = "\n".join(f"【{place}】{blank}" for place, blank in enumerate(listed.texts, 1))

@@ -74,6 +74,10 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     return flat[0], flat[1]
 
 
+def _is_within(value: Value, ends: tuple[Fraction, Fraction]) -> bool:
+    return value.expr.is_number and bool(ends[0] <= value.expr <= ends[1])
+
+
 def _is_vector(node: Node) -> bool:
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
@@ -280,6 +284,8 @@ class Comparer:
         result = self._scalars(*values)
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
+        if result[0] == "reject" and (ends := trees.as_range(gold)) and _is_within(values[1], ends):
+            return "undecided", "a number within what may be a range"
         return result
 
     def _components(self, gold: Node, answer: Node) -> Said | None:

@@ -108,7 +108,7 @@ def _read_ordinal(text: str) -> int | None:
 
 
 def compare_ordinals(gold: str, answer: str) -> Outcome | None:
-    """Compares ranks, one of which may be a bare number; None without an ordinal."""
+    """Compares ranks; the key's may be answered by a bare number, which is no rank itself. None without an ordinal."""
     key, other = _read_ordinal(gold), _read_ordinal(answer)
     if key is not None and other is not None:
         return "accept" if key == other else "reject"
@@ -116,7 +116,7 @@ def compare_ordinals(gold: str, answer: str) -> Outcome | None:
         return None
     number = bare(answer if key is not None else gold)
     same = number.isdigit() and number.isascii() and int(number[:9]) == (key if key is not None else other)
-    return "accept" if same else None
+    return None if not same else "undecided" if key is None else "accept"
 
 
 MAX_DATE = 60

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from livek12.core.patterns import late
@@ -68,6 +69,33 @@ def place_of(answer: str | None, names: Sequence[str]) -> int | None:
     """The index of the variable that an answer names."""
     matches = (_matching(head.name, tuple(names)) for head in _heads(answer or ""))
     return next((place for place in matches if place is not None), None)
+
+
+def place_of_phrase(phrase: str, names: Sequence[str]) -> int | None:
+    """The index of the name that a phrase means: in another notation, or by words that no other name has."""
+    place = _matching(phrase, tuple(names))
+    if place is not None or not phrase:
+        return place
+    stems = [_stems(name) for name in names]
+    own = [each.difference(*stems[:place], *stems[place + 1 :]) for place, each in enumerate(stems)]
+    given = _stems(phrase)
+    hits = [place for place, each in enumerate(own) if any(_is_stem(*pair) for pair in product(given, each))]
+    return hits[0] if len(hits) == 1 else None
+
+
+def _stems(name: str) -> set[str]:
+    """The words of a name in lower case, and its Chinese characters."""
+    words = [word.lower() for word in _words(name)]
+    return {stem for word in words for stem in (word if "\u4e00" <= word[0] <= "\u9fff" else [word])}
+
+
+def _is_stem(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    return short == long or (long.startswith(short) and len(short) >= (_STEM if short.isascii() else 2))
+
+
+_STEM = 3
+"""Letters by which a word is another: max, maximum."""
 
 
 def is_named(text: str) -> bool:

@@ -340,3 +340,20 @@ def _split(text: str, splitter: re.Pattern[str], whole: list[tuple[int, int]]) -
             start = match.end()
     pieces.append(text[start:])
     return [piece for piece in (bare(piece) for piece in pieces) if piece]
+
+
+_NO_BRACKET = late(r"\\(?:left|right)(?![a-zA-Z])|\$")
+_TOGETHER = late(r"\s*\(?([^()=]+?)\)?\s*=\s*(\(.+\)|[^()=]+)", re.DOTALL)
+_NAME = late(r"\\?[A-Za-z]\w{0,10}(?:_\{\w{1,4}\})?")
+
+
+def named_together(text: str, count: int = 0) -> list[str]:
+    """The `count` values (0: any number) of "(x, y) = (3, 4)" and "x, y = 3, 4", each behind its name; or none."""
+    match = _TOGETHER.fullmatch(_NO_BRACKET.sub("", bare(text))) if "=" in text else None
+    if match is None:
+        return []
+    names = [name.strip() for name in match[1].split(",")]
+    values = split_values(match[2][1:-1] if match[2].startswith("(") else match[2], count or len(names))
+    if not len(names) == len(values) == (count or len(names)) > 1 or not all(map(_NAME.fullmatch, names)):
+        return []
+    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]

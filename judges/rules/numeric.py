@@ -15,8 +15,9 @@ Units: quantities are converted exactly into the key's unit. A missing unit is a
 it is an angle's degree, or no change of units explains the difference. A capital directly behind the key's number
 ("0.64N") is unit or factor: unless the question has it, the bare number is wrong. Equal numbers in ℃ and K are a doubt.
 
-Per cent: above 1, if it cannot be the share itself, 28 stands for a key of 28 %; a key of 28 is 28 % only if the
-question asks for per cent. A whole number above 1 and as many hundred per cent (5, 500 %) are a doubt.
+Per cent: above 1, if it cannot be the share itself, 28 stands for a key of 28 %, unless a question speaks of none; a
+key of 28 is 28 % only if the question asks for per cent. A whole number above 1 and as many hundred per cent (5, 500 %)
+are a doubt.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ MAX_EXPONENT = 400
 KEY_DIGITS, MARKED_KEY_DIGITS, ANSWER_DIGITS, MEASURED_ANSWER_DIGITS = 3, 2, 4, 3
 NEAR = Fraction(1, 100)
 _SMALL_MONEY = frozenset(small for small, _ in SUBUNITS)
+_PER_CENT_ALONE = "the same number of per cent"
 PER_CENT = "%"
 """The printed unit of a question that asks for per cent."""
 
@@ -80,6 +82,8 @@ class NumberStage:
         outcome, reason = compare_quantities(gold, answer, comparison.unit)
         if gold.name and answer.name and gold.name != answer.name and outcome != "reject":
             return undecided(NAME, "another name")
+        if reason == _PER_CENT_ALONE and comparison.ends_count and not (comparison.unit or comparison.unit_shown):
+            return undecided(NAME, "a number for a percentage that the question does not ask for")
         if outcome == "undecided" and _lacks_its_unit(gold, answer, comparison):
             outcome, reason = "reject", f"the unit {gold.unit.symbol} is missing, and nothing prints it"
         if outcome == "undecided":
@@ -168,7 +172,7 @@ def _share(gold: Number, answer: Number, percent_asked: bool) -> Said:
         cents = replace(bare_one, value=bare_one.value / 100, quantum=quantum)
         result = compare(gold, cents) if gold.percent else compare(cents, answer)
         if result[0] == "accept":
-            return "accept", "the same number of per cent"
+            return "accept", _PER_CENT_ALONE
     if 100 * share.value == bare_one.value:
         return "undecided", "only one of them is in per cent"
     if answer.percent and answer.quantum is None:  # 17 % may be 1/6
@@ -229,9 +233,14 @@ def _unit_doubt(gold: Number, answer: Number, outcome: Outcome) -> str:
         return f"the key has the unit {gold.unit.symbol}, the answer none"
     if answer.unit.symbol and not gold.unit.symbol and not answer.unit.may_be_added:
         return f"the answer has the unit {answer.unit.symbol}, the key none"
+    if _RANK.match(words[1]) and not _RANK.match(words[0]):
+        return "a rank beside a number"
     if all(words) and words[1] not in (words[0], words[0].removeprefix("个")):
         return "different words behind the number"
     return ""
+
+
+_RANK = late(r"(?:st|nd|rd|th)\b|번째")
 
 
 def _is_a_year(number: Number) -> bool:

@@ -37,10 +37,11 @@ OTHERWISE = late(
     r"\b(?:not|no|never|none|neither|nor|cannot|if|when|unless|whether|where|because|since|but|although|or|maybe|perhaps"
     r"|probably|possibly|might|may|could|would|should|guess\w*|wrong|incorrect|false|mistake\w*|other|another|first|second"
     r"|third|last|next|one|each|either|both|half|twice|previous|original|initial|what|which|why|how|than|opposite|inverse"
-    r"|reciprocal|negative|square|given|assum\w+|suppos\w+|say|says|said|claim\w*|think\w*|friend|student)\b|n['’]t\b"
+    r"|reciprocal|negative|square|given|assum\w+|suppos\w+|say|says|said|claim\w*|think\w*|friend|student|odds)\b|n['’]t\b"
     r"|[疑恐]|增根|不(?!等[式号]|变|饱和|规则|可逆|连续)"
-    r"|[没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数"
-    r"|아니|않|없|못|만약|라면|아마|틀[리린렸]|잘못|오답|모르|또는|다른|첫|두 번째|역수|절반|보다",
+    r"|[没非未无否若如假设错误可或另其余哪谁吗呢倍半]|至[少多]|第[一二三]|[大小多少高低]于|超过|相反|倒数|绝对值|次方|[平立]方(?!单位|[千厘分毫]?米)"
+    r"|아니|않|없|못|만약|라면|아마|틀[리린렸]|잘못|오답|모르|또는|다른|첫|두 번째|역수|절반|보다"
+    r"|절댓값|[두세네] ?배|제곱(?! ?(?:미터|센티|킬로|[ck]?m))",
     re.IGNORECASE,
 )
 _ENDED = late(r"[.。!！?？;；\n](?=\s*\S)(?!\d)")

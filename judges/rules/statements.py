@@ -179,7 +179,10 @@ def weigh(comparison: AnswerComparison, whole: Decision, compare: Compare) -> De
     named = (len(answer.words) >= MIN_WORDS or len(prose) >= MIN_NAME) and not _KNOWN_QUANTITY.match(prose)
     if states.search(prose) or not (values or (named and any(map(_is_formula, golds)))):
         return whole
-    if all(compare(gold, value).decision == "reject" for gold in golds for value in values):
+    pairs = [(gold, value) for gold in golds for value in values]
+    if any(compare(gold, f"-({value})").decision == "accept" for gold, value in pairs):
+        return whole  # words may state the sign: a loss of 3
+    if all(compare(*pair).decision == "reject" for pair in pairs):
         return reject(NAME, "none of its formulas is the key" if values else "words for a formula")
     return whole
 

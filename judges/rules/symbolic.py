@@ -13,7 +13,7 @@ from livek12.judges.base import AnswerComparison, Decision, accept, reject, unde
 from livek12.judges.rules.chemistry import is_chemical
 from livek12.judges.rules.dates import compare_times
 from livek12.judges.rules.latex import AMBIGUOUS, parse
-from livek12.judges.rules.notation import bare, key_value, without_part_labels
+from livek12.judges.rules.notation import bare, key_value, named_together, without_part_labels
 from livek12.judges.rules.numeric import compare_quantities, read_number
 from livek12.judges.rules.pool import SymbolicPool, shared_pool
 from livek12.judges.rules.tokens import Unparsable
@@ -69,6 +69,8 @@ class SymbolicStage:
             and self._equal(listed, comparison)
         ):
             return accept(NAME, "the same values, with commas between them")
+        if decision.decision == "reject" and gold[0] == "tuple" and (named := named_together(text)):
+            return self.decide(replace(comparison, gold=key, answer=", ".join(named)))
         if decision.decision == "reject" and _equal_as_units(key, comparison.answer):
             return undecided(NAME, "powers of units, or a sum")
         if decision.decision == "reject" and _OPTION.fullmatch(bare(key)) and answer[0] != "sym":

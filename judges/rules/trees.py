@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from livek12.judges.rules.tokens import Unparsable
@@ -353,6 +354,17 @@ def bounds_of(node: Node) -> list[Node]:
 def as_quotient(node: Node) -> Node:
     """A ratio of two as a fraction."""
     return ["div", *node[1]] if node[0] == "ratio" and len(node[1]) == 2 else node
+
+
+def as_range(node: Node) -> tuple[Fraction, Fraction] | None:
+    """The ends of 6850:6950 and 0.85-0.89, near enough for a range; None for anything else."""
+    pair = node[1] if node[0] in {"ratio", "add"} else []
+    if len(pair) == 2 and node[0] == "add":
+        pair = [pair[0], pair[1][1]] if pair[1][0] == "neg" else []
+    if len(pair) != 2 or any(entry[0] != "num" for entry in pair):
+        return None
+    low, high = (Fraction(entry[1]) for entry in pair)
+    return (low, high) if low <= high <= 2 * low else None
 
 
 def as_count(node: Node) -> Node:

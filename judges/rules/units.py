@@ -161,12 +161,18 @@ _MONEY = {
 SUBUNITS = {("cent", "dollar"): 100, ("cent", "euro"): 100, ("pence", "sterling"): 100, ("jiao", "yuan"): 10}
 """Number of the first unit in one of the second."""
 _PLAIN_UNITS = {"unit", "units", "square units", "square unit", "cubic units", "cubic unit", "单位", "平方单位"}
-_COUNTED = late(rf"(?:[A-Za-z]{{3,}}(?:[ -][A-Za-z]+){{0,3}}|(?:st|nd|rd|th)(?: [A-Za-z]+)?|{COUNTED})")
+_COUNTED = late(
+    rf"(?:[a-z]{{3,}}"
+    r"|(?=(?:[a-z]+[ -])*(?:[a-z]+(?<![su])s|people|(?:wo)?men|children|feet|teeth|mice|fish|sheep|is|are)(?![a-z]))"
+    rf"[a-z]+(?:[ -][a-z]+){{1,3}}|(?:st|nd|rd|th)(?: [a-z]+)?|{COUNTED})",
+    re.IGNORECASE,
+)
+"""A counting word, up to four with a plural, or the ending of a rank."""
 _QUANTIFIED = late(
     r"\b(?:or|and|more|less|least|most|than|not|no|half|double|times|dozen|hundred|thousand|million|billion|trillion|"
     r"mod|if|when|where|for|to|over|pi|percent|pct|base|plus|minus|at|up|about|per|below|above|under|short|off|out"
     r"|negative|positive|inverse|reciprocal|factorial|half|halves|quarters?|thirds?|score|fold|of|as|times"
-    r"|wrong|incorrect|invalid|false|never|was|were|excluding|impossible|errors?|mistakes?|unless|because|but|else|instead"
+    r"|pairs?|couples?|away|apart|each|alone|again|according|almost|wrong|incorrect|invalid|false|never|was|were|excluding|impossible|errors?|mistakes?|unless|because|but|else|instead"
     r"|rather|without|except|maybe|perhaps|possibly|guess|mil|bn"
     r"|hundreds|thousands|millions|billions|trillions|dozens|too|left over|remainder|cents?|pence|penn(?:y|ies))\b"
     r"|\b(?:halv|doubl|tripl|quadrupl|cub|squar|reduc|increas|decreas|divid|multipli|subtract|add|rais|round|invert|negat"

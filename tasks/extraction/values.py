@@ -14,8 +14,8 @@ from itertools import groupby, pairwise
 from livek12.core.patterns import late
 from livek12.core.question_types import CHOICE_TYPES, type_of
 from livek12.core.records import Question
-from livek12.judges.parts import blank_count, blank_values, named_together, needs_prose, part_count
-from livek12.judges.rules.notation import bare, to_latex
+from livek12.judges.parts import blank_count, blank_values, needs_prose, part_count
+from livek12.judges.rules.notation import bare, named_together, to_latex
 from livek12.judges.rules.true_false import read_truth
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction import remarks

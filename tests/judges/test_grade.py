@@ -184,7 +184,15 @@ def test_answers_that_name_the_blanks_are_placed_by_these_names() -> None:
     assert mark(asked, "乙的速度是3", "甲的速度是5").points == 4
     assert mark(asked, "乙的速度是5", "甲的速度是3").points in {None, 0}
     asked = question(question="The minimum is ____, at x = ____.", answer=["-4", "2"], points=4)
-    assert mark(asked, "At x = 2", "the minimum value is -4").state == "ungraded"
+    assert mark(asked, "At x = 2", "the minimum value is -4").points == 4
+    asked = question(question="The maximum value is ____ and the minimum value is ____.", answer=["3", "-3"], points=4)
+    assert mark(asked, "min = -3", "max = 3").points == mark(asked, "The minimum: -3", "The maximum: 3").points == 4
+    assert mark(asked, "the minimum is 3", "the maximum is -3").points == 0
+    assert mark(asked, "The smallest value is 3", "the largest value is -3").state == "ungraded"
+    asked = question(question="철수의 나이는 ____살이고 영희의 나이는 ____살이다.", answer=["14", "11"], points=4)
+    assert mark(asked, "영희는 11살", "철수는 14살이다").points == 4
+    asked = question(question="男生有____人，女生有____人。", answer=["12", "18"], points=4)
+    assert [mark(asked, *answers).points for answers in (("女生：18", "男生：12"), ("女生：12", "男生：18"))] == [4, 0]
 
 
 def test_answers_that_name_the_keys_are_placed_by_these_names() -> None:

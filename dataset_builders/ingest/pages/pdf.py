@@ -114,6 +114,9 @@ def drawn(
     """The page as a picture of at most `MAX_PIXELS`; `crop` is in points from the top left."""
     width, height = page.get_size()
     left, top, right, bottom = crop or (0.0, 0.0, width, height)
+    left, top = max(0.0, min(left, width - 2)), max(0.0, min(top, height - 2))
+    # A rule as thin as a hair has pixels too.
+    right, bottom = max(right, left + 2), max(bottom, top + 2)
     points = max(1.0, (right - left) * (bottom - top))
     scale = min(dpi / 72, (MAX_PIXELS / points) ** 0.5)
     margins = (left, height - bottom, width - right, top)

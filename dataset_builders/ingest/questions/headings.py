@@ -23,7 +23,7 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = re.compile(
-    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
@@ -222,6 +222,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(
     r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，:：])\s*\S"
+    r"|\s*[一二三四五六七八九十]{1,2}\s*(?:[单多]项)?(?:选择|填空|判断|简答)"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
@@ -241,6 +242,10 @@ _ENGLISH_TITLE = re.compile(
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
+_TYPE_NAME = r"(?:[单多]项?选|选择|填空|判断|解答|计算|简答|论述|综合|证明|分析|应用|作图|实验)题\s*[:：]?"
+_TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
+"""The name of a type, or of what stands behind all questions, alone."""
+_NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
 _NEXT = re.compile(
     r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
     re.IGNORECASE,
@@ -251,6 +256,7 @@ _BROKEN = re.compile(r"(?:\d\s*(?:[~～∼〜\-–—－至到]|to|and)|\bquesti
 _RANGE = r"(\d{1,3})\s*(?:[~～∼〜\-–—－至到]|to|and|和|、)\s*(\d{1,3})"
 _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
+    re.compile(rf"\s*[(（]\s*{_RANGE}\s*[)）]\s*(?=[A-Z][a-z]+\s|[一-鿿가-힣]{{2}})"),
     re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
     re.compile(
         rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
@@ -274,8 +280,9 @@ _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
-    r"|\s*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section))|BLANK PAGE|Turn over)\b"
-    r"|\s*[（(]?\s*(?:全卷完|试卷(?:到此)?结束|以下空白)"
+    r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
+    r"|BLANK PAGE|Turn over)\b"
+    r"|[\W_]*(?:全卷完|试卷(?:到此)?结束|以下空白)"
     r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = re.compile(
@@ -342,7 +349,17 @@ def is_section(text: str) -> bool:
         return False
     if _CHINESE.match(text):
         return bool(_TITLE_WORDS.search(text) or _BARE_TITLE.fullmatch(text))
-    return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text))
+    return bool(_KOREAN.fullmatch(text) or rank_of(text) or _ENGLISH_TITLE.fullmatch(text)) or is_type_name(text)
+
+
+def is_type_name(text: str) -> bool:
+    """Checks for the name of a type or an appendix alone, perhaps with a note beside it."""
+    return bool(_TYPE_TITLE.fullmatch(_APART.split(text.strip())[0]))
+
+
+def names_type(text: str) -> bool:
+    """Checks for the name of a type behind a number, perhaps with points."""
+    return bool(_NUMBERED_TYPE.fullmatch(text))
 
 
 def is_part_of_section(text: str) -> bool:
@@ -381,9 +398,12 @@ def numeral(text: str) -> tuple[int, int] | None:
 
 
 def follows(text: str, last: str) -> bool:
-    """Checks that a section's title has the number behind another's: 四、 behind 三、."""
+    """Checks that a section's title has the number behind another's: 四、 behind 三、, Part C behind Part B."""
     before, other = numeral(last), numeral(text)
-    return before is not None and other is not None and other[0] == before[0] + 1
+    if before is not None and other is not None and other[0] == before[0] + 1:
+        return True
+    ranks = rank_of(last), rank_of(text)
+    return ranks[0] is not None and ranks[1] == (ranks[0][0], ranks[0][1] + 1)
 
 
 def short_titles(titles: Sequence[str]) -> list[str]:

@@ -7,11 +7,14 @@ question does not look like questions. Dynamic programming over all candidates.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.core.text import squeezed
+from livek12.dataset_builders.ingest.pages.blocks import Line
+from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
 
@@ -20,6 +23,7 @@ MAX_CANDIDATES = 2500
 MAX_NUMBER = 200
 _FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
 """Print before a number: a bracket for the answer."""
+_NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)"
 _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "word",
@@ -36,7 +40,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
         ),
         1.2,
     ),
-    ("word", re.compile(r"\s*第\s*(\d{1,3})\s*题\s*[.:．：、]?\s*"), 1.2),
+    ("word", re.compile(rf"\s*第\s*(\d{{1,3}}|{_NUMERAL})\s*题\s*[.:．：、，,]?\s*"), 1.2),
     (
         "chapter",
         re.compile(
@@ -63,7 +67,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
     ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)(?!\s*\d)\s*"), 0.7),
     ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
-    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿]{2})(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("dot", re.compile(r"\s*(?:_+\s{4,})?(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
     ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
@@ -73,14 +77,10 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
     ("dot", re.compile(r"\s*(\d{1,2})(?=a\s+[A-Z])"), 0.8),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s)"), 0.2),
-    (
-        "han",
-        re.compile(r"\s*第\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*题\s*[、．.:：，,]?\s*"),
-        1.0,
-    ),
-    ("han", re.compile(r"\s*题\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*(?=[(（]|$)"), 1.0),
-    ("han", re.compile(r"\s*题?\s*([一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)\s*[、．.]\s*(?=\S)"), 1.0),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"), 0.2),
+    ("any", re.compile(r"\s*[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_]\w{0,15})?[\s-]?(\d{1,3})(?![\d.])\s*[.:：)]?\s*"), 0.6),
+    ("han", re.compile(rf"\s*题\s*({_NUMERAL})\s*(?=[(（]|$)"), 1.0),
+    ("han", re.compile(rf"\s*题?\s*({_NUMERAL})\s*(?:[、．.]\s*(?=\S)|(?=选择|填空|判断|简答))"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
@@ -90,8 +90,16 @@ _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
-_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题")
+_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
+_TO_FILL = re.compile(r"_{3}|[(（]\s*[)）]")
+_ANNOUNCES = re.compile(r"(?:[:：]|following|下列.{0,8}|以下.{0,8}|다음.{0,8})\s*$", re.IGNORECASE)
+"""The end of a line before a list."""
+_LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]】>]\s*$", re.IGNORECASE)
+"""A line before a list, or its name in brackets."""
+_BONUS = re.compile(r"\s*(?:Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
+_FEWEST_ALIKE = 3
+"""Heads that make a form."""
 _SPREAD = 3
 """Items between two heads, on average."""
 _LISTED = 6
@@ -129,12 +137,14 @@ class Anchor:
         place: index of the item.
         end: of the number in the line's text.
         run: from 0, one more each time the numbers go back.
+        stray: its number does not go on from the last.
     """
 
     place: int
     number: int
     end: int
     run: int = 0
+    stray: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,10 +153,16 @@ class _Candidate:
     number: int
     end: int
     weight: float
+    stray: bool = False
+    announced: bool = False
 
 
 def anchors(
-    items: Sequence[Item], starts: Sequence[int] = (), without: range = range(0), sections: Sequence[int] = ()
+    items: Sequence[Item],
+    starts: Sequence[int] = (),
+    without: Collection[int] = (),
+    sections: Sequence[int] = (),
+    strays: bool = False,
 ) -> list[Anchor]:
     """The lines that begin questions.
 
@@ -155,9 +171,13 @@ def anchors(
         starts: places of parts, where numbers may go back.
         without: places whose numbers are none of questions.
         sections: places of titles: a 1 behind one may begin anew.
+        strays: also those whose numbers do not go on.
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
-    for style in ("word", "dot", "paren", "round", "chapter"):
+    of_best: list[_Candidate] = []
+    for style in ("word", "dot", "paren", "round", "chapter", "any"):
+        if style == "any" and (len(best[1]) > 1 or not strays):
+            break
         candidates = _candidates(items, style, without)
         chapters = {re.findall(r"\d+", items[each.place].text)[0] for each in candidates if style == "chapter"}
         if len(chapters) > 1 or (chapters and 2 * len(best[1]) >= len(candidates)):
@@ -166,13 +186,99 @@ def anchors(
             candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]
         chosen = _best_run(candidates, sorted(starts), sorted(sections))
         if style == "word" and _heads(items, chosen[1]) and not _preceded(items, without, chosen[1]):
-            return _with_runs(chosen[1])  # what stands numbered below them are parts
+            run = _completed(items, chosen[1], candidates) if strays else chosen[1]
+            return _with_runs(run)  # what stands numbered below them are parts
         fewest = max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
         parts = style == "round" and best[1] and len(chosen[1]) < fewest
         if chosen[0] > best[0] and not parts:
-            best = chosen
-    run = _titles_that_ask(items, without, best[1]) or _continued(items, best[1], sorted(sections))
+            best, of_best = chosen, candidates
+    run = _titles_that_ask(items, without, best[1])
+    if not run:
+        run = _continued(items, best[1], sorted(sections))
+        run = _completed(items, run, of_best) if strays else run
     return _with_runs(_behind(run, _candidates(items, "word", without)))
+
+
+def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """The run, and the heads that its numbers leave over: misprinted, repeated, or begun anew for a few.
+
+    They have the form and the place of the others, and the text behind each asks.
+    """
+    shapes = Counter(_shape(items, head) for head in run)
+    shape, many = shapes.most_common(1)[0] if run else ("", 0)
+    if many < _FEWEST_ALIKE or 5 * many < 4 * len(run):
+        return [*run]
+    tops = {item.box.page: place for place, item in reversed([*enumerate(items)])}
+    lefts = {(items[head.place].box.page % 2, items[head.place].column): items[head.place].box.left for head in run}
+    complete: list[_Candidate] = []
+    for head, end in pairwise([*run, _Candidate(len(items), 0, 0, 0.0)]):
+        own = [
+            other
+            for other in candidates
+            if head.place < other.place < end.place
+            and _shape(items, other) == shape
+            and (
+                tops[items[other.place].box.page] == other.place
+                or abs(items[other.place].box.left - lefts.get(_column(items[other.place]), 2.0)) < _LEVEL / 2
+            )
+        ]
+        pieces = [items[a.place : b.place] for a, b in pairwise([head, *own, end])]
+        if all(map(_asks_something, pieces)) and _are_strays(items, head, own):
+            complete += [head, *(replace(other, stray=True) for other in own)]
+        else:
+            complete.append(head)
+    return [*complete, *_extra(items, complete)]
+
+
+def _are_strays(items: Sequence[Item], head: _Candidate, own: Sequence[_Candidate]) -> bool:
+    """Checks for one misprinted number, and for runs from 1 that nothing announces: an announced one is of parts."""
+    last = head
+    for other in own:
+        if other.number == 1:
+            if (own == [other] and head.number == 1) or _ANNOUNCES.search(items[other.place - 1].text):
+                return False
+        elif last is head:
+            if len(own) > 1 and own[1].number != 1:
+                return False
+        elif other.number != last.number + 1:
+            return False
+        last = other
+    return True
+
+
+def _extra(items: Sequence[Item], run: Sequence[_Candidate]) -> list[_Candidate]:
+    """A head without a number behind the last: of a bonus, or set as all others and as no text."""
+    first, last = run[0], run[-1]
+    lines = {place: item.line for place, item in enumerate(items) if place >= first.place and item.line}
+    looks = {_look(items[head.place].line) for head in run}
+    text = Counter(_look(line) for place, line in lines.items() if place <= last.place)
+    set_apart = len(looks) == 1 and text[next(iter(looks))] == len(run) > _FEWEST_ALIKE and text.total() > 2 * len(run)
+    for place, line in lines.items():
+        if _BONUS.match(line.text) and place < last.place:
+            return []
+        if place > last.place and (_BONUS.match(line.text) or (set_apart and _look(line) in looks)):
+            rest = items[place:]
+            return [_Candidate(place, last.number + 1, 0, 0.0, stray=True)] if _asks_something(rest) else []
+    return []
+
+
+def _look(line: Line | None) -> tuple[bool, float]:
+    return (line.bold, round(line.size, 3)) if line else (False, 0.0)
+
+
+def _shape(items: Sequence[Item], candidate: _Candidate) -> str:
+    """The printed form of a number."""
+    return re.sub(r"\d+", "#", squeezed(items[candidate.place].text[: candidate.end]))
+
+
+def _column(item: Item) -> tuple[int, int]:
+    return item.box.page % 2, item.column
+
+
+def _asks_something(piece: Sequence[Item]) -> bool:
+    """Checks a question's lines for a demand, points, a blank, a bracket, or options."""
+    text = "\n".join(item.text for item in piece)
+    return asks(text) or says_worth(text) or bool(_TO_FILL.search(text)) or any(map(_OPTION.search, text.split("\n")))
 
 
 def _behind(run: list[_Candidate], words: Sequence[_Candidate]) -> list[_Candidate]:
@@ -200,6 +306,8 @@ def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
     """Numbers by words that are headings of a source, or count from 1 with text or points behind them."""
     places = [candidate.place for candidate in chosen]
     counted = [candidate.number for candidate in chosen] == list(range(1, len(chosen) + 1))
+    if any(_SEVERAL.search(items[place].text) for place in places):
+        return False
     spread = bool(places) and ((places[-1] - places[0]) > _SPREAD * len(places) or _worth(items, chosen))
     return len(places) > 1 and (all(items[place].is_heading for place in places) or (counted and spread))
 
@@ -208,7 +316,7 @@ def _worth(items: Sequence[Item], heads: Sequence[_Candidate]) -> bool:
     return all(says_worth(items[head.place].text) for head in heads)
 
 
-def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]) -> bool:
+def _preceded(items: Sequence[Item], without: Collection[int], heads: Sequence[_Candidate]) -> bool:
     """More questions are numbered above the first head than by heads, unless all of these have points."""
     if _worth(items, heads):
         return False
@@ -216,7 +324,7 @@ def _preceded(items: Sequence[Item], without: range, heads: Sequence[_Candidate]
     return len(_best_run(above, (), ())[1]) > len(heads)
 
 
-def _titles_that_ask(items: Sequence[Item], without: range, others: Sequence[_Candidate]) -> list[_Candidate]:
+def _titles_that_ask(items: Sequence[Item], without: Collection[int], others: Sequence[_Candidate]) -> list[_Candidate]:
     """Chinese numerals, if most have no other numbers below and name no types of questions.
 
     Behind titles that do, 一、选择题, the others are questions too.
@@ -265,7 +373,7 @@ def _ask(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
     return all(not rest or "$" in rest or _GIVES.search(rest) for rest in rests)
 
 
-def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Candidate]:
+def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> list[_Candidate]:
     candidates = []
     begins: dict[tuple[int, int], float] = {}
     for item in items:
@@ -285,7 +393,8 @@ def _candidates(items: Sequence[Item], style: str, without: range) -> list[_Cand
                 and 0 < (number := _value(match[1])) <= MAX_NUMBER
             ):
                 share = _WRAPPED if _wrapped(items, place) else 1.0
-                candidates.append(_Candidate(place, number, match.end(), share * weight))
+                announced = number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
+                candidates.append(_Candidate(place, number, match.end(), share * weight, announced=announced))
                 break
     candidates = _without_listings(candidates, items)
     lefts = _margins(items, candidates)
@@ -306,9 +415,10 @@ def _without_listings(candidates: Sequence[_Candidate], items: Sequence[Item]) -
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate
-        bare = _UNSIGNED.fullmatch(items[candidate.place].text[: candidate.end]) and not _ASKS.search(
-            items[candidate.place].text
-        )
+        item = items[candidate.place]
+        set_as_code = item.line is not None and item.line.pitch > 0
+        says = _ASKS.search(item.text) or (asks(item.text) and not set_as_code)
+        bare = _UNSIGNED.fullmatch(item.text[: candidate.end]) and not says
         if not bare or candidate.place - last.place > 1 or candidate.number - last.number > 1:
             runs.append([])
         runs[-1].append(candidate)
@@ -356,7 +466,7 @@ def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], floa
     off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
-    return _Candidate(candidate.place, candidate.number, candidate.end, candidate.weight + bonus + sure)
+    return replace(candidate, weight=candidate.weight + bonus + sure)
 
 
 def _best_run(
@@ -372,7 +482,9 @@ def _best_run(
             last = candidates[earlier].number
             goes_on = any(number == 1 or number > last for number in since)
             anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
-            step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
+            new_part = anew or parts[index] > parts[earlier]
+            step = _step(last, candidate.number, new_part)
+            step += _RESTART * (candidate.announced and last >= candidate.number and not new_part)
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)
@@ -419,5 +531,5 @@ def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
     anchored: list[Anchor] = []
     for candidate in chosen:
         run = anchored[-1].run + (candidate.number <= anchored[-1].number) if anchored else 0
-        anchored.append(Anchor(candidate.place, candidate.number, candidate.end, run))
+        anchored.append(Anchor(candidate.place, candidate.number, candidate.end, run, candidate.stray))
     return anchored

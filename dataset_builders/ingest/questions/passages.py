@@ -38,6 +38,12 @@ _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
 """Begins an option or a part."""
+_PART_LABEL = re.compile(r"\s*\d{1,2}\s?[-–.]\s?\d{1,2}\s?[.．)]")
+_ANNOUNCES = re.compile(
+    r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
+    r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
+    re.IGNORECASE,
+)
 _LARGER = 1.2
 """Size of a title's letters, of those of text."""
 _FEWEST_LABELS = 3
@@ -89,6 +95,9 @@ def find_passages(
         if begin in heads and end in heads and not any(begin < place < end for place in passages):
             rest = _own_end(items[begin:end], columns)
             guesses |= {begin + rest: end} if rest is not None else {}
+            if rest is None and (lead := _leading(items, begin, end)):
+                text = f"what announces questions here may be of the next: {one_line(items[lead].text, 40)!r}"
+                passages[lead] = SharedText((heads[end].number, heads[end].number), text)
     for place, first in guesses.items():
         end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
@@ -107,6 +116,19 @@ def find_passages(
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
     }
+
+
+def _leading(items: Sequence[Item], begin: int, end: int) -> int:
+    """Place of the last lines of a question that announce the next, behind its last label or points; 0 for none."""
+    if end - begin < 2 or not _ANNOUNCES.search(items[end - 1].text):
+        return 0
+    closed = (at for at in range(end - 2, begin, -1) if _closes(items[at].text))
+    return next(closed, end - 2) + 1
+
+
+def _closes(line: str) -> bool:
+    """Checks for a line that ends with points or begins with a label."""
+    return bool(_PART_LABEL.match(line) or first_label(line) or (marks(line[-12:]) and _ENDED.search(line)))
 
 
 def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:

@@ -27,16 +27,19 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_part_of_section,
     is_running,
     is_section,
+    is_type_name,
+    names_type,
     passage_range,
     rank_in_series,
     rank_of,
     short_titles,
 )
-from livek12.dataset_builders.ingest.questions.kinds import section_type
+from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
+from livek12.dataset_builders.reading.text import mask_formulas
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
 _NO_NAME = re.compile(
@@ -122,13 +125,16 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)", re.IGNORECASE)
+_ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*第一题", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
 _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
+_DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
-_ANSWER_LINE = re.compile(r"(\d{1,3})\s*[.)]\s*_+")
+_ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
+_NUMBERED_TITLE = re.compile(r"\s*(\d{1,2})[.．]\s+[A-Z][^\d.?!$]{2,40}")
+_BRACKETED_ONE = re.compile(r"\s*[(（]1[)）]")
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
 """Set in a letter of their own, they count nothing but sections."""
 _LARGER = 1.2
@@ -169,6 +175,8 @@ class Segment:
         inline: its number stands within the passage.
         printed: its answer, told from its text by how it is set.
         guess: a line on text that may be of this question or of its neighbour.
+        stray: its number does not go on from the last, or it has none.
+        label: the letter that is its number.
     """
 
     number: int
@@ -180,6 +188,8 @@ class Segment:
     inline: bool = False
     printed: list[Item] = field(default_factory=list)
     guess: str = ""
+    stray: bool = False
+    label: str = ""
 
 
 @dataclass
@@ -210,16 +220,16 @@ def segment(stream: Stream) -> Body:
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     heads = _section_heads(items)
     titles = sorted({*titles, *heads})
-    starts, rules = _part_starts(items, part_of), _rules(items)
-    chosen = anchors(items, starts, rules, titles)
+    starts, others = _part_starts(items, part_of), {*_rules(items), *heads}
+    chosen = anchors(items, starts, others, titles, strays=True)
     if listed := _listed_rules(items, chosen):
-        rules = listed
-        chosen = anchors(items, starts, rules, titles)
+        others = {*listed, *heads}
+        chosen = anchors(items, starts, others, titles, strays=True)
     named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)} | heads
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
     if inner := _part_heads(items, chosen):
-        chosen = anchors(items, starts, rules, [place for place in titles if place not in inner])
+        chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
         body.part_heads = [items[place] for place in sorted(inner)]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
     if order != list(range(len(items))):
@@ -235,6 +245,8 @@ def segment(stream: Stream) -> Body:
         {id(item) for item in masthead},
         stream.columns,
     )
+    _add_inline(body)
+    _add_unnumbered(body)
     _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
@@ -252,7 +264,15 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
                 places = series.setdefault(name, [])
                 if rank == len(places):
                     places.append(place)
-    heads: set[int] = set()
+    numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
+    heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and names_type(lines[at].text)}
+    titles = [
+        (place, int(match[1])) for place, line in lines.items() if (match := _NUMBERED_TITLE.fullmatch(line.text))
+    ]
+    firsts = [place for place, line in lines.items() if _BRACKETED_ONE.match(line.text)]
+    above = [sum(a < first < b for first in firsts) for (a, _), (b, _) in pairwise([*titles, (len(items), 0)])]
+    if len(titles) > 1 and all(above) and [number for _, number in titles] == list(range(1, len(titles) + 1)):
+        heads |= {place for place, _ in titles}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
         if len(places) > 1 and all(any(_NUMBERED.match(item.text) for item in run) for run in runs):
@@ -423,7 +443,12 @@ class _Sorter:
             self.section = Section(word)  # Bonus Question 1 behind 13.
         self.word = word
         guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)
-        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
+        if anchor.stray:
+            guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
+            self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
+        question = Segment(
+            anchor.number, anchor.end, [item], self.section, part, shared, guess=guess, stray=anchor.stray
+        )
         self.body.segments.append(question)
         self.target = question.items
         self.numbers.add(anchor.number)
@@ -467,8 +492,9 @@ def _distribute(
             continue
         elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
-        elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1]) in sorter.numbers:
-            continue
+        elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
+            if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
+                sorter.target.append(item)  # an answer stands below
         elif place in passages:
             sorter.shared(item, passages[place])
         else:
@@ -487,7 +513,7 @@ def _begins_section(items: Sequence[Item], place: int, chosen: Mapping[int, Anch
     if not items[place].line or not (is_section(text) or _heads(items, place, chosen)):
         return False
     following = range(place + 1, min(len(items), place + _LONGEST_PASSAGE))
-    return follows(text, last) or any(later in chosen for later in following)
+    return follows(text, last) or is_type_name(text) or any(later in chosen for later in following)
 
 
 def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
@@ -513,9 +539,9 @@ def _name_sections(segments: Sequence[Segment]) -> None:
     parts = [question.elective for question in segments]
     several = len({*parts} - {""}) > 1
     named = [" ".join(filter(None, (part * several, name))) for part, name in zip(parts, names, strict=True)]
-    apart = {*zip(named, (question.number for question in segments), strict=True)}
-    again = len({(question.elective, question.number) for question in segments}) < len(segments)
-    if again and len(apart) == len(segments):
+    steady = [(name, each) for name, each in zip(named, segments, strict=True) if not (each.stray or each.label)]
+    again = len({(each.elective, each.number) for _, each in steady}) < len(steady)
+    if again and len({(name, each.number) for name, each in steady}) == len(steady):
         for question, name in zip(segments, named, strict=True):
             question.elective = name
 
@@ -591,11 +617,16 @@ _FIRST_LABEL = re.compile(r"(?:^|\s)(?:[AＡ]\s?[.．、]|[(（]A[)）]|①)")
 _WORTH = re.compile(r"\d\s*(?:pts?|points?|marks?|分|점)(?![一-鿿a-z])", re.IGNORECASE)
 _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
+_LEVEL = 0.012
+"""Of the page's width: by less differ the edges of a list."""
+_LETTER = re.compile(r"\s*[(（]([a-z])[)）]\s*")
+_RULE = 2
+"""Words of instructions that make one of a title."""
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
 
 
-def within(body: Body) -> None:
+def _add_inline(body: Body) -> None:
     """Adds questions that stand within passages (blanks to fill, or to choose a sentence for), in place.
 
     Their section has no question of its own, and its text has the numbers due there, each alone and in order.
@@ -618,6 +649,47 @@ def within(body: Body) -> None:
             ]
 
 
+def _add_unnumbered(body: Body) -> None:
+    """Adds the questions of each section without numbers: each of a list (a), (b), … that asks, or all that asks."""
+    for section in body.sections:
+        place = _place(body, section)
+        if any(question.section is section for question in body.segments):
+            continue
+        whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < _RULE
+        items = section.items if whole else section.items[1:]
+        part = body.segments[place - 1].elective if place else ""
+        if lettered := _lettered(items):
+            own = [
+                Segment(number, end, some, section, part, label=label)
+                for number, (label, end, some) in enumerate(lettered, 1)
+            ]
+        elif place and items and (whole or _asks_alone(items)):
+            steady = all(a.number < b.number for a, b in pairwise(body.segments))
+            number = body.segments[place - 1].number + 1 if steady else 1
+            guess = f"it has no number: {one_line(items[0].text, 40)!r}"
+            own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
+        else:
+            continue
+        body.segments[place:place] = own
+        section.items = section.items[: section.items.index(own[0].items[0])]
+
+
+def _asks_alone(items: Sequence[Item]) -> bool:
+    return asks("".join(item.text for item in items if not INSTRUCTS.search(item.text)))
+
+
+def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
+    """Letters, ends and lines of a list (a), (b), … at one edge, if each of its pieces asks."""
+    heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
+    lefts = [items[place].box.left for place, _ in heads]
+    counted = [ord(match[1]) - ord("a") for _, match in heads] == list(range(len(heads)))
+    if len(heads) < _FEWEST or not counted or max(lefts) - min(lefts) > _LEVEL:
+        return []
+    ends = [*(place for place, _ in heads[1:]), len(items)]
+    pieces = [(match[1], match.end(), list(items[place:end])) for (place, match), end in zip(heads, ends, strict=True)]
+    return pieces if all(asks("".join(item.text for item in piece)) for *_, piece in pieces) else []
+
+
 def _place(body: Body, section: Section) -> int:
     earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
     return sum(1 for question in body.segments if id(question.section) in earlier)
@@ -637,7 +709,8 @@ def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Ite
     number = first
     for item in items[1:]:
         at = 0
-        while number < end and (match := _alone(number).search(item.text, at)):
+        text = mask_formulas(item.text)
+        while number < end and (match := _alone(number).search(text, at)):
             numbers.append((number, item))
             number, at = number + 1, match.end()
     return numbers

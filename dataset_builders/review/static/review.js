@@ -391,7 +391,7 @@ function sized(event) {
   if (!first && event.target.parentNode.style.aspectRatio === ratio) return;
   (first ? pages : [event.target.parentNode]).forEach(page => { page.style.aspectRatio = ratio; });
   $(".pages").dataset.sized = "1";
-  toBox();
+  if (first || !event.target.closest(".key")) toBox();
 }
 
 const rescale = () => { $(".pages").style.width = percent(scale); };

@@ -16,7 +16,7 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.page_reader import read_here
-from livek12.dataset_builders.ingest.pages import glyphs
+from livek12.dataset_builders.ingest.pages import glyphs, pdf
 from livek12.engines.reaper import family, processes
 from tests.dataset_builders.ingest.pdf_making import needs_ocr, plain_pdf, raw_pdf, stream, typeset
 from tests.engines.helpers import gone, wait_until
@@ -79,6 +79,14 @@ def test_pages_of_any_size_are_drawn_small(tmp_path: Path, box: bytes) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("crop", [(92.06, 278.73, 93.91, 279.11), (594.9, 841.9, 700, 900), (-9, -9, -5, -5)])
+def test_a_crop_of_a_hair_or_at_the_edge_has_pixels(tmp_path: Path, crop: tuple[float, float, float, float]) -> None:
+    file = tmp_path / "paper.pdf"
+    file.write_bytes(plain_pdf(1, b""))
+    with pdf.opened(file) as document:
+        assert all(pdf.drawn(document[0], 200, crop).size)
+
+
 def test_a_picture_that_unpacks_to_gigabytes_does_not_take_memory(tmp_path: Path) -> None:
     entries = b"/Type/XObject/Subtype/Image/Width 30000/Height 30000/BitsPerComponent 8/ColorSpace/DeviceRGB"
     entries += b"/Filter/FlateDecode"

@@ -105,12 +105,12 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
     "numbers come once": (
-        (page(*[f"{n}. Obey rule {n}." for n in range(1, 7)], *[f"{n}. Find {n}." for n in range(1, 7)], top=0.05),),
+        (page(*[f"{n}. {verb} {n}." for verb in ("Find", "Obey rule") for n in range(1, 7)], top=0.05),),
         "numbers come again",
         "1: numbers come again",
     ),
     "one head a question": (
-        (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. Find more."),),
+        (page("Q1. Find a.", "Q2. Find b.", "Q3. Find c.", "Q4. Find d.", "Q2. More of it."),),
         "",
         "4: the head of another question",
     ),
@@ -778,3 +778,19 @@ def test_a_product_behind_an_instruction_is_its_points() -> None:
     paper = read(page("1. Fill in the blanks.    4 × 1 = 4", "He ____ (go) home.", "2. What is 4 × 1 = 4 called?"))
     assert [draft.points for draft in paper.drafts] == [4, None]
     assert not any("4 × 1 = 4" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
+
+
+def test_where_most_questions_have_doubts_all_have() -> None:
+    lines = [f"{n}. The figure shows what is x. Find {n}." for n in range(1, 5)]
+    doubts = [[doubt.text for doubt in draft.doubts] for draft in read(page(*lines, "5. Find y.")).drafts]
+    assert any("4 of its 5 questions" in text for text in doubts[-1])
+    assert not any("not understood" in text for own in doubts[:-1] for text in own)
+
+
+def test_the_total_of_a_section_is_of_no_question() -> None:
+    def doubts(title: str) -> list[bool]:
+        drafts = read(page(title, "1. 求 a", "2. 求 b")).drafts
+        return [any("may be some" in doubt.text for doubt in draft.doubts) for draft in drafts]
+
+    assert doubts("一、计算题（20分）") == [False, False]
+    assert doubts("一、计算题 各题皆 10分") == [True, True]

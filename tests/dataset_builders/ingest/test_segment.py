@@ -661,3 +661,50 @@ ONE_WORTH = "一、选择题：每小题6分。第14~18题只有一项符合题�
 def test_instructions_that_name_numbers(section: str, number: int, worth: float, kind: str) -> None:
     assert points.section_points(section, number) == worth
     assert kinds.type_of("题", True, points.said_of(section, number), "zh", load_template("zh"))[0] == kind
+
+
+def numbers_of(*lines: str) -> list[str]:
+    return [draft.number for draft in read(page(*lines)).drafts]
+
+
+def test_heads_that_the_numbers_leave_over_are_questions_with_a_doubt() -> None:
+    lines = ["1. Find a.", "2. Find b.", "3. Find c.", "4. Find d.", "4. Find e.", "Essays", "1. Find f.", "2. Find g."]
+    paper = read(page(*lines))
+    assert [draft.number for draft in paper.drafts] == ["1", "2", "3", "4", "4", "1", "2"]
+    doubted = [any("does not go on" in doubt.text for doubt in draft.doubts) for draft in paper.drafts]
+    assert doubted == [False, False, False, True, True, True, True]
+
+
+def test_a_list_within_a_question_is_none_of_questions() -> None:
+    lines = ["1. Find a.", "2. Find b.", "3. Find c.", "4. Write the following:", "1. Find f.", "2. Find g."]
+    assert numbers_of(*lines) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("1. Find a.", "2. Find b.", "3. Find c.", "Bonus (5 points) Find d."), ["1", "2", "3", "4"]),
+        (("一、计算题", "1. 求和", "2. 求积", "二、证明题（10分）", "证明它成立"), ["1", "2", "3"]),
+        (("一、计算题", "1. 求和", "2. 求积", "简答题", "什么是网络？"), ["1", "2", "3"]),
+        (("[2] Problem 1. Find a.", "[3] Problem 2. Find b.", "[2] Problem 3. Find c."), ["1", "2", "3"]),
+        (("Task 1: Find a.", "Task 2: Find b.", "Task 3: Find c."), ["1", "2", "3"]),
+        (
+            ("注意：", "1.时间为 9 分钟；", "2.请上传。", "第一题，简答", "何？", "第二题，简答", "何？"),
+            ["1", "2"],
+        ),
+        (("1填空题(4×2=8)", "1设$x=1$，求$y$.", "2求值.", "2解答题(10×1=10)", "3求证它."), ["1", "2", "3"]),
+    ],
+)
+def test_heads_of_any_form(lines: tuple[str, ...], expected: list[str]) -> None:
+    assert numbers_of(*lines) == expected
+
+
+def test_a_section_numbered_by_letters() -> None:
+    lines = ["Section A", "(a) Find a.", "(b) Find b.", "(c) Find c.", "Section B", "1. Find d.", "2. Find e."]
+    assert numbers_of(*lines) == ["a", "b", "c", "1", "2"]
+
+
+def test_lines_that_announce_questions_lead_the_next() -> None:
+    lines = ["1. 1-1. a를 구하시오(1점).", "표를 기반으로 아래의 작업을 수행하시오.", "2. 2-1. b를 구하시오(1점)."]
+    first, second = (draft.question for draft in read(page(*lines)).drafts)
+    assert "표를" not in first and second.startswith("표를")
