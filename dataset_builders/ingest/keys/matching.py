@@ -35,6 +35,11 @@ _REASONED = re.compile(
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
 _JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False)(?:[。.，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
+_CHOSEN = re.compile(
+    r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.。]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a solution that ends in the label of an option."""
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
 _BREAKS_OFF = re.compile(
     r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE
@@ -273,6 +278,9 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         entry = explained(entry)
         if not draft.options and not entry.answer and (judged := _JUDGED.fullmatch(entry.solution or "")):
             entry = replace(entry, answer=judged[1])
+        chosen = {*_CHOSEN.findall(entry.solution or "")}
+        if draft.options and not entry.answer and len(chosen) == 1:
+            entry = replace(entry, answer=chosen.pop())
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
         if not draft.options and _SIGN.fullmatch(sign):
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]

@@ -208,6 +208,7 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
             cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
             text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
+            follows = False
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
         else:
