@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 import sympy
 
-from livek12.judges.rules.trees import DIRECTED, Node, holds, nodes
+from livek12.judges.rules.trees import DIRECTED, Node, nodes
 from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, norm, opaque, power
 
 DIGITS = 50
@@ -171,13 +171,15 @@ def value_of(node: Node) -> Value:
     if marked:
         node = node[1]
     quantum, digits = _written(node)
-    degrees = holds(node, "const", "deg")
+    parts = list(nodes(node))
+    degrees = ["const", "deg"] in parts
     expr = commuting(build(node, sympy.pi / 180))
     plain = commuting(build(node, sympy.Integer(1))) if degrees else expr
     if expr.has(sympy.nan, sympy.zoo):
         raise Unsupported("undefined")
-    loose = quantum is None and any(part[:1] == ["num"] and "." in part[1] for part in nodes(node))
-    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, holds(node, "call", "log"))
+    loose = quantum is None and any(part[:1] == ["num"] and "." in part[1] for part in parts)
+    logarithm = any(part[:2] == ["call", "log"] for part in parts)
+    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, logarithm)
 
 
 def _written(node: Node) -> tuple[Fraction | None, int]:
