@@ -58,7 +58,7 @@ class AnswerComparison:
     question_id: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
-        return hash((self.gold, self.answer, self.question_type))
+        return hash((self.gold, self.answer, self.question_type, *(option.text for option in self.options)))
 
     @property
     def is_choice(self) -> bool:
