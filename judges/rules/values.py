@@ -66,9 +66,7 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
             raise _Unsure
         expr = point[expr]
     if expr.is_Rational:
-        return mpmath.mpf(expr.p) / expr.q
-    if expr in _CONSTANTS:
-        return _CONSTANTS[expr]()
+        return mpmath.mpf(expr.p) if expr.q == 1 else mpmath.mpf(expr.p) / expr.q
     if expr.is_Add:
         return _sum([_value(part, point) for part in expr.args])
     if expr.is_Mul:
@@ -80,6 +78,8 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
         return mpmath.exp(_small(_value(expr.args[0], point)))
     if expr.is_Pow:
         return _power(_value(expr.base, point), expr.exp, point)
+    if expr in _CONSTANTS:
+        return _CONSTANTS[expr]()
     function = _FUNCTIONS.get(expr.func)
     if function is None or len(expr.args) != 1:
         raise _Unsure
