@@ -20,7 +20,7 @@ from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import Text, compose, figures_to_stem, split
+from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose, figures_to_stem, split
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -154,8 +154,9 @@ def _draft(
     pictures: dict[str, Image],
     usual: Sequence[str] = (),
 ) -> Draft:
-    own = compose(segment.items, stream.columns, segment.end)
-    shared = compose(segment.passage, stream.columns)
+    lined = any(ASKS_OF_LINED.search(item.text) for item in (*segment.passage, *segment.items))
+    own = compose(segment.items, stream.columns, segment.end, lined=lined)
+    shared = compose(segment.passage, stream.columns, lined=lined)
     body, topics = take_topics(own.text[:_LONGEST_TEXT])
     if printed := compose(segment.printed, stream.columns).text:
         head = "" if begins_answer(printed) else "【答案】" if len(printed) <= LONGEST_ANSWER else "【解析】"

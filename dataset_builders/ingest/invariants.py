@@ -288,34 +288,48 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
-    """A number comes again in a titled part alone: what stands untitled above may be its rules."""
-    steady = [segment for segment in reading.body.segments if not (segment.stray or segment.label)]
-    ids = {*map(id, steady)}
-    many = Counter((segment.elective, segment.number) for segment in steady)
-    untitled = not reading.body.segments or not reading.body.segments[0].elective
-    named = {segment.number for _, segment, _ in reading.pairs if segment.elective and untitled}
+    """A number comes again in a titled part, or in a run that is surely one of questions."""
+    steady = [(place, each) for place, each, _ in reading.pairs if not (each.stray or each.label)]
+    many = Counter((each.elective, each.number) for _, each in steady)
+    runs: list[list[int]] = []
+    for at, (place, each) in enumerate(steady):
+        last = steady[at - 1][1]
+        if not at or each.number <= last.number or each.elective != last.elective:
+            runs.append([])
+        runs[-1].append(place)
+    lengths = Counter(len(run) for run in runs if _is_whole(run, reading.body.segments))
+    sound = {place for run in runs if _is_sound(run, reading, lengths) for place in run}
+    named = {each.number for _, each in steady if each.elective and not reading.body.segments[0].elective}
     places = tuple(
         place
-        for place, segment, draft in reading.pairs
-        if (many[segment.elective, segment.number] > 1 and id(segment) in ids)
-        or (not (segment.elective or draft.options) and segment.number in named and draft.points is None)
+        for place, each in steady
+        if place not in sound and (many[each.elective, each.number] > 1 or (not each.elective and each.number in named))
     )
-    if places and not _runs_are_whole(reading):
+    if places:
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
         yield Breach(text, places, "number", 0.1, error=True)
 
 
-def _runs_are_whole(reading: PaperReading) -> bool:
-    """Checks that numbers begin at 1 or with a section, and skip none, and that all have points, the front's apart."""
-    segments = reading.body.segments
-    steps = all(b.number in (1, a.number + 1) or a.section is not b.section for a, b in pairwise(segments))
-    worth = all(
-        _WORTHY.search(draft.markdown)
-        or (draft.points is not None and (segment.section.title or marks(draft.markdown)))
-        for _, segment, draft in reading.pairs
-    )
-    return steps and worth and bool(segments) and segments[0].number == 1
+def _is_whole(run: Sequence[int], segments: Sequence[Segment]) -> bool:
+    """Checks for numbers that begin at 1 or with a section, and skip none."""
+    own = [segments[place] for place in run]
+    begins = own[0].number == 1 or run[0] == 0 or segments[run[0] - 1].section is not own[0].section
+    return begins and all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
+
+
+def _is_sound(run: Sequence[int], reading: PaperReading, lengths: Counter[int]) -> bool:
+    """Checks for a whole run of questions with options or points, the front's apart, or of several as long that ask."""
+    drafts = [(reading.drafts[place], reading.body.segments[place].section.title) for place in run]
+    alike = lengths[len(run)] > 1 and len(run) >= _FEWEST_QUESTIONS
+    sure = [
+        draft.options
+        or _WORTHY.search(draft.markdown)
+        or (draft.points is not None and (title or marks(draft.markdown)))
+        or (alike and asks(draft.question))
+        for draft, title in drafts
+    ]
+    return _is_whole(run, reading.body.segments) and 5 * sum(map(bool, sure)) >= 4 * len(run)
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
@@ -397,6 +411,8 @@ _SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
+_EACH: Final = re.compile(r"每|各|本题|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
+"""In a title, points that are not those of all its questions together."""
 _PRODUCT: Final = re.compile(
     r"(?:\s{3,}|(?<=[.?:]\s))\d{1,2}\s*(?:[×xX*]|\$\\times\$)\s*(?:\d{1,2}|[¼½¾])\s*=\s*\d{1,3}(?=\s|$)"
 )
@@ -620,12 +636,15 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     bare = all(bare_marks(draft.markdown) for draft in reading.drafts)
     above = {mark.points for item in reading.body.front if not section_type(item.text) for mark in marks(item.text)}
     worth = {draft.points for draft in reading.drafts}
+    many = Counter(id(segment.section) for segment in reading.body.segments)
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {_either(lost)}"
         yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
-        texts = (segment.section.own if not segment.section.above else "", lines[0], lines[-1], outside)
+        title = segment.section.own if not segment.section.above else ""
+        title = "" if many[id(segment.section)] > 1 and _says_total(title) else title
+        texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
         match = match or _PRODUCT.search(draft.question)
         if draft.points is None and (match or bare or most):
@@ -634,6 +653,11 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         elif (not draft.part_points and len(marks(draft.question)) > 1) or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
+
+
+def _says_total(title: str) -> bool:
+    """Checks for points of a section as a whole: the only ones in its title, and of nothing each."""
+    return len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)
 
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
@@ -902,6 +926,19 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
 
 
+_FEW: Final = 0.75
+"""Share of questions with doubts from which the others of a paper are doubted too."""
+
+
+def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
+    """Where most questions have doubts, the layout is not understood, and errors stand in the others too."""
+    without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
+    all_, doubtful = len(reading.drafts), len(reading.drafts) - len(without)
+    if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:
+        text = f"the layout of this paper is not understood: {doubtful} of its {all_} questions have doubts"
+        yield Breach(text, without, "text", 0.4)
+
+
 # ---- options ----
 
 
@@ -1028,6 +1065,7 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3)
 
 
+_CLOSED: Final = re.compile(r"[。.．!?！？；;:：)）\]】$]\s*$")
 _LONG_KEY, _LONG_KEYS = 2000, 10
 """Characters of a key, and medians of the paper's, of which more are several keys."""
 
@@ -1042,8 +1080,17 @@ def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
         bound = max(_LONG_KEY, _LONG_KEYS * median([0, *lengths.values()]))
         longer = tuple(place for place, length in lengths.items() if length > bound)
         yield Breach("its key is much longer than the others: it may have what is not its own", longer, "answer", 0.3)
+        goes_on = tuple(place for place in places if _goes_on(reading.drafts[place]))
+        yield Breach("its answer ends within a sentence, and the solution may go on with it", goes_on, "answer", 0.3)
         torn = tuple(place for place, key in texts.items() if any(map(is_torn, key[-1:])))
         yield Breach("a formula of its key is torn: compare it with the page", torn, "answer", 0.2)
+
+
+def _goes_on(draft: Draft) -> bool:
+    """Checks for an answer in words without an end, before a solution."""
+    answer = draft.answer[0] if len(draft.answer) == 1 and draft.solution else ""
+    words = draft.question_type in ("short_answer", "open_ended") and width(answer) >= _REPEATED
+    return words and not _CLOSED.search(answer)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
@@ -1113,5 +1160,6 @@ INVARIANTS: Final = (
     _options_end_at_their_end,
     _scans_are_compared,
     _script_is_read,
+    _most_are_understood,
 )
 """In the order in which they are checked; their names and first lines say what always holds."""

@@ -20,8 +20,11 @@ from livek12.core.text import one_line
 from livek12.dataset_builders.ingest import sources
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.ground import Ground
 
 if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
     from livek12.core.records import Language
     from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
@@ -96,7 +99,7 @@ def read_here(
         numbers = [number for number in (pages or range(1, len(document) + 1)) if 1 <= number <= len(document)]
         if len(numbers) > pdf.MAX_PAGES:
             raise UserError(f"{path}: {len(numbers)} pages, more than the limit of {pdf.MAX_PAGES}: name fewer pages")
-        paper = _Paper(language, how, slow)
+        paper = _Paper(language, how, slow, Ground(document, numbers if how in ("auto", "text") else ()))
         for number in numbers:
             page = document[number - 1]
             yield _page_or_loss(paper, page, number)
@@ -114,9 +117,15 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
         return replace(paper.picture(page, number), lost=reason)
 
 
+def _drawn(page: Any) -> Picture:
+    """The page for people, without annotations that write."""
+    return pdf.drawn(page, PAGE_DPI, annotated=not pdf.has_annotations(page))
+
+
 class _Paper:
-    def __init__(self, language: Language | None, how: str, slow: Callable[[], None]) -> None:
+    def __init__(self, language: Language | None, how: str, slow: Callable[[], None], ground: Ground) -> None:
         self.language = language
+        self.ground = ground
         self.how = how
         self.slow = slow
         self.before = text_layer.Reading()
@@ -131,12 +140,18 @@ class _Paper:
     def page(self, page: Any, number: int) -> PageBlocks:
         if self.how == "image":
             return self.picture(page, number)
+        with self.ground.hidden(page) as hidden:
+            read = self._read(page, number, hidden)
+        return read if read.image else replace(read, image=pdf.png(_drawn(page)))
+
+    def _read(self, page: Any, number: int, hidden: bool) -> PageBlocks:
         raw = glyphs.read(page)
         if self.how != "ocr" and (degrees := text_layer.turned(raw)):
             page.set_rotation((page.get_rotation() + degrees) % 360)
             raw = glyphs.read(page)
         if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
-            return self._by_text(page, raw, number)
+            read = self._by_text(page, raw, number)
+            return replace(read, image=b"") if hidden else read
         return self._by_ocr(page, raw, number)
 
     def picture(self, page: Any, number: int) -> PageBlocks:
@@ -145,7 +160,7 @@ class _Paper:
 
     def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         annotated = not pdf.has_annotations(page)
-        picture = pdf.drawn(page, PAGE_DPI, annotated=annotated)
+        picture = _drawn(page)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         reading = text_layer.blocks_of(
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen

@@ -83,7 +83,8 @@ def ingest(
         outcome = run(pdfs, out, settings, progress.step, model, reader)
     papers = Folder(out).papers()
     report = write_report(out, papers, outcome.failed)
-    _tell(outcome, report, as_json)
+    folders = {pdf.parent for pdf in (*pdfs, *(answers or ())) if pdf.suffix == ".pdf"}
+    _tell(outcome, report, as_json, folders.pop() if len(folders) == 1 else None)
     if outcome.failed or any(paper.errors for paper in outcome.papers):
         raise typer.Exit(1)
 
@@ -106,7 +107,7 @@ def _reader(spec: str, form: str, out: Path) -> Any:
     return closing(Reader(spec, form, out / STATE))
 
 
-def _tell(outcome: Any, report: Path, as_json: bool) -> None:
+def _tell(outcome: Any, report: Path, as_json: bool, pdfs: Path | None) -> None:
     from livek12.dataset_builders.ingest.report import counts
 
     if as_json:
@@ -142,7 +143,8 @@ def _tell(outcome: Any, report: Path, as_json: bool) -> None:
     for line in outcome.failed:
         tell(f"error: {line}", err=True)
     if outcome.papers:
-        tell(f"look at {report}, then: livek12 review {report.parent}, livek12 build livek12 --source {report.parent}")
+        review = f"livek12 review {report.parent}{f' --pdfs {pdfs}' if pdfs else ''}"
+        tell(f"look at {report}, then: {review}, livek12 build livek12 --source {report.parent}")
     else:
         tell("no paper was ingested: see the errors above", err=True)
 

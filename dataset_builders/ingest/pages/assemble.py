@@ -208,13 +208,23 @@ def gutter(
         score = (not counted, crossing, narrow, abs(x - (width if free else end + start) / 2), x)
         if best is None or score < best:
             best = score
-    if best:
+    if best and (not best[0] or landscape or _are_beside(texts, others, best[-1])):
         return best[-1]
     if before is not None and sum(1 for run in texts if any(_over(part, before) for part in run.parted(before))) <= (
         0.12 * len(texts)
     ):
         return before
     return None
+
+
+def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) -> bool:
+    """Checks that most text right of an x has something left of it on its level."""
+    lefts = [(run.top, run.bottom) for run in texts if run.right <= x] + [(b[1], b[3]) for b in others if b[2] <= x]
+    rights = [run for run in texts if run.left >= x]
+    beside = sum(
+        any(top - run.size < run.bottom and run.top < bottom + run.size for top, bottom in lefts) for run in rights
+    )
+    return 2 * beside > len(rights)
 
 
 def _over(run: Segment, x: float) -> bool:
@@ -416,8 +426,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         ordered += [(piece, column) for piece in _column(region, sheet)]
     texts = [line for piece, _ in ordered if piece.kind == "text" for line in piece.lines]
     for line, other in combinations(texts, 2):
-        across = min(line.box[2], other.box[2]) - max(line.box[0], other.box[0])
-        if across > 0 and share_a_band(line, other):
+        if min(line.box[2], other.box[2]) > max(line.box[0], other.box[0]) and share_a_band(line, other):
             line.sound = other.sound = False
     return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
 
@@ -806,6 +815,7 @@ def _record(line: TextLine, sheet: Sheet, crop: Crop) -> Line:
         place=line.place,
         other=line.other,
         look=line.look,
+        lined=line.lined,
         pictures=[crop((a - _MARGIN, b - _MARGIN, c + _MARGIN, d + _MARGIN)) for a, b, c, d in line.shown],
     )
 

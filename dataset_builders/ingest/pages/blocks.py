@@ -87,6 +87,7 @@ class Line:
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
         look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
+        lined: its underlined parts, as they stand in its text.
     """
 
     text: str
@@ -100,6 +101,7 @@ class Line:
     place: int = -1
     other: str = ""
     look: str = ""
+    lined: tuple[str, ...] = ()
 
     __pydantic_config__ = _STRICT
 

@@ -218,7 +218,7 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
-    reach = 1.3 if words or _overhangs(rule, [*above, *below]) else 0.45
+    reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
     size = max(atom.size for atom in (*above, *below))
@@ -275,7 +275,7 @@ def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom]
     size = max(atom.size for atom in part)
     base = max(part, key=lambda atom: atom.size).base
     left, right = min(atom.left for atom in part), max(atom.right for atom in part)
-    beside = finder.between(left - 1.6 * size, right + 1.6 * size)
+    beside = finder.between(left - (reach + 0.5) * size, right + (reach + 0.5) * size)
     return any(
         atom not in part
         and abs(atom.base - base) < 0.1 * size
@@ -657,10 +657,10 @@ _LONGEST_SCRIPT = 6
 """Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
 _FEWEST_WIDE = 3
 """Chinese letters of small print above or below a line."""
-_BAND, _BESIDE = 0.4, 2.0
-"""Share of the lower line's height, and letter sizes between lines."""
-_UNDERLINED: Final = 0.6
-"""Share of an underline that its text covers; the line of a fraction may be longer than what is on it."""
+_BAND, _BESIDE, _SOLID = 0.4, 2.0, 0.9
+"""Share of the lower line's height; letter sizes between lines, and between base lines at least."""
+_UNDERLINED, _LINED = 0.6, 0.45
+"""Share of an underline that its text covers: the line of a fraction may be longer; letter sizes under a base line."""
 _RUN: Final = 0.25
 """Letter sizes between small letters of one script, at most."""
 _PASSES: Final = 2
@@ -681,6 +681,7 @@ class TextLine:
         other: words that pdfium reads otherwise.
         look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
         shown: boxes of what is a picture, one for each `PICTURE` in its text.
+        lined: its underlined parts, as they stand in its text.
     """
 
     text: str
@@ -695,6 +696,7 @@ class TextLine:
     other: str = ""
     look: str = ""
     shown: tuple[Bounds, ...] = ()
+    lined: tuple[str, ...] = ()
 
 
 def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
@@ -716,10 +718,25 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     if printed:
         _hang(rows)
         lines = [_line(row, printed) for row in rows]
+    for row, line in zip(rows, lines, strict=True) if printed else ():
+        line.lined = tuple(text for rule in rules if (text := _underlined(rule, row)) and text in line.text)
     lines = [line for line in lines if line.text.strip()]
     for line, other in combinations(lines, 2):
-        line.sound, other.sound = (value.sound and not share_a_band(line, other) for value in (line, other))
+        if share_a_band(line, other):
+            line.sound = other.sound = False
     return lines
+
+
+def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
+    """The text right over a rule that is no longer than it."""
+    head = row[0]
+    over = [atom for atom in row if rule.left - 1 < atom.middle < rule.right + 1]
+    letters = [atom for atom in over if atom.text.strip()]
+    if not letters or not 0 <= (rule.top + rule.bottom) / 2 - head.base < _LINED * head.size:
+        return ""
+    left, _, right, _ = around(letters)
+    hugs = max(abs(left - rule.left), abs(right - rule.right)) < head.size
+    return written(sorted(over, key=lambda atom: (atom.left, atom.right)), head).strip() if hugs else ""
 
 
 def _shown(rule: Rule, head: Atom) -> Atom:
@@ -774,11 +791,17 @@ def _hangs_at(row: Sequence[Atom], sign: Atom) -> bool:
 
 
 def share_a_band(line: TextLine, other: TextLine) -> bool:
-    """Two lines side by side at one height are a formula whose rows were not joined."""
+    """Two lines at one height, or nearer than lines are set, are a formula whose rows were not joined."""
     apart = max(line.box[0], other.box[0]) - min(line.box[2], other.box[2])
     shared = min(line.box[3], other.box[3]) - max(line.box[1], other.box[1])
-    near = apart < _BESIDE * min(line.size, other.size)
-    return near and shared > _BAND * min(line.box[3] - line.box[1], other.box[3] - other.box[1])
+    size = min(line.size, other.size)
+    solid = apart < 0 and abs(line.base - other.base) < _SOLID * size and _worded(line) and _worded(other)
+    near = apart < _BESIDE * size
+    return solid or (near and shared > _BAND * min(line.box[3] - line.box[1], other.box[3] - other.box[1]))
+
+
+def _worded(line: TextLine) -> bool:
+    return any(map(str.isalnum, line.text))
 
 
 def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
@@ -938,6 +961,10 @@ def _costs(
             )
 
 
+_TWICE: Final = re.compile(r"([_^])(?:\{[^{}]*\}|[^{}\\_^])\1")
+"""Two scripts at one place, which LaTeX does not set."""
+
+
 def _line(row: list[Atom], printed: bool) -> TextLine:
     head = row[0]
     ink = [atom for atom in row if atom.text.strip()]
@@ -945,7 +972,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     shown: tuple[Bounds, ...] = ()
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
-        sound = sound and ("$" not in text or explains(text, ink))
+        sound = sound and ("$" not in text or (explains(text, ink) and not _TWICE.search(text)))
         for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)

@@ -55,7 +55,7 @@ def read_drawings(
     objects = PageObjects(page, shown)
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
-            box = _box(c, item, to_page)
+            box = bounds_of(item, to_page)
             if box and _is_line([], box[2] - box[0], box[3] - box[1]):
                 drawn.rules.append(Rule(*box))
             elif box:
@@ -89,7 +89,9 @@ class PageObjects:
             if self._left <= 0:
                 return
             self._left -= 1
-            item = get(index)
+            item, active = get(index), ctypes.c_int()
+            if c.FPDFPageObj_GetIsActive(item, active) and not active.value:
+                continue
             kind = c.FPDFPageObj_GetType(item)
             if kind == c.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
                 inner = to_page.after(_matrix(c, item))
@@ -110,7 +112,10 @@ def _matrix(c: Any, item: Any) -> Affine:
     return Affine(matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
 
 
-def _box(c: Any, item: Any, to_page: Affine) -> Bounds | None:
+def bounds_of(item: Any, to_page: Affine) -> Bounds | None:
+    """Around an object; None if pdfium knows none."""
+    import pypdfium2.raw as c
+
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     if not c.FPDFPageObj_GetBounds(item, left, bottom, right, top):
         return None
@@ -130,6 +135,11 @@ def _colour(c: Any, item: Any, get: Any) -> tuple[int, int, int, int]:
         return (0, 0, 0, 255)
     red, green, blue, alpha = (value.value for value in values)
     return (red, green, blue, alpha)
+
+
+def is_pale(item: Any) -> bool:
+    """Checks for an object filled with white or next to it, or with nothing."""
+    return _pale(paint(item))
 
 
 def _pale(colour: tuple[int, int, int, int]) -> bool:
@@ -176,6 +186,16 @@ def _subpaths(c: Any, item: Any, own: Affine) -> Iterator[tuple[list[tuple[float
         yield points, curved
 
 
+def is_ruled(item: Any) -> bool:
+    """Checks for a path of thin lines alone, which may part columns and cells."""
+    import pypdfium2.raw as c
+
+    drawn = _Drawn(math.inf, math.inf)
+    if c.FPDFPageObj_GetType(item) == c.FPDF_PAGEOBJ_PATH:
+        _path(c, item, Affine(1, 0, 0, 1, 0, 0), drawn)
+    return bool(drawn.rules) and not drawn.shapes
+
+
 def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: _Drawn) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
@@ -198,7 +218,7 @@ def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, fain
         for (x0, y0), (x1, y1) in pairwise(points):
             drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
     elif max(right - left, bottom - top) > 1.0:
-        kind = "frame" if _hugs(points, left, top, right, bottom) else "drawing"
+        kind = "frame" if _hugs(points, left, top, right, bottom) and not _is_ellipse(points) else "drawing"
         drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled, faint))
 
 
@@ -223,6 +243,15 @@ def _hugs(points: list[tuple[float, float]], left: float, top: float, right: flo
     )
 
 
+def _is_ellipse(points: list[tuple[float, float]]) -> bool:
+    """Four curves that touch the middles of a box bigger than one around a number."""
+    across, down = ({round(point[axis]) for point in points[::3]} for axis in (0, 1))
+    big = min(max(side) - min(side) for side in (across, down)) > _RING_SIZE
+    return len(points) == _FOUR_CURVES and len(across) == len(down) == 3 and big
+
+
+_FOUR_CURVES, _RING_SIZE = 13, 24
+"""Points of four curves; points across of a ring that may be around a number."""
 _ABUTS: Final = 0.6
 """Points between two lines that meet."""
 
@@ -479,6 +508,8 @@ def _character(code: int) -> str:
         return ""
     if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
         return ""
+    if 0x2E80 <= code < 0x2FE0 or 0xF900 <= code < 0xFB00:  # radicals, and letters of old sets a second time
+        return unicodedata.normalize("NFKC", chr(code))
     return UNREAD if _unsound(code) else "○" if code == _RING else chr(code)
 
 
@@ -631,6 +662,13 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
+        if "\u2e80" <= last.text < "\u2f00" and (last.left, last.right, last.base) == (
+            glyph.left,
+            glyph.right,
+            glyph.base,
+        ):
+            last.text = glyph.text  # a radical that is the letter behind it too
+            continue
         slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
         pair = glyph.text + _SLASH if slash else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
@@ -780,15 +818,16 @@ _ENCODINGS: Final = (
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
-_RENAMED: Final = (("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("msbm", _DOUBLE))
-"""Fonts whose Latin codes are no Latin letters, whatever the file says."""
+_GREEK: Final = _run(0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ") | _run(0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ")
+_RENAMED: Final = (("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("msbm", _DOUBLE), ("symbol", _GREEK))
+"""Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
 
 def _known(font: str, code: int, unmapped: bool) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:
-        meanings = next((table for name, table in _RENAMED if name in lower), {})
-        return meanings.get(code, UNREAD if meanings and chr(code).isalpha() and "mt" in lower else None)
+        meanings = next((table for name, table in _RENAMED if lower.startswith(name)), {})
+        return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)

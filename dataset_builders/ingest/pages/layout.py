@@ -110,13 +110,12 @@ def _text(glyphs: Sequence[Glyph]) -> str:
 
 _MEET: Final = 2.6
 """Points: lines that come closer than this meet."""
-_FEWEST: Final = 5
-"""Lines of the smallest sketch: a box and something at it."""
-_CORNERS: Final = 4
+_FEWEST, _GRID, _CORNERS = 3, 5, 4
+"""Lines of the smallest sketch, and of one whose lines are all equally long: a box is none; corners of the latter."""
 _CLOSED: Final = 0.8
 """Share of each side of a table that is drawn."""
-_FULL: Final = 0.35
-"""Share of a sketch that letters cover, at most: what has more is a form."""
+_FULL, _LABELLED = 0.35, 0.06
+"""Share of a sketch, and of one of few lines, that letters cover, at most: what has more is a form."""
 Cells = Mapping[tuple[int, int], tuple[int, int]]
 
 
@@ -148,20 +147,26 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     """Checks whether neighbouring lines make a drawing."""
     upright = [rule for rule in rules if not rule.flat]
     flat = [rule for rule in rules if rule.flat]
-    if len(rules) < _FEWEST or len(upright) < 2 or len(flat) < 2:
+    corners = sum(meet(line, other) for line in upright for other in flat)
+    gridded = _are_even([(r.left, r.right) for r in flat]) and _are_even([(r.top, r.bottom) for r in upright])
+    if not corners or len(rules) < _FEWEST or (gridded and (len(rules) < _GRID or corners < _CORNERS)):
         return False
     left, right = min(rule.left for rule in rules), max(rule.right for rule in rules)
     top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
     if min(right - left, bottom - top) < 2.5 * size:
-        return False
-    if sum(meet(line, other) for line in upright for other in flat) < _CORNERS:
         return False
     covered = sum(
         (box[2] - box[0]) * (box[3] - box[1])
         for box in letters
         if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom
     )
-    return covered < _FULL * (right - left) * (bottom - top)
+    full = _FULL if len(rules) >= _GRID and corners >= _CORNERS and min(len(upright), len(flat)) > 1 else _LABELLED
+    return covered < full * (right - left) * (bottom - top)
+
+
+def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
+    """Checks for lines that begin and end at the same places."""
+    return all(max(ends) - min(ends) < _SAME for ends in zip(*spans, strict=True))
 
 
 def meet(upright: Rule, flat: Rule) -> bool:
@@ -179,7 +184,7 @@ SMALL: Final = 14.0
 
 @dataclass(slots=True)
 class Found:
-    """Non-text of a page; `asked` are grids of questions, whose letters are text."""
+    """Non-text of a page; `asked` are grids of questions, whose letters are text, `ground` is under text."""
 
     figures: list[Bounds] = field(default_factory=list)
     tables: list[PageTable] = field(default_factory=list)
@@ -187,6 +192,7 @@ class Found:
     frames: list[Bounds] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     dividers: list[Rule] = field(default_factory=list)
+    ground: list[Bounds] = field(default_factory=list)
 
 
 def contains(box: Bounds, x: float, y: float) -> bool:
@@ -194,10 +200,11 @@ def contains(box: Bounds, x: float, y: float) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
-_NODE: Final = 0.5
-"""Share of a figure that a frame of its own takes, at most."""
-_OVERPRINTED: Final = 10
-"""Letters over a faint shape: more than the labels of a figure."""
+_NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
+"""Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
+label."""
+_WORDS, _SEVERAL, _FEWEST_CROSSED = 0.9, 3, 3
+"""Letter sizes between the words of a line; letters of it on each side of a picture's edge; such lines."""
 
 
 def around(boxes: Sequence[Bounds]) -> Bounds:
@@ -246,9 +253,16 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    ground = _ground(raw)
+    words = runs(raw.glyphs, _WORDS) if raw.shapes else []
+    lines = [around([(g.left, g.top, g.right, g.bottom) for g in run]) for run in words if len(run) > FEWEST_LETTERS]
+    ground = _ground(raw, words, lines)
+    parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
     loose = _tables(raw, parts, before)
+    drawings = [shape for shape in shapes if shape.kind == "drawing" and not shape.filled]
+    strokes = [shape for shape in drawings if any(_parts_cell(shape.box, table) for table in parts.tables)]
+    parts.ground += [shape.box for shape in strokes]
+    shapes = [shape for shape in shapes if shape not in strokes]
     boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
     crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
     parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
@@ -271,20 +285,30 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 if rule in sketch:
                     continue
                 fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
-                if fits and overlaps(core, boxes[at], NEAR) and _bare(rule, raw.glyphs, body):
+                free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
+                if fits and free and overlaps(core, boxes[at], NEAR):
                     members.append(boxes[at])
                 else:
                     parts.rules.append(rule)
         _add_figure(parts, around(members), len(drawn), raw)
+    grounds = [frame for frame in parts.frames if _area(frame) < _GROUND * raw.width * raw.height]
+    grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
     for _ in range(2):  # nodes of a graph have text in them, and join its lines
         figures = whole(parts.figures)
         nodes = [
-            [f for f in parts.frames if overlaps(f, box, 1.0) and _area(f) < _NODE * _area(box)] for box in figures
+            [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or _area(f) < _NODE * _area(box))]
+            for box in figures
         ]
         parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
+
+
+def _parts_cell(box: Bounds, table: PageTable) -> bool:
+    """A stroke from corner to corner of a table's cell."""
+    sides = ((box[0], box[2], table.xs), (box[1], box[3], table.ys))
+    return all(any(abs(start - a) + abs(end - b) < _SAME for a, b in pairwise(at)) for start, end, at in sides)
 
 
 def _area(box: Bounds) -> float:
@@ -316,14 +340,22 @@ def _short(rule: Rule, raw: RawPage) -> bool:
     return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
-def _ground(raw: RawPage) -> set[int]:
-    """Faint drawings under text, and those that touch them."""
+def _ground(raw: RawPage, words: Sequence[Sequence[Glyph]], lines: Sequence[Bounds]) -> set[int]:
+    """Faint drawings under lines of text, those that touch them, and pictures that lines run into and out of."""
     faint = [shape for shape in raw.shapes if shape.faint]
     ground: set[int] = set()
     for group in groups([shape.box for shape in faint], NEAR):
-        if any(_inside(faint[at], raw) >= _OVERPRINTED for at in group):
+        if any(any(overlaps(faint[at].box, line) for line in lines) for at in group):
             ground |= {id(faint[at]) for at in group}
-    return ground
+    pictures = [shape for shape in raw.shapes if shape.kind == "image"]
+    return ground | {id(picture) for picture in pictures if _crossed(picture, words) >= _FEWEST_CROSSED}
+
+
+def _crossed(picture: Shape, lines: Sequence[Sequence[Glyph]]) -> int:
+    """Lines with several letters in a picture and several beside it."""
+    level = [line for line in lines if picture.top < line[0].base < picture.bottom]
+    inside = [sum(picture.left < (g.left + g.right) / 2 < picture.right for g in line) for line in level]
+    return sum(min(many, len(line) - many) >= _SEVERAL for many, line in zip(inside, level, strict=True))
 
 
 def _inside(shape: Shape, raw: RawPage) -> int:
@@ -346,6 +378,13 @@ def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
             return False
         return width < 0.5 * raw.width and height < 0.5 * raw.height
     return True
+
+
+def _links(rule: Rule, boxes: Sequence[Bounds]) -> bool:
+    """An edge of a graph, from one part of it to another."""
+    first, last = (rule.left, rule.top, rule.left, rule.top), (rule.right, rule.bottom, rule.right, rule.bottom)
+    starts, ends = ({box for box in boxes if overlaps(box, tip, _MEET)} for tip in (first, last))
+    return bool(starts and ends and starts != ends)
 
 
 def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:

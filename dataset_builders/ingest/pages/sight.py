@@ -31,6 +31,10 @@ _DARK: Final = 170
 """Grey values below which there is ink."""
 _WHITE: Final = 250
 """Grey values from which on there is no ink."""
+_BEYOND: Final = 16
+"""Dots, at 144 dpi, by which ink goes on beyond an outline: half of its stroke, or a dash."""
+_IN_LINE: Final = 40
+"""Points: a picture that is no higher may lie over letters of a line."""
 _STEPS: Final = 9
 """Places along each line of an outline that are looked at."""
 _MOST_SIDES: Final = 20_000
@@ -59,6 +63,23 @@ class Sight:
             self._clear(rest, box, 0.5)
         return [_scaled(box, 1 / self.scale) for box in _pieces(rest)]
 
+    def whole(self, box: Bounds) -> Bounds:
+        """The box of a drawing, in points, with the ink that goes on beyond its edges, `_BEYOND` dots at most."""
+        left, top, right, bottom = (max(0, round(value * self.scale)) for value in box)
+        ink = self.drawn < _WHITE
+        tall, wide = ink.shape
+        for _ in range(_BEYOND):
+            wider = (
+                left - (left > 0 and bool(ink[top : bottom + 1, left - 1].any())),
+                top - (top > 0 and bool(ink[top - 1, left : right + 1].any())),
+                right + (right + 1 < wide and bool(ink[top : bottom + 1, right + 1].any())),
+                bottom + (bottom + 1 < tall and bool(ink[bottom + 1, left : right + 1].any())),
+            )
+            if wider == (left, top, right, bottom):
+                break
+            left, top, right, bottom = wider
+        return left / self.scale, top / self.scale, (right + 1) / self.scale, (bottom + 1) / self.scale
+
     def _clear(self, mask: Mask, box: Bounds, margin: float) -> None:
         left, top, right, bottom = (value * self.scale for value in _wider(box, margin))
         mask[max(0, int(top)) : max(0, int(bottom) + 1), max(0, int(left)) : max(0, int(right) + 1)] = False
@@ -84,7 +105,8 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     inked = _inked_sides(drawings, drawn, scale)
     unseen = {id(shape) for shape, on in zip(drawings, inked, strict=True) if not any(on)}
     raw.shapes = [shape for shape in raw.shapes if id(shape) not in unseen]
-    parts: list[Rule | Shape] = [*(rule for rule in raw.rules if rule.flat), *(s for s in drawings if s.points)]
+    parts: list[Rule | Shape] = [rule for rule in raw.rules if rule.flat]
+    parts += [shape for shape in raw.shapes if shape.kind != "image" or shape.bottom - shape.top > _IN_LINE]
     for part in parts:
         _cut(part, drawn, scale)
     sight = Sight(scale, full, drawn)

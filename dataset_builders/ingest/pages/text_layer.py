@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 ARROW: Final = "\u20d7"
+_DOTS: Final = frozenset(".．·•∙˙")
 _FEW: Final = 2
 _TALLEST: Final = 7.0
 """Letters of the page's ordinary size: what is higher is no sign of a formula."""
@@ -43,6 +44,26 @@ _COLUMN: Final = 3.0
 """Letters of the page's ordinary size: half of the white space between formulas on one line, at most."""
 _ASIDE: Final = 1.5
 """Letter sizes between a picture and the text of its line."""
+
+
+def line_dotted(raw: RawPage) -> None:
+    """Replaces dots under Chinese letters by a line under them, in place."""
+    letters = [glyph for glyph in raw.glyphs if ideographic(glyph.text[:1]) and glyph.text.isalpha()]
+    under = {}
+    for dot in (glyph for glyph in raw.glyphs if glyph.text in _DOTS) if letters else ():
+        middle = (dot.left + dot.right) / 2
+        for letter in letters:
+            reach = 0.25 * (letter.right - letter.left)
+            level = letter.bottom - 0.1 * letter.size < dot.top < letter.bottom + 0.5 * letter.size
+            if level and letter.left + reach < middle < letter.right - reach:
+                under[id(dot)] = Rule(letter.left, dot.top, letter.right, dot.top)
+    raw.glyphs = [glyph for glyph in raw.glyphs if id(glyph) not in under]
+    for rule in sorted(under.values(), key=lambda rule: (rule.top, rule.left)):
+        last = raw.rules[-1] if raw.rules else rule
+        if abs(last.top - rule.top) < 1 and 0 < rule.left - last.right < rule.length:
+            last.right = rule.right
+        else:
+            raw.rules.append(rule)
 
 
 def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
@@ -418,11 +439,13 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
     )
 
 
-_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[A-H]\s*[.．、)]|\(?\d{1,2}\s*[.．、)]")
+_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|\(?\d{1,2}\s*[.．、)]")
+_FLUSH, _LEADED = 0.3, 2.2
+"""Letter sizes between the beginnings of lines, across and down."""
+_SLANTED: Final = 1.5
+"""Letters of the page's ordinary size: slanted ones of labels are smaller."""
 _DRAWN: Final = 100
 """A page without letters and with more drawings than these has its text as outlines."""
-_FEWEST_LETTERS: Final = 8
-"""Letters of a label of a figure, at most."""
 LARGEST: Final = 200
 """Points: what is set bigger is a watermark."""
 
@@ -505,11 +528,15 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
         before: of the page before.
         seen: the printed page, to find unread ink.
     """
-    ground = [_around([glyph]) for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
+    turned = [glyph for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
+    ground = [_around([glyph]) for glyph in turned]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
     size = layout.body_size(raw.glyphs)
+    line_dotted(raw)
     drawn = [*read_drawn(raw, size), *read_choices(raw, size), *read_signs(raw, size)]
     parts = layout.find(raw, before.grid)
+    small = [box for box, glyph in zip(ground, turned, strict=True) if glyph.size < _SLANTED * size]
+    parts.figures = [_whole(box, small, size, parts, seen) for box in parts.figures]
     name_numbers(raw, parts.frames)
     unread = seen.unexplained(raw.glyphs, [*drawn, *ground, *_explained(raw, parts)]) if seen else []
     unread = _show(raw, unread, size)
@@ -532,7 +559,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
 
 def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
     """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
-    boxes = [*parts.figures, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+    boxes = [*parts.figures, *parts.ground, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
     for left, top, right, bottom in parts.frames:
@@ -563,7 +590,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
         inside: list[Glyph] = []
         for run in runs:
             own = _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)
-            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs):
+            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs) and not _is_listed(run, box, long):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
         whole = layout.around([box, *([_around(inside)] if inside else [])])
@@ -571,12 +598,21 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
 
 
+def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
+    """The box of a figure with the slanted labels at it, which a watermark's letters are not, and all of its ink."""
+    words = [layout.around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
+    short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
+    whole = layout.around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
+    ruled = any(layout.overlaps(whole, table.box) for table in parts.tables)
+    return seen.whole(whole) if seen and not ruled else whole
+
+
 def _around(glyphs: Sequence[Glyph]) -> Bounds:
     return layout.around([(g.left, g.top, g.right, g.bottom) for g in glyphs])
 
 
 def _is_short(run: Sequence[Glyph]) -> bool:
-    return len(run) <= _FEWEST_LETTERS and run[-1].right - run[0].left < 5 * run[0].size
+    return len(run) <= layout.FEWEST_LETTERS and run[-1].right - run[0].left < 5 * run[0].size
 
 
 def _stands_alone(
@@ -615,6 +651,16 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
         and not layout.contains(box, *centre(g))
         for g in glyphs
     )
+
+
+def _is_listed(run: Sequence[Glyph], figure: Bounds, long: Sequence[Bounds]) -> bool:
+    """A word that begins a line between others of one paragraph beside a figure."""
+    left, top, _, bottom = _around(run)
+    size = run[0].size
+    beside = [b for b in long if not layout.contains(figure, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2)]
+    edges = [box for box in beside if abs(box[0] - left) < _FLUSH * size]
+    above = any(0 < bottom - box[3] < _LEADED * size for box in edges)
+    return above and any(0 < box[1] - top < _LEADED * size for box in edges)
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
@@ -681,6 +727,7 @@ def _rows_without_rules(
     return rows
 
 
+_LETTER: Final = re.compile(r"[^\W\d_]")
 _LISTED: Final = 4
 """Level lines of a column that is no wrapped text and of others: rows."""
 
@@ -688,6 +735,8 @@ _LISTED: Final = 4
 def _may_wrap(table: PageTable, cell: tuple[int, int], lines: Sequence[TextLine]) -> bool:
     edge = max(table.xs[at + 1] for (_, at), home in table.merged.items() if home == cell)
     several = len(lines) > 1 and any(" " in line.text or ideographic(line.text[:1]) for line in lines)
+    if len({len(line.text.split()) for line in lines}) == 1 and not any(_LETTER.search(line.text) for line in lines):
+        return False  # rows of numbers
     return several and all(line.box[2] + _first_word(below) > edge for line, below in pairwise(lines))
 
 

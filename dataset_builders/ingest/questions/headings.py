@@ -23,7 +23,7 @@ TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
 FORM: Final = re.compile(
-    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分]\s*人?|复\s*[核查]\s*人?|\s)+"
+    r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
@@ -222,6 +222,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
 _LONGEST_TITLE = 160
 _CHINESE = re.compile(
     r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，:：])\s*\S"
+    r"|\s*[一二三四五六七八九十]{1,2}\s*(?:[单多]项)?(?:选择|填空|判断|简答)"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
@@ -242,7 +243,7 @@ _ENGLISH_TITLE = re.compile(
     re.IGNORECASE,
 )
 _TYPE_NAME = r"(?:[单多]项?选|选择|填空|判断|解答|计算|简答|论述|综合|证明|分析|应用|作图|实验)题\s*[:：]?"
-_TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
+_TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
 """The name of a type, or of what stands behind all questions, alone."""
 _NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
 _NEXT = re.compile(

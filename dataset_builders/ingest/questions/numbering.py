@@ -80,7 +80,7 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"), 0.2),
     ("any", re.compile(r"\s*[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_]\w{0,15})?[\s-]?(\d{1,3})(?![\d.])\s*[.:：)]?\s*"), 0.6),
     ("han", re.compile(rf"\s*题\s*({_NUMERAL})\s*(?=[(（]|$)"), 1.0),
-    ("han", re.compile(rf"\s*题?\s*({_NUMERAL})\s*[、．.]\s*(?=\S)"), 1.0),
+    ("han", re.compile(rf"\s*题?\s*({_NUMERAL})\s*(?:[、．.]\s*(?=\S)|(?=选择|填空|判断|简答))"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
@@ -90,11 +90,13 @@ _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
 _ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
-_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题")
+_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _TO_FILL = re.compile(r"_{3}|[(（]\s*[)）]")
 _ANNOUNCES = re.compile(r"(?:[:：]|following|下列.{0,8}|以下.{0,8}|다음.{0,8})\s*$", re.IGNORECASE)
 """The end of a line before a list."""
+_LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]】>]\s*$", re.IGNORECASE)
+"""A line before a list, or its name in brackets."""
 _BONUS = re.compile(r"\s*(?:Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
@@ -152,6 +154,7 @@ class _Candidate:
     end: int
     weight: float
     stray: bool = False
+    announced: bool = False
 
 
 def anchors(
@@ -390,7 +393,8 @@ def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> 
                 and 0 < (number := _value(match[1])) <= MAX_NUMBER
             ):
                 share = _WRAPPED if _wrapped(items, place) else 1.0
-                candidates.append(_Candidate(place, number, match.end(), share * weight))
+                announced = number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
+                candidates.append(_Candidate(place, number, match.end(), share * weight, announced=announced))
                 break
     candidates = _without_listings(candidates, items)
     lefts = _margins(items, candidates)
@@ -478,7 +482,9 @@ def _best_run(
             last = candidates[earlier].number
             goes_on = any(number == 1 or number > last for number in since)
             anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
-            step = _step(last, candidate.number, anew or parts[index] > parts[earlier])
+            new_part = anew or parts[index] > parts[earlier]
+            step = _step(last, candidate.number, new_part)
+            step += _RESTART * (candidate.announced and last >= candidate.number and not new_part)
             if scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)

@@ -131,8 +131,10 @@ _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN = 3
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
-_ANSWER_LINE = re.compile(r"(\d{1,3})\s*[.)]\s*_+")
+_ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
+_NUMBERED_TITLE = re.compile(r"\s*(\d{1,2})[.．]\s+[A-Z][^\d.?!$]{2,40}")
+_BRACKETED_ONE = re.compile(r"\s*[(（]1[)）]")
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
 """Set in a letter of their own, they count nothing but sections."""
 _LARGER = 1.2
@@ -264,6 +266,13 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
                     places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and names_type(lines[at].text)}
+    titles = [
+        (place, int(match[1])) for place, line in lines.items() if (match := _NUMBERED_TITLE.fullmatch(line.text))
+    ]
+    firsts = [place for place, line in lines.items() if _BRACKETED_ONE.match(line.text)]
+    above = [sum(a < first < b for first in firsts) for (a, _), (b, _) in pairwise([*titles, (len(items), 0)])]
+    if len(titles) > 1 and all(above) and [number for _, number in titles] == list(range(1, len(titles) + 1)):
+        heads |= {place for place, _ in titles}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
         if len(places) > 1 and all(any(_NUMBERED.match(item.text) for item in run) for run in runs):
@@ -483,8 +492,9 @@ def _distribute(
             continue
         elif id(item) not in inner and _begins_section(items, place, chosen, sorter.section.title):
             sorter.title(item)
-        elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1]) in sorter.numbers:
-            continue
+        elif (answered := _ANSWER_LINE.fullmatch(item.text)) and int(answered[1] or answered[2]) in sorter.numbers:
+            if answered[2] and place + 1 < len(items) and place + 1 not in chosen:
+                sorter.target.append(item)  # an answer stands below
         elif place in passages:
             sorter.shared(item, passages[place])
         else:

@@ -40,10 +40,12 @@ _SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
 _SCORE_BOX = re.compile(
-    r"\s*得\s*分(?:\s*[评阅][卷分]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
+    r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
 _MARKS_BEFORE = re.compile(r"^\s*[\[(（]\s*(\d{1,2})\s*[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?)\s*")
+_DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
+"""A dash before the label of an option."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
@@ -284,7 +286,7 @@ def _numbered(line: Line) -> Line:
     """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its marks."""
     number = _SET_NUMBER.match(line.text)
     text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
-    text = _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text)
+    text = _DASHED.sub("", _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text))
     pieces = re.split(r"\s{3,}", text)
     names = [piece for piece in pieces if _NAMED.fullmatch(piece)]
     text = "    ".join([*names, *(piece for piece in pieces if piece not in names)]) if len(names) == 1 else text

@@ -356,8 +356,22 @@ class _Writer:
         return bool(same) and item.box.left > max(other.box.left for other in same) + _INDENT * _letter(item)
 
 
-def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, float]], skip: int = 0) -> Text:
-    """The text of items in reading order; `skip` characters of the first line are its number."""
+ASKS_OF_LINED = re.compile(r"밑줄|underlin|加点|[划画][横橫]?[线線]|劃線", re.IGNORECASE)
+"""A question about what is underlined."""
+_LABELLED = re.compile(r"^(?:[①-⑳㉠-㉻ⓐ-ⓩ]|[(（]?[A-Ha-h][)）.])\s*")
+
+
+def compose(
+    items: Sequence[Item],
+    edges: dict[tuple[int, int], tuple[float, float]],
+    skip: int = 0,
+    *,
+    lined: bool = False,
+) -> Text:
+    """The text of items in reading order; `skip` characters of the first line are its number.
+
+    `lined` marks what is underlined, by `<u>` and `</u>`.
+    """
     writer = _Writer(edges)
     items = in_label_order(items)
     taken = _labelled_pictures(items)
@@ -377,6 +391,9 @@ def compose(items: Sequence[Item], edges: dict[tuple[int, int], tuple[float, flo
             if place == taken.first:
                 writer.labels(taken.in_order(items))
         elif text.strip() or item.line.unread:
+            for part in item.line.lined if lined else ():
+                bare = _LABELLED.sub("", part)
+                text = text.replace(bare, f"<u>{bare}</u>", 1) if text.count(bare) == 1 else text
             writer.line(item, text, place in own)
     writer.release()
     writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())

@@ -105,7 +105,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     ),
     "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
     "numbers come once": (
-        (page(*[f"{n}. Obey rule {n}." for n in range(1, 7)], *[f"{n}. Find {n}." for n in range(1, 7)], top=0.05),),
+        (page(*[f"{n}. {verb} {n}." for verb in ("Find", "Obey rule") for n in range(1, 7)], top=0.05),),
         "numbers come again",
         "1: numbers come again",
     ),
@@ -777,3 +777,19 @@ def test_strips_beside_the_text_are_ground_where_pages_have_them_again() -> None
 def test_products_that_may_be_points_are_doubted() -> None:
     paper = read(page("1. Fill in the blanks.    4 × 1 = 4", "He ____ (go) home.", "2. What is 4 × 1 = 4 called?"))
     assert [any("4 × 1 = 4" in doubt.text for doubt in draft.doubts) for draft in paper.drafts] == [True, False]
+
+
+def test_where_most_questions_have_doubts_all_have() -> None:
+    lines = [f"{n}. The figure shows what is x. Find {n}." for n in range(1, 5)]
+    doubts = [[doubt.text for doubt in draft.doubts] for draft in read(page(*lines, "5. Find y.")).drafts]
+    assert any("4 of its 5 questions" in text for text in doubts[-1])
+    assert not any("not understood" in text for own in doubts[:-1] for text in own)
+
+
+def test_the_total_of_a_section_is_of_no_question() -> None:
+    def doubts(title: str) -> list[bool]:
+        drafts = read(page(title, "1. 求 a", "2. 求 b")).drafts
+        return [any("may be some" in doubt.text for doubt in draft.doubts) for draft in drafts]
+
+    assert doubts("一、计算题（20分）") == [False, False]
+    assert doubts("一、计算题 各题皆 10分") == [True, True]
