@@ -275,12 +275,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     if draft.question_type in CHOICE_TYPES:
-        entry = explained(entry)
-        if not draft.options and not entry.answer and (judged := _JUDGED.fullmatch(entry.solution or "")):
-            entry = replace(entry, answer=judged[1])
-        chosen = {*_CHOSEN.findall(entry.solution or "")}
-        if draft.options and not entry.answer and len(chosen) == 1:
-            entry = replace(entry, answer=chosen.pop())
+        entry = _concluded(draft, explained(entry))
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
         if not draft.options and _SIGN.fullmatch(sign):
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
@@ -325,6 +320,13 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
         with_key = with_doubt(with_key, "points", text, 0.2)
     return with_key
+
+
+def _concluded(draft: Draft, entry: Entry) -> Entry:
+    """An entry without an answer whose solution begins with its judgement, or ends in the label of an option."""
+    judged = _JUDGED.fullmatch(entry.solution or "")
+    ends = {*_CHOSEN.findall(entry.solution or "")} if draft.options else {*judged.groups()} if judged else set()
+    return replace(entry, answer=ends.pop()) if len(ends) == 1 and not entry.answer else entry
 
 
 def explained(entry: Entry) -> Entry:
