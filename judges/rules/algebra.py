@@ -74,10 +74,6 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     return flat[0], flat[1]
 
 
-def _is_within(value: Value, ends: tuple[Fraction, Fraction]) -> bool:
-    return value.expr.is_number and bool(ends[0] <= value.expr <= ends[1])
-
-
 def _is_vector(node: Node) -> bool:
     return node[0] != "matrix" or len(node[1]) == 1 or all(len(row) == 1 for row in node[1])
 
@@ -284,7 +280,8 @@ class Comparer:
         result = self._scalars(*values)
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
-        if result[0] == "reject" and (ends := trees.as_range(gold)) and _is_within(values[1], ends):
+        other = values[1].expr
+        if result[0] == "reject" and (ends := trees.as_range(gold)) and other.is_number and ends[0] <= other <= ends[1]:
             return "undecided", "a number within what may be a range"
         return result
 

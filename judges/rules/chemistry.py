@@ -380,8 +380,6 @@ class ChemistryStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or reject by the rules above."""
-        if comparison.is_choice:
-            return undecided(NAME)
         gold, answer = comparison.gold, comparison.answer
         shells = _configuration(gold), _configuration(answer)
         if shells[0] and shells[1]:
