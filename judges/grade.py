@@ -194,9 +194,8 @@ def decide_part(
         answer, gold = unnamed(answer, part.gold, part.name)
         part = replace(part, gold=gold)
     if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
-        return _any_of(
-            [decide_part(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives]
-        )
+        each = (decide_part(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives)
+        return min(each, key=lambda decision: ("accept", "undecided", "reject").index(decision.decision))
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
     if whole.decision == "undecided" and _is_no_option(question, answer, cascade):
         return Decision("reject", 0.0, "choice", "the value of none of the options")
@@ -272,14 +271,6 @@ def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool
 _REMARK = late(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
 _ALTERNATIVES = late(r"\\?#\s?\\?#")
 """Separates alternative keys in some question banks."""
-
-
-def _any_of(decisions: Sequence[Decision]) -> Decision:
-    for outcome in ("accept", "undecided"):
-        first = next((decision for decision in decisions if decision.decision == outcome), None)
-        if first is not None:
-            return first
-    return decisions[0]
 
 
 def _comparison(

@@ -344,7 +344,7 @@ def _arrow(text: str) -> tuple[str, str, bool]:
     if "⟶" not in text:
         text = _EQUALS.sub("=", text)
         text = text.replace("=", "⟶") if text.count("=") == 1 else text
-    return text, _condition(conditions), both
+    return text, "".join(sorted(_HEATED.sub("△", _NOTHING.sub("", each)) for each in conditions)), both
 
 
 def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
@@ -362,10 +362,6 @@ def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
 
 _NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|hspace|mathop|[,;:! ])|[\s{}$~⟶=,，、/]")
 _HEATED = late(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
-
-
-def _condition(written: list[str]) -> str:
-    return "".join(sorted(_HEATED.sub("△", _NOTHING.sub("", text)) for text in written))
 
 
 NAME = "chemistry"
