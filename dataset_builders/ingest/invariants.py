@@ -922,7 +922,7 @@ _FEW: Final = 0.75
 
 
 def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
-    """Where most questions have doubts, the layout is not understood, and errors stand in the others too."""
+    """If most questions have doubts, the layout is not understood, and errors stand in the others too."""
     without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
     all_, doubtful = len(reading.drafts), len(reading.drafts) - len(without)
     if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:

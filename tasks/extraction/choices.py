@@ -38,6 +38,7 @@ from livek12.tasks.extraction.regions import (
 )
 from livek12.tasks.extraction.remarks import TURN, quoted, sentence_before
 from livek12.tasks.extraction.values import NOTHING, Found, final_run, find_values
+from livek12.tasks.extraction.words import any_of, classes, tokens
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
 """A letter before one of these names a thing, not an option."""
@@ -79,7 +80,7 @@ _HEDGE = (
     r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
     r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
 )
-_DENIED = rf"(?i:{remarks.NEGATION}|\b(?:but|no|violates?|contradicts?|ruled)\b|\btoo\s(?!$)[a-z])|但"
+_DENIED = rf"(?i:{any_of('deny', 'turn')}|\btoo\s(?!$)[a-z])"
 _UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
 """Behind a label: its sentence does not deny it, as far as it speaks of it."""
 _BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"
@@ -245,60 +246,12 @@ _LABELS = (
     r"|(?:(?>[^\S\n]?[,，][^\S\n]?(?:and\s)?)[A-J](?![a-z])){1,9})(?![A-Za-z0-9'′])"
     r"|[①-⑩](?:(?>[^\S\n]?[,，、와과]?[^\S\n]?)[①-⑩]){0,9}|[1-9](?=\s?번))"
 )
-_NAMED = rf"(?<![A-Za-z0-9\\、]){_LABELS}"
-_OTHER_LABEL = r"[A-J①-⑩]\s?(?:[.．、:：)）]|is\b|are\b|选项|项|不|错|是)"
-_QUOTED = rf"(?:\s?[)）】\]〙〗]{{1,2}})?(?:\s?[.．、:：)）]\s?(?:(?!{_OTHER_LABEL})[^\n。;；]){{1,160}}?)?"
-"""The printed text of an option, up to the words on it, without another label."""
-_SPOKEN_OF_ZH = (
-    r"\s?(?:[)）】\]〙〗.．、:：]\s?){0,2}(?:这[个一])?(?:选项|答案|项)?的?(?:说法|叙述|描述|表述|结论|判断)?\s?"
-    r"(?>[,，]\s?(?=显然|明显|其实|实际|是))?"
-    r"(?>是|为|均|都|全|也|却|并|显然|明显|其实|实际上?|实则|可能|似乎|就|才|仍|还|应该?|肯定|完全|同样|根本|看来|本身|[^\S\n]){0,5}"
-)
-_IS_EN = (
-    r"[)\]]?\s(?i:(?:option|choice|answer|statement)s?\s)?"
-    r"(?:is|are|was|were|seems?(?:\sto\sbe)?|looks?|must\sbe|has\sto\sbe|turns?\sout\sto\sbe|would\sbe|should\sbe)\s"
-    r"(?>(?:actually|clearly|also|therefore|indeed|obviously|definitely|certainly|in\sfact|then|just|simply|really|still"
-    r"|thus|probably|completely|both|all|,)\s){0,3}"
-)
-_PARTICLE_KO = r"\s?번?(?:\s?선택지)?\s?(?:은|는|이|가|도|만)?\s?(?:(?:사실|실제로|분명히|또한|모두)\s?)?"
-_CLAUSE_END = r"(?=\s?(?:[。.．,，;；!！?？)）\n]|\Z))"
-_MARKED_WRONG = r"错误?|误|不对|不正确|wrong|incorrect|false|틀림|오답|x(?=[)）\]])|[×✗✘❌]"
-_NO_NOUN = r"(?!\s(?:answer|choice|option))"
-_REFUSED_ZH = (
-    rf"{remarks.UNFIT_ZH}|不能(?:选|成立|作为|是)|不(?:应该?|可以?|该|再)?选"
-    r"|不(?:是|为)(?:最|所|本题|正确|我|应|想|答案|要)"
-)
-_REFUSED_EN = (
-    rf"{remarks.UNFIT_EN}|out\b|(?:an?\s)?(?:wrong|incorrect)\s(?:answer|choice|option)"
-    rf"|not\s(?:(?:the|an?|our|my)\s)?{remarks.MANNER}(?:answer|option|choice|it\b|possible|acceptable|consistent|what)"
-)
-_FAILS = (
-    rf"[)\]]?\s(?:{remarks.FAILS_EN}|(?:is|are|was|were)n['’]t\s(?:(?:the|an?)\s)?{remarks.MANNER}(?:answer|option|choice|it\b)"
-    r"|(?:can(?:not|['’]t|\snot)|could(?:n['’]t|\snot)|must\snot|should(?:n['’]t|\snot))\sbe\b)"
-)
-_FALSE_KO = r"틀|잘못|옳지\s?않|맞지\s?않|거짓"
-_REFUSED_KO = (
-    r"(?:정?답|해답)?\s?(?:이|은|으로)?\s?(?:아니|아닙|아님|아닌|오답|될\s?수\s?없|적절하지\s?않|제외|부적절|모순"
-    r"|\S{1,6}에\s?(?:맞지|어긋|위배|부합하지))"
-)
-_LEFT_OUT = (
-    r"(?:排除(?:了|掉)?|不(?:能|可以?|应该?|该|再|要)?选(?:择)?|(?:答案|选项?)(?:绝|肯定|应该?)?不(?:应该?|可能|会|能)?(?:是|为|选)"
-    r"|不是|并非|否定了?|\b(?i:not|never|can(?:not|['’]t)\sbe|isn['’]t|rul(?:e|es|ed|ing)\sout|eliminat(?:e|es|ed|ing)"
-    r"|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?))\s?(?:选项|答案|(?i:options?|choices?|answers?)\s)?[(（]?"
-)
-_TRUE_ZH = r"正确|成立|对(?![应称比于照数角边立象面地每任所])|[√✓✔✅]"
-_VERDICTS = late(
-    rf"{_NAMED}(?:{_SPOKEN_OF_ZH}(?:(?P<right_option>符合(?:题意|要求|条件))|(?P<wrong_option>{_REFUSED_ZH})"
-    rf"|(?P<wrong_zh>(?:{remarks.FALSE_ZH}|[×✗✘❌])(?!率))|(?P<right_zh>{_TRUE_ZH}))"
-    rf"|{_IS_EN}(?:(?P<right_en>(?:correct|right|true|valid)\b{_NO_NOUN})|(?P<wrong_en>{remarks.FALSE_EN}{_NO_NOUN})|(?P<wrong_option_en>{_REFUSED_EN}))"
-    rf"|(?P<wrong>[)\]]?\s(?:is|are|was|were)(?=n['’]t){remarks.FALSE_EN}{_NO_NOUN}|\s?[)）]?\s?[:：(（【\[]\s?(?i:{_MARKED_WRONG})(?![a-z])"
-    rf"|{_QUOTED}(?:\s?(?:是|为)(?:错误|不正确|不对|错)的?|\s(?:is|was)\s{remarks.FALSE_EN}{_NO_NOUN}){_CLAUSE_END})"
-    rf"|(?P<wrong_option_fails>{_FAILS}|\s?번?\s?[을를]\s?(?:제외|배제))"
-    rf"|{_PARTICLE_KO}(?:(?P<right_ko>옳(?!지\s?않)|맞(?!지\s?않)|참이(?!\s?아니))|(?P<wrong_ko>{_FALSE_KO})|(?P<wrong_option_ko>{_REFUSED_KO})))"
-)
-_EXCLUDED = late(rf"{_LEFT_OUT}(?P<wrong_option>{_NAMED}(?!\s?[点线面角边]))")
+_NAMED_RUN = late(rf"(?<![A-Za-z0-9\\、]){_LABELS}")
+_VERDICT = late(r"[\s.．、:：)）\]】〗〙]*[^.。!！?？\n；;,，]*+[,，]?")
+_TRUE = late(r"(?i)[:：]\s?true")
+_VERDICT_CHARS, _BESIDE_CHARS, _ADJACENT_CHARS = 60, 12, 16
 NO_LABELS: Labels = frozenset()
-_BEFORE_TEXT = late(r"[\s.．、:：)）〗〙]*")
+_BEFORE_TEXT = late(r"[\s.．、:：,，()（）〗〙]*")
 _ASKED_WRONG = (
     r"错误|不正确|不符|不属于|不可能|不能|不合理|不合适|不恰当|不是|不包括|不认同|为假|不宜|不成立|不一定|不需要|不会|有误|不当|incorrect"
     r"|\bnot\b|n['’]t\b|false|except|wrong|least|untrue|않|틀린|없는|아닌|잘못"
@@ -311,6 +264,7 @@ _ASKS_WRONG = late(
     r"|哪(?:一?[项个句组]|些)[^。？?\n]{0,30}(?:错误|不正确|不符合?|不属于|不是)|(?:않|틀린|없는|아닌|잘못)[^.?\n]{0,12}것"
 )
 QUOTED_BEHIND = 20
+_QUOTED_CHARS = 80
 _OF_WRONG = late(
     r"(?i)\b(?:incorrect|wrong|false|untrue)\s(?:option|statement|choice|answer|one)s?\s(?:is|are)\s[^.\n]{0,5}$|(?:错误|不正确|不符|不成立|不可能|不一定|不属于|不恰当|不合理"
     r"|incorrect|wrong|false|not (?:right|correct|true)|틀린|않은|잘못된)[^。.．\n；;，,]{0,5}$"
@@ -466,14 +420,32 @@ class LabelVerdict:
 
 def label_verdicts(text: str, start: int = 0) -> list[LabelVerdict]:
     """Judgements of options from `start`, in order."""
-    verdicts = []
-    for pattern in (_VERDICTS, _EXCLUDED):
-        for match in pattern.finditer(text, start):
-            labels, kind = read_labels(match["run"]), match.lastgroup or ""
-            if labels:
-                right, as_answer = kind.startswith("right"), "option" in kind
-                verdicts.append(LabelVerdict(match.start(), match.end(), labels, right, as_answer))
-    return sorted(verdicts, key=lambda verdict: verdict.start)
+    runs = [run for run in _NAMED_RUN.finditer(text, start) if read_labels(run["run"])]
+    ends = [run.start() for run in runs[1:]] + [len(text)]
+    verdicts = (_verdict_behind(text, run, end) or _left_out(text, run) for run, end in zip(runs, ends, strict=False))
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def _verdict_behind(text: str, run: re.Match[str], until: int) -> LabelVerdict | None:
+    clause = _VERDICT.findall(text[run.end() : min(until, run.end() + _VERDICT_CHARS)])[0]
+    words = tokens(clause)
+    kinds = frozenset[str]().union(*(kind for *_, kind in words))
+    sign = clause.strip(" )）]】")[:1] or "?"
+    wrong = remarks.denies(words) or sign in "×✗✘❌"
+    judges = wrong or "right" in kinds or sign in "√✓✔✅"
+    if not judges or "rest" in kinds or _TRUE.search(clause) or not remarks.hardly_more(clause, _BESIDE_CHARS):
+        return None
+    as_answer = "answer" in kinds or any("deny" in kind and "adjective" not in kind for *_, kind in words)
+    end = run.end() + len(clause.rstrip(" .。)）"))
+    return LabelVerdict(run.start(), end, read_labels(run["run"]) or NO_LABELS, not wrong, as_answer)
+
+
+def _left_out(text: str, run: re.Match[str]) -> LabelVerdict | None:
+    before = text[max(0, run.start() - _ADJACENT_CHARS) : run.start()]
+    for _, end, kinds in tokens(before)[-1:]:
+        if "deny" in kinds and "adjective" not in kinds and not before[end:].strip(" (（"):
+            return LabelVerdict(run.start(), run.end(), read_labels(run["run"]) or NO_LABELS, False, True)
+    return None
 
 
 @dataclass(frozen=True)
@@ -522,7 +494,11 @@ class Asked:
         """The end of a claim and its option's text."""
         text = self.texts.get(next(iter(claim.labels)), "") if len(claim.labels) == 1 else ""
         begin = _BEFORE_TEXT.match(cleaned, claim.end)
-        return begin.end() + len(text) if text and begin and cleaned.startswith(text, begin.end()) else claim.end
+        return (
+            begin.end() + len(text)
+            if text and begin and cleaned.lower().startswith(text.lower(), begin.end())
+            else claim.end
+        )
 
 
 @dataclass(frozen=True)
@@ -583,11 +559,13 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if _AMONG.match(cleaned, match.end()):
         return None
-    if not wrong_one and (remarks.supposed(cleaned, match.start(), match.end()) or remarks.refused(cleaned, start)):
+    plain = not (wrong_one or filled)
+    if plain and (remarks.supposed(cleaned, match.start(), match.end()) or remarks.refused(cleaned, start)):
         return None
-    if not wrong_one and (
-        remarks.called_wrong(cleaned, match.end()) or remarks.false_lead(cleaned, match.start(), start)
-    ):
+    behind = cleaned[match.end("run") :][:_QUOTED_CHARS].lstrip(" ().:").lower()
+    is_printed = any(behind.startswith(option.lower()) for option in offer.texts.values() if option)
+    called_wrong = not is_printed and remarks.called_wrong(cleaned, match.end("run"))
+    if plain and (called_wrong or remarks.false_lead(cleaned, match.start(), start)):
         return NO_LABELS
     if _OR_ANOTHER.match(cleaned, match.end()):
         return NO_LABELS
@@ -721,7 +699,7 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
             continue
         elif new.strength == best.strength <= CONCLUDED and new.labels != best.labels:
             best = replace(new, labels=NO_LABELS, said=quoted(cleaned[best.start : new.end]))
-        elif new.strength >= best.strength or remarks.CORRECTION.search(cleaned[best.end : new.start]):
+        elif new.strength >= best.strength or {"retract", "instead"} & classes(cleaned[best.end : new.start]):
             best = new
     if best is None or not best.labels:
         return best
@@ -750,19 +728,20 @@ def _denied_until(cleaned: str, claim: Claim, offer: Asked) -> int | None:
 
 def _named(cleaned: str, claim: Claim, offer: Asked) -> remarks.Named:
     """Patterns of the claimed option and of others."""
+    strict = None if offer.wrong is None else not offer.wrong
     this = _written(claim.labels) if len(claim.labels) == 1 and not offer.wrong else None
     printed = offer.texts.get(next(iter(claim.labels)), "") if this is not None else ""
     printed = printed if len(printed) > (3 if printed.isascii() else 1) else ""
     if this is not None and any(map(str.isalpha, printed)) and printed.lower() in cleaned[claim.end :].lower():
         this = re.compile(rf"{this.pattern}|(?i:{re.escape(printed)})")
-    return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict=offer.wrong is False)
+    return remarks.Named(this, _written(frozenset(_ALL_LABELS) - claim.labels), strict, explained=True)
 
 
 @cache
 def _written(labels: Labels) -> re.Pattern[str]:
     letters = "".join(label for label in _ALL_LABELS if label in labels and label.isalpha() and label != "I")
     digits = "".join(label for label in _ALL_LABELS if label in labels and label.isdigit())
-    ways = [rf"{_NO_ARTICLE}[{letters}](?![A-Za-z])"] if letters else []
+    ways = [rf"{_NO_ARTICLE}[{letters}]{{1,9}}(?![A-Za-z])"] if letters else []
     ways += [rf"[{''.join(CIRCLED[int(label) - 1] for label in digits)}]|[{digits}]\s?번"] if digits else []
     return re.compile("|".join(ways) or "(?!)")
 
@@ -777,8 +756,7 @@ def _denies(cleaned: str, verdict: LabelVerdict, verdicts: list[LabelVerdict], c
     if verdict.as_answer and (offer.wrong is False or _SURELY_ANSWER.search(cleaned[verdict.start : verdict.end])):
         return True
     if offer.wrong is None:
-        others_right = any(other.right and not other.labels & claim.labels for other in verdicts)
-        return turn or not (others_right or remarks.CONCLUDES.search(sentence))
+        return turn or verdict.start <= claim.end
     return not offer.wrong
 
 

@@ -21,14 +21,13 @@ from livek12.judges.rules.notation import to_latex
 from livek12.judges.rules.units import read_unit
 from livek12.tasks.extraction.regions import tail, without_stars
 from livek12.tasks.extraction.remarks import (
-    HEDGED,
-    NEGATION,
     SO,
     SO_KO,
     SO_ZH,
     clause_before,
     sentence_before,
 )
+from livek12.tasks.extraction.words import classes
 
 ENGLISH = frozenset("the is of and to we so that are answer in a it for by this with".split())
 MOST, SENTENCE, COURTESY = 400, 300, 80
@@ -65,7 +64,7 @@ _SAYS = late(
     rf"|\A(?:{SO_ZH}|{SO_KO})[,，]?(?!\D*[,，;；:：])"
 )
 _OTHER = late(
-    rf"(?i){NEGATION}|{HEDGED}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
+    r"(?i)\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|dozen"
     r"|half|halves|thirds?|quarters?|fifths?|twice|double|triple|thrice|once|first|second|other|another|also|respectively"
     r"|more|fewer|less|than|least|most|over|under|above|below|about|around|approximately|roughly|nearly|almost"
     r"|times|older|younger|taller|longer|higher|lower|bigger|extra|and|no|when|where|while|because|since|as"
@@ -131,8 +130,9 @@ _WORD_AT_END = late(r"[^\W\d_]+(?=\s?\Z)")
 _STEM = 4
 """Letters by which a word is one of the question."""
 _CHANGING = frozenset("of the a minus negative root square cube".split())
+_QUALIFYING = frozenset(("deny", "hedge", "bound", "suppose", "or"))
 _DOUBTED = late(
-    rf"(?i){NEGATION}|{HEDGED}|\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中"
+    r"(?i)\b(?:instead|original(?:ly)?|initial(?:ly)?|range|correspond\w*|equivalent)\b|不(?!同(?!于))|[没未若或超]|另外|其中"
 )
 _WORKED = late(
     r"[^\s，,；;:：是为은는]*\d[^=，,；;:：是为\n]{0,60}[-+−*/×÷][^=，,；;:：\n]{0,60}[=≈]\s?|\b[A-Za-z]\s?=\s?(?=[-−]?[$]?\d)"
@@ -297,9 +297,13 @@ def _last_value(sentence: str, row: Closing) -> str | None:
 def sentence_value(text: str, question: str = "") -> str | None:
     """The only number of the last sentence, with its unit or noun."""
     sentence = _last_sentence(text)
-    if sentence is None or len(sentence) > _CHARS or _OTHER.search(sentence) or not _SAYS.search(sentence):
+    if sentence is None or len(sentence) > _CHARS or _qualified(sentence, _OTHER) or not _SAYS.search(sentence):
         return None
     return _numbers(_without_work(sentence), question, 1, given="")
+
+
+def _qualified(sentence: str, words: re.Pattern[str]) -> bool:
+    return bool(_QUALIFYING & classes(sentence)) or words.search(sentence) is not None
 
 
 def _last_sentence(text: str) -> str | None:
@@ -336,7 +340,7 @@ def is_of_another(question: str, text: str, value: str) -> bool:
     if stated and requests:
         name = _ANGLE.sub("∠", requests[-1]["name"])
         names = list({name, name[::-1] if name.isalpha() and name.isupper() else name})
-        own = place_of(_ANGLE.sub("∠", stated[0]) + "0", names) is not None
+        own = place_of(_ANGLE.sub("∠", stated["name"]) + "=0", names) is not None
         return not own or bool(requests[-1]["of"] and stated["of"] and requests[-1]["of"] != stated["of"])
     if any(map(str.isdigit, wording[: -len(value)])):
         return False
@@ -367,7 +371,7 @@ def _numbers(sentence: str, question: str, count: int, given: str | None = None)
 
     `given` numbers are not new (None: those of the question).
     """
-    if "\\" in sentence.replace("\\%", "") or _DOUBTED.search(sentence):
+    if "\\" in sentence.replace("\\%", "") or _qualified(sentence, _DOUBTED):
         return None
     given = question if given is None else given
     old = set(map(_plain, _DIGITS.findall(given)))

@@ -32,6 +32,7 @@ from livek12.tasks.extraction.regions import (
     tail,
     without_stars,
 )
+from livek12.tasks.extraction.words import classes
 
 _LAST_VALUE = late(
     rf"(?i)(?P<so>{remarks.SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
@@ -90,12 +91,6 @@ _MISLABELLED = late(
 """Beginnings of a line that calls its value wrong, or given."""
 _CLAUSE = late(r"[。.!！?？;；,，](?=\s|[^\x00-\x7f]|\Z)")
 _ASKS = late(r"[^。.!！\n]{0,40}[?？]")
-_NEGATIVE = late(
-    rf"(?i){remarks.NEGATION}|抱歉|可能|也许|或许|增根|接近|倒数|相反数"
-    r"|\b(?:guess(?:ed)?|maybe|perhaps|might|may|possibly|if|suppose|previous|used\sto|without|says?|claims?|opposite|inverse|reciprocal|half"
-    r"|twice|double|negative\sof|differs?\sfrom|contradicts|extraneous|an?\s(?:\w{2,12}\s)?(?:error|mistake|trap)(?!\s(?:in|of)))\b|[(（]\s?no\b"
-    r"|다르|모르|무연근|지\s?[마말]|보다|역수|죄송|아마|(?:이)?라면"
-)
 _OTHER_CLAIM = late(
     r"(?i)(?:(?:그런데|하지만|그러나|사실은?)[^.\n]{0,60}(?:므로|니까|라서|어서|아서),?\s"
     r"|\b(?:correct|right|true|actual|real)\s(?:answer|value|result|number|count|one)(?:\s(?:is|was|would\sbe|should\sbe|=)|:)\s"
@@ -103,7 +98,7 @@ _OTHER_CLAIM = late(
     r"|(?:正确|真正|实际|真实)的?(?:答案|结果|值)?(?:应该?)?(?:是|为))\$?(-?\d[\d.,/]*)"
 )
 """Words that replace the value before."""
-_VALUES = late(r"[\d$\\]")
+_VALUES = late(r"[\d\\]|\$[^\s(（,，.。;；]")
 """Patterns of other values."""
 _WRONG_INSIDE = late(
     r"(?i)[(（,，]\s?(?:this|that|it|which)?\s?(?:is|was)?\s?(?:错|误|不对|不正确|作废|wrong|incorrect|not\s(?:correct|right)|틀|오답)|[✗✘❌]"
@@ -147,7 +142,8 @@ _UNIT_BEHIND = late(r"(?<=\d)\s?(\\?%|[€$£¥°℃]|[A-Za-zμΩ]{1,4}(?:/[A-Za
 _EXPRESSION = late(r"(?:(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[\d\s{}()\[\]|.,+−*/^=<>≤≥≠≈±√∛·×÷:πθαβ°%!'$€£¥_\\²³∞-])+")
 _LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
 _ANSWERED = late(rf"(?i)\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)")
-_QUALIFIED = late(rf"(?i){remarks.HEDGED}|不(?:超过|小于|大于|少于|多于|低于|高于)|以[上下]")
+_DOUBTFUL = frozenset(("deny", "hedge", "suppose", "part"))
+_QUALIFYING = frozenset(("hedge", "bound", "suppose", "or"))
 _GROUNDS = late(
     r"(?i)\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
     r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))"
@@ -224,7 +220,11 @@ def standing_value(text: str, stated: Found) -> Found:
     near += [value] if value[0].isdigit() else []
     denial = denied_until(text, end, value)
     begins = len(line) <= _LINE_CHARS and _MISLABELLED.match(line)
-    doubted = begins or any(map(_NEGATIVE.search, near)) or _ASKS.match(behind)
+    doubted = (
+        begins
+        or any(_DOUBTFUL & kinds or remarks.reports(kinds) for kinds in map(classes, near))
+        or _ASKS.match(behind)
+    )
     if denial is None and not doubted:
         return stated
     return [remarks.quoted(line if denial is None else text[start:denial])], stated[1]
@@ -274,7 +274,7 @@ def unmarked_value(text: str) -> Found:
         if len(formulas) == 1 and not re.search(r"\d", words):
             said = ending[: next(MATH.finditer(ending)).start()]
             plain = _LEADS.search(said) and not _qualified(said, len(said))
-            whole = remarks.quoted(ending) if _NEGATIVE.search(words) else ending.strip()
+            whole = remarks.quoted(ending) if _DOUBTFUL & classes(words) else ending.strip()
             return [formulas[0] if plain else whole], "whole"
         lines[0] = _ANSWERED.sub("", lines[0]) or lines[0]
         only = lines[0] if "，" in lines[0] else lines[0].rstrip("。 ")
@@ -361,7 +361,7 @@ def _counted(text: str) -> str | None:
 def _qualified(text: str, start: int) -> bool:
     if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
         return True
-    return remarks.denied(text, start, start) or _QUALIFIED.search(text, max(0, start - 8), start) is not None
+    return remarks.denied(text, start, start) or bool(_QUALIFYING & classes(text[max(0, start - 12) : start]))
 
 
 def _formulas(text: str) -> list[str]:

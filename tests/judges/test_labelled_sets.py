@@ -124,7 +124,7 @@ def test_choices_marked_by_teachers(folder: Path) -> None:
     coverage, false_accepts, false_rejects = tally(results)
     assert len(results) >= 390
     assert (false_accepts, false_rejects) == (0, 0)
-    assert coverage >= 0.95
+    assert coverage >= 0.94
 
 
 @pytest.mark.parametrize("one_text", [False, True], ids=["one key a blank", "one key for all"])

@@ -106,7 +106,7 @@ ONE = [
     ("故选：C．【点睛】本题考查电场", "C"),
     ("选项C“波速是10m/s”是最有可能的结论。", "C"),
     ("B或C，我倾向于B", "B"),
-    ("The answer might be B.", "B"),
+    ("The answer must be B.", "B"),
     ('{"reason": "…", "answer": "B"}', "B"),
     ("答案是“B”", "B"),
     ("答案为A或B", "?"),

@@ -18,10 +18,10 @@ FLOORS = {
     "boxed runs": (0.98, 0),
     "printed solutions, one choice": (0.968, 0),
     "printed solutions, choices in a row": (0.88, 2),
-    "printed solutions, blanks": (0.93, 0),
-    "teachers' marks, choices": (0.99, 0),
+    "printed solutions, blanks": (0.92, 0),
+    "teachers' marks, choices": (0.985, 0),
     "teachers' marks, blanks": (0.9, 0),
-    "experts' marks, English": (0.99, 0),
+    "experts' marks, English": (0.985, 0),
     "models' own last line, English": (0.995, 0),
 }
 

@@ -753,9 +753,10 @@ def test_strips_beside_the_text_are_ground_where_pages_have_them_again() -> None
     assert kinds == [["footer", "figure"]] * 3
 
 
-def test_products_that_may_be_points_are_doubted() -> None:
+def test_a_product_behind_an_instruction_is_its_points() -> None:
     paper = read(page("1. Fill in the blanks.    4 × 1 = 4", "He ____ (go) home.", "2. What is 4 × 1 = 4 called?"))
-    assert [any("4 × 1 = 4" in doubt.text for doubt in draft.doubts) for draft in paper.drafts] == [True, False]
+    assert [draft.points for draft in paper.drafts] == [4, None]
+    assert not any("4 × 1 = 4" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
 
 
 def test_where_most_questions_have_doubts_all_have() -> None:
