@@ -59,40 +59,28 @@ _STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
     (
         "dot",
         re.compile(
-            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})"
-            r"(?:\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)|\s*[.．、]\}?\s*\$)\s*"
+            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"
         ),
         1.0,
     ),
+    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
     ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
     ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)(?!\s*\d)\s*"), 0.7),
-    (
-        "dot",
-        re.compile(
-            r"\s*(?:(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])|(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"
-            r"|(?=(\d{1,2})\s?[-–]\s?1\s?[.．)）]\s*[^\s\d])|(\d{1,2})(?=a\s+[A-Z]))\s*"
-        ),
-        0.8,
-    ),
+    ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
     ("dot", re.compile(r"\s*(?:_+\s{4,})?(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
-    (
-        "dot",
-        re.compile(
-            r"\s*(\d{1,2})(?:\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])|\s*$"
-            r"|\s+(?=\$|[가-힣]{2}|[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）]))"
-        ),
-        0.2,
-    ),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
+    ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
+    ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
+    ("dot", re.compile(r"\s*(?=(\d{1,2})\s?[-–]\s?1\s?[.．)）]\s*[^\s\d])"), 0.8),
     ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
     ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
+    ("dot", re.compile(r"\s*(\d{1,2})(?=a\s+[A-Z])"), 0.8),
+    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"), 0.2),
     ("any", re.compile(r"\s*[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_]\w{0,15})?[\s-]?(\d{1,3})(?![\d.])\s*[.:：)]?\s*"), 0.6),
-    (
-        "han",
-        re.compile(
-            rf"\s*(?:题\s*({_NUMERAL})\s*(?=[(（]|$)|题?\s*({_NUMERAL})\s*(?:[、．.]\s*(?=\S)|(?=选择|填空|判断|简答)))"
-        ),
-        1.0,
-    ),
+    ("han", re.compile(rf"\s*题\s*({_NUMERAL})\s*(?=[(（]|$)"), 1.0),
+    ("han", re.compile(rf"\s*题?\s*({_NUMERAL})\s*(?:[、．.]\s*(?=\S)|(?=选择|填空|判断|简答))"), 1.0),
 )
 """Style, form, and how much a line of that form weighs."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
@@ -402,7 +390,7 @@ def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> 
             if (
                 (name == style or (item.is_heading and name == "word" and style == "dot"))
                 and match
-                and 0 < (number := _value(match[match.lastindex or 1])) <= MAX_NUMBER
+                and 0 < (number := _value(match[1])) <= MAX_NUMBER
             ):
                 share = _WRAPPED if _wrapped(items, place) else 1.0
                 announced = number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
