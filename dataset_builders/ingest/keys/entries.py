@@ -365,7 +365,9 @@ _LONGEST_LISTED = 120
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_LABELS = re.compile(rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TF√×✓✗○对错]|True|False")
+_LABELS = re.compile(
+    rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
+)
 _SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = re.compile(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"
