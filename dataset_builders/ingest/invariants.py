@@ -921,7 +921,7 @@ _UNDERLINED: Final = re.compile(
     r"밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处))",
     re.IGNORECASE,
 )
-_MARKED: Final = re.compile(r"[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
+_MARKED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
 """Labels or rules of what is underlined."""
 
 

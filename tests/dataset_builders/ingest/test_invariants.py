@@ -783,6 +783,7 @@ def test_the_total_of_a_section_is_of_no_question() -> None:
         ("1. What does the underlined word “hurry” mean? He left in a hurry.", False),
         ("1. 밑줄 친 부분의 뜻은?", True),
         ("1. 밑줄 친 ⓐ의 뜻은?", False),
+        ("1. 밑줄 친 부분의 뜻은? <u>하늘</u>", False),
     ],
 )
 def test_underlines_that_a_question_asks_for_are_missed(line: str, doubted: bool) -> None:
