@@ -143,19 +143,6 @@ def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: lis
     assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
 
 
-@pytest.mark.parametrize(
-    ("lines", "doubted"),
-    [
-        (["1. It is called a) Hash b) Lock c) Key d) Word"], True),
-        (["1. What is it called? a) Hash b) Lock", "Your answer: ____"], False),
-        ([f"1. Find a) {'x' * 90} b) y c) z"], False),
-    ],
-)
-def test_labels_within_a_line_may_be_options(lines: list[str], doubted: bool) -> None:
-    draft = read(page(*lines, "2. Find c.")).drafts[0]
-    assert any("labels of options stand" in doubt.text for doubt in draft.doubts) is doubted
-
-
 @pytest.mark.parametrize(("text", "doubted"), [("Volume ③ Variety", True), ("use ②", False), ("vitamin B", False)])
 def test_an_option_that_holds_a_label_is_doubted(text: str, doubted: bool) -> None:
     draft = read(page("1. 다음 중 옳은 것은?", f"① {text}", "② Truth", "2. Find c.")).drafts[0]
@@ -338,8 +325,6 @@ def copies(*stems: str) -> AnswerKey:
     ("given", "refused", "error"),
     [
         (copies(*STEMS), {"1", "2", "3", "4"}, "k.pdf repeats the questions"),
-        (key(Entry(1, "Components using point-based marking:"), Entry(2, "7")), {"1"}, ""),
-        (key(Entry(1, "Question | Answer | Marks"), Entry(2, "7")), {"1"}, ""),
         (key(Entry(1, "Award marks for each point", listed=True)), {"1"}, "numbered list, and it is no key: 1 of 4"),
         (key(*(Entry(n, str(n), listed=True) for n in range(1, 5))), set(), ""),
         (key(*(Entry(n, "Find the value first, then add.", solution="x") for n in range(1, 5))), set(), ""),
@@ -728,12 +713,6 @@ def test_formulas_that_lost_a_piece_are_doubted(formula: str) -> None:
 def test_a_tree_that_is_said_to_be_shown_is_a_figure() -> None:
     draft = read(page("1. 在下列所示的平衡二叉树中插入关键字。", "2. 求值。")).drafts[0]
     assert any("speaks of a figure" in doubt.text for doubt in draft.doubts)
-
-
-@pytest.mark.parametrize("line", ["2016(7)一元函数微分", "线性代数期末试卷"])
-def test_the_title_of_another_paper_at_the_end_is_doubted(line: str) -> None:
-    draft = read(page("1. 求下列函数的值，并说明理由。…", "求导数的值。", line, "2. 求值。")).drafts[0]
-    assert any("title of a paper" in doubt.text for doubt in draft.doubts)
 
 
 def test_a_label_between_two_pictures_may_be_in_one() -> None:
