@@ -16,7 +16,7 @@ class NotFetched(Exception):
 
 
 def fetch(name: str, revision: str | None = None, patterns: list[str] | None = None) -> Path:
-    """Downloads a dataset ORG/NAME, or its files that match `patterns`, into the Hub's cache; raises NotFetched."""
+    """Downloads a dataset ORG/NAME, or files that match `patterns`, into the Hub's cache; raises NotFetched."""
     from huggingface_hub import snapshot_download
 
     try:

@@ -60,7 +60,7 @@ def made_from(question: Question) -> list[Name]:
 
 
 def with_made(names: Iterable[Name], made: Mapping[Name, Collection[Name]]) -> set[Name]:
-    """These questions and everything made of them; `made` names direct derivatives."""
+    """Questions with all derivatives; `made` names direct ones."""
     family = set(names)
     queue = list(family)
     while queue:

@@ -99,7 +99,7 @@ _log = logging.getLogger(__name__)
 class Context:
     """A model's context of `size` tokens (None: unknown).
 
-    The request keeps its full budget, so that an answer cut off by the context counts as such.
+    The request keeps its full budget: an answer cut off by the context counts as such.
     """
 
     def __init__(self, model: str, size: int | None = None) -> None:

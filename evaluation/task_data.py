@@ -38,7 +38,7 @@ class TaskData:
 def load_task_data(
     data: str, tasks: list[Task], limit: int | None, only: Mapping[str, Collection[str]] | None = None
 ) -> TaskData:
-    """Reads the questions of tasks from a built dataset; `only` has the ids of the chosen questions by task."""
+    """Reads the questions of tasks; `only` has the chosen ids by task."""
     from livek12.tasks.loading import pages_for, questions_of
 
     shared = {

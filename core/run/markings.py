@@ -46,7 +46,7 @@ _READER = re.compile(r"\+latex2sympy2_extended-[\w.]+")
 
 
 def counts_over(new: Verdict, old: Verdict, known: Sequence[str]) -> bool:
-    """True if the later of two verdicts on one answer counts; `known` are the judges in run.json, oldest first."""
+    """True if the later of two verdicts counts; `known` are the judges in run.json, oldest first."""
     if new.waits != old.waits:
         waiting, other = (new, old) if new.waits else (old, new)
         if not other.is_open:
@@ -150,7 +150,7 @@ def read_regrades(folder: Path, tell: Callable[[str], None] | None = None) -> di
 
 
 class Wording(Record):
-    """Line of criteria.jsonl: a criterion's text as a person mended it; `at` is ISO 8601."""
+    """Line of criteria.jsonl: a mended criterion; `at` is ISO 8601."""
 
     task: str
     question_id: str
@@ -190,7 +190,7 @@ def _first(error: ValueError) -> str:
 def regraded(
     rows: Iterable[Row], regrades: Mapping[Key, Regrade], tell: Callable[[str], None] | None = None
 ) -> Iterator[Row]:
-    """Rows with people's marks; the judges' verdict moves to `Row.judged`."""
+    """Rows with people's marks; judges' verdicts move to `Row.judged`."""
     questions = {key[:2] for key in regrades}
     unused = set(regrades)
     for row in rows:

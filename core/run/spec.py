@@ -67,7 +67,7 @@ class TaskSpec(Record):
 
 
 class ChosenQuestions(Record):
-    """Choice of a run's questions, for people; their hash identifies them.
+    """Choice of a run's questions; their hash identifies them.
 
     Attributes:
         how: the way (`failed-in`).
@@ -156,18 +156,18 @@ class RunSpec(SparseRecord):
 
     @property
     def cells(self) -> str:
-        """Kind of the cells that a run without responses was made of ("letters", "marks"); "" for other runs."""
+        """Kind of the cells of a run without responses ("letters", "marks"); "" for others."""
         return str(self.engine_args.get("cells", "")) if self.engine_args.get("from") == RESULTS else ""
 
     @property
     def stated_cost(self) -> float | None:
-        """Cost of all answers, as the table of a run without responses states it."""
+        """Cost of all answers, as stated by the table of a run without responses."""
         cost = self.engine_args.get("cost") if self.cells else None
         return cost if isinstance(cost, int | float) and 0 <= cost < inf else None
 
     @property
     def known_judges(self) -> tuple[str, ...]:
-        """Versions of all judges that ever marked the run; of older runs, of the last ones."""
+        """Versions of all judges of the run; of older runs, of the last ones."""
         return tuple(self.judged_by or self.judges.values())
 
     def who(self, version: str) -> str:
@@ -206,7 +206,7 @@ def current_version(spec: RunSpec) -> int:
 
 
 def public_json(spec: RunSpec) -> bytes:
-    """Content of a run.json that others see: without addresses of endpoints."""
+    """Public content of a run.json: without addresses of endpoints."""
     args = {name: value for name, value in spec.engine_args.items() if name not in _ENDPOINTS}
     return (spec.model_copy(update={"engine_args": args}).model_dump_json(indent=1) + "\n").encode()
 

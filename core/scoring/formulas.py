@@ -58,7 +58,7 @@ class Answers:
         presence: (2, n, 3), presence of CIE, LAE, DRE at worst (high) and at best (low); None: no audit at all.
         steps: (2, n, 2), `Steps` at worst and best; None: no audit at all.
         tokens: l; NaN where unknown.
-        came: false: failed or unsupported.
+        came: false if failed or unsupported.
         points_stated: false: no question states points, each counts 1.
     """
 
@@ -195,7 +195,7 @@ def mean_term(bounds: Floats, answers: Answers, *, needs_tokens: bool = False) -
 
 
 def exam_terms(answers: Answers, profile: Profile, parameters: Parameters) -> Terms:
-    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r of one task's answers."""
+    """Accuracy, mark, OCS, PES, OES, ARL and Acc≤r."""
     terms: Terms = {"accuracy": mean_term(answers.correct, answers)}
     terms |= _point_terms(answers, profile, parameters)
     arl = arl_term(answers, parameters.reference_tokens, parameters.length_weight)

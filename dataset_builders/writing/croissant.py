@@ -91,7 +91,7 @@ def render_croissant(
     cite: str,
     published: Publication | None = None,
 ) -> str:
-    """Renders the description of a dataset; `note` is required in every copy."""
+    """Renders the description; `note` is required in every copy."""
     listed = list(configs)
     described = {
         "@context": _CONTEXT,

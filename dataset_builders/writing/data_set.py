@@ -251,7 +251,7 @@ def _sum(tables: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @contextmanager
 def workspace(out: Path) -> Iterator[Path]:
-    """An empty folder on the disk of `out`, locked by this process and removed at the end."""
+    """An empty folder on the disk of `out`, locked, and removed at the end."""
     out.parent.mkdir(parents=True, exist_ok=True)
     _remove_dead(out)
     folder, lock = _locked(out)
@@ -263,7 +263,7 @@ def workspace(out: Path) -> Iterator[Path]:
 
 
 def replace(out: Path, new: Path, old: Path) -> None:
-    """Moves `new` to `out` and the former content to `old`, and back if that fails."""
+    """Moves `new` to `out` and former content to `old`; undone on failure."""
     with suppress(FileNotFoundError):
         out.rename(old)
     try:

@@ -56,7 +56,7 @@ def write_members(folder: Path, members: Iterable[MemberRow]) -> None:
 
 
 def members_of(members: Iterable[MemberRow], kept: Container[tuple[str, str]]) -> list[MemberRow]:
-    """Members whose question (benchmark and id) is kept."""
+    """Members with a kept question (benchmark, id)."""
     return [member for member in members if (member.benchmark, member.id) in kept]
 
 

@@ -59,7 +59,7 @@ class Hidden:
         self._somewhere_in: defaultdict[str, set[Name]] = defaultdict(set)
 
     def look(self, questions: Iterable[Question], keys_from_elsewhere: bool = False) -> None:
-        """Takes questions in; `keys_from_elsewhere`: answers were marked by the keys of another dataset."""
+        """Takes questions in; `keys_from_elsewhere`: marked by another dataset's keys."""
         for question in questions:
             name = (question.benchmark, question.id)
             keyless = keys_from_elsewhere and not (question.answer or question.variables)
@@ -101,7 +101,7 @@ class Hidden:
 
 
 def held_back_in(data: str) -> str:
-    """Release whose answers a dataset keeps elsewhere, or "", also if unreadable."""
+    """Release whose answers are elsewhere, or "", also if unreadable."""
     try:
         return held_release(data) or ""
     except (NotFetched, UserError):
@@ -133,7 +133,7 @@ def fingerprint(path: Path) -> list[Any]:
 
 
 def keys_from_elsewhere(spec: RunSpec) -> bool:
-    """Answers were marked by the keys of another dataset."""
+    """True if marked by another dataset's keys."""
     return any(KEYS in judge for judge in spec.known_judges)
 
 

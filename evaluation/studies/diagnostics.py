@@ -126,7 +126,7 @@ def read_diagnosed(rows: Iterable[Row], whole: Iterable[Row] = ()) -> dict[str, 
 def diagnostics(
     by_task: Mapping[str, Diagnosed], fewest: tuple[int, int] = FEWEST, chosen: bool = False
 ) -> dict[str, Any]:
-    """Curves, buckets and contrasts of each task; `chosen`: the questions are those that the model failed."""
+    """Curves, buckets and contrasts by task; `chosen`: of questions that the model failed."""
     return {base: {**_of_task(each, fewest), "chosen": chosen} for base, each in by_task.items()}
 
 
@@ -271,7 +271,7 @@ NAMES = {
 
 
 def charts(result: Found) -> Iterator[Chart]:
-    """Figures of each run and task; none where every point has too few questions."""
+    """Figures by run and task, if points have enough questions."""
     for run, tasks in result.items():
         for base, study in tasks.items():
             yield from (chart for chart in _charts(f"{run}, {base}", study) if any(s.points for s in chart.series))

@@ -53,7 +53,7 @@ def medal_limits(texts: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def exam_scores(rows: Iterable[Row], cascade: Cascade, limits: Limits) -> dict[str, Any]:
-    """Each exam of a run: questions, full points, both scores, and these by question type."""
+    """Exams of a run: questions, full points, both scores, also by question type."""
     trials: defaultdict[tuple[str, str], list[tuple[Share, Share]]] = defaultdict(list)
     questions: dict[tuple[str, str], Question] = {}
     for row in rows:

@@ -35,7 +35,7 @@ class Solution:
 
 
 def read_solutions(file: Path, warn: Callable[[str], None]) -> list[Solution]:
-    """Labelled solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line)."""
+    """Solutions of an MR-Ben file (JSON: a mapping of lists, a list, or one object a line)."""
     solutions = []
     for number, row in enumerate(_rows(file), start=1):
         try:

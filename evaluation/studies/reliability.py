@@ -51,7 +51,7 @@ def reliability(
     halves: int = 100,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The whole study: `runs` has by model the rows of each repeat of the judging, the run itself first."""
+    """The study: `runs` has by model the rows of each repeat of judging, the run itself first."""
     first, slim = {name: repeats[0] for name, repeats in runs.items()}, Slim()
     outcomes = {name: Outcomes.of(map(slim, rows)) for name, rows in first.items()}
     audits = [row.verdict.process for rows in first.values() for row in rows if row.verdict and row.verdict.process]
@@ -122,7 +122,7 @@ def against_people(pairs: Sequence[tuple[str, Label, Row]]) -> dict[str, Any]:
 
 
 def evaluators(row: Row) -> dict[str, dict[str, bool]]:
-    """Statements of each critic, judge and the panel on an answer: errors by type, and right or wrong."""
+    """Statements of critics, judges and panel on an answer: errors by type, and right or wrong."""
     if row.verdict is None:
         return {}
     by_evaluator: defaultdict[str, dict[str, bool]] = defaultdict(dict)

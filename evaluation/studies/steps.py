@@ -55,7 +55,7 @@ def _values(row: Row, case: Case) -> Values:
 
 @dataclass(frozen=True)
 class Splittable:
-    """Answers that can be split, and the number of those of the same tasks that cannot."""
+    """Answers that can be split, and the number of others of these tasks."""
 
     rows: list[Row]
     silent: int
