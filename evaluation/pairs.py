@@ -46,7 +46,7 @@ from livek12.judges.rules.true_false import read_truth
 from livek12.judges.scheme import by_rules
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.regions import boxes, spoken
-from livek12.tasks.scorer import mark_response, stamped, unless_broken
+from livek12.tasks.scorer import judge_response, stamped, unless_broken
 
 TASK = "judge-pairs"
 MAX_IMAGE_BYTES = 64 * 2**20
@@ -412,15 +412,15 @@ def _image(entry: Any, folder: Path | None) -> Image:
 
 
 def rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    """Verdict on a pair; raises UserError where this machine cannot run the rules."""
+    """Verdict on a pair, not stamped; raises UserError where this machine cannot run the rules."""
     return unless_broken(pair.question, pair.response.key, PAIR_CONFIG, lambda: _rule_verdict(pair, cascade))
 
 
 def _rule_verdict(pair: JudgedPair, cascade: Cascade) -> Verdict:
-    verdict = mark_response(pair.question, pair.response, PAIR_CONFIG, cascade)
+    verdict = judge_response(pair.question, pair.response, PAIR_CONFIG, cascade)
     if pair.question.scheme:
         parts = by_rules(pair.question, spoken(pair.response.text, pair.question), verdict, cascade)
-        return stamped(total(pair.question, pair.response.key, parts, PAIR_CONFIG), pair.response)
+        return total(pair.question, pair.response.key, parts, PAIR_CONFIG)
     if verdict.state != "no_answer" or not (text := spoken(pair.response.text, pair.question)):
         return verdict
     if len(text) <= BARE_CHARS and "\n" not in text:
@@ -447,6 +447,8 @@ def reply_to(line: bytes, folder: Path | None, cascade: Cascade, whole: bool) ->
     except BadPair as error:
         return open_reply(line, "input", str(error))
     verdict = rule_verdict(pair, cascade)
+    if whole or pair.response.finish_reason:
+        verdict = stamped(verdict, pair.response)
     reply: Json = {"row": verdict_row(pair, verdict), "extracted": extracted(pair, verdict)}
     return {**reply, "verdict": verdict.model_dump(mode="json")} if whole else reply
 

@@ -57,6 +57,9 @@ class AnswerComparison:
     asked_expression: str = ""
     question_id: str = field(default="", compare=False)
 
+    def __hash__(self) -> int:
+        return hash((self.gold, self.answer, self.question_type, *(option.text for option in self.options)))
+
     @property
     def is_choice(self) -> bool:
         """The key is option labels, for the stage for choices alone."""

@@ -147,7 +147,8 @@ def _decide_entries(
         return [(answers[0], decide(0, answers[0]))]
     own, names = list(range(len(entries))), [entry.name for entry in entries]
     given = [answer_name(answer or "") for answer in answers]
-    places = [_place(answer, name, names) for answer, name in zip(answers, given, strict=True)]
+    named = any(names)
+    places = [_place(*pair, names) if named else None for pair in zip(answers, given, strict=True)]
     if set(places) == set(own):
         answers, places = [answers[places.index(place)] for place in own], [*own]
     strange = all(given) and all(names) and set(places) == {None} and not any(entry.free for entry in entries)
@@ -165,8 +166,8 @@ def _decide_entries(
 
 
 def _place(answer: str | None, name: str, names: Sequence[str]) -> int | None:
-    place = place_of(answer, names) if any(names) else None
-    return place_of_phrase(name, names) if place is None else place
+    place = place_of(answer, names)
+    return place_of_phrase(name, names) if place is None and name else place
 
 
 def align(question: Question, parts: Sequence[GradedPart], given: Sequence[str | None]) -> list[str | None] | None:

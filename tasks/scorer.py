@@ -27,6 +27,11 @@ _log = logging.getLogger(__name__)
 
 def mark_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
     """Marks one response by rule."""
+    return stamped(judge_response(question, response, config, cascade), response)
+
+
+def judge_response(question: Question, response: Response, config: GradingConfig, cascade: Cascade) -> Verdict:
+    """As `mark_response`, without its version and the digest of the response."""
 
     def mark() -> Verdict:
         if response.finish_reason == UNSPLIT:
@@ -34,7 +39,7 @@ def mark_response(question: Question, response: Response, config: GradingConfig,
         extraction = extract(response.text, question, response.finish_reason)
         return grade(question, response.key, extraction.answers, config=config, cascade=cascade)
 
-    return stamped(unless_broken(question, response.key, config, mark), response)
+    return unless_broken(question, response.key, config, mark)
 
 
 def unless_broken(question: Question, key: Key, config: GradingConfig, mark: Callable[[], Verdict]) -> Verdict:

@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, k
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
-from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.headings import begins_answer, rank_of
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
@@ -65,6 +65,8 @@ def draft_all(
     ids, columns = UniqueIds(), by_column(stream)
     take_set_apart(body.segments)
     many = _in_section(body.segments)
+    above_of = _above(body)
+    groups = Counter(id(segment.passage[0]) for segment in body.segments if segment.passage)
     names = []
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
@@ -75,9 +77,15 @@ def draft_all(
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         choice = bool(draft.options)
-        heads = (item.text for item in (*segment.passage[:1], *segment.passage[-1:]))
-        above = "\n".join([*heads, segment.section.text])
-        worth = points.section_points(above, segment.number, len(many[place]), choice)
+        passage = segment.passage
+        low, high = points.questions_of("\n".join(item.text for item in passage[:2]))
+        products = "\n".join(item.text for item in passage if points.says_product(item.text))
+        shared = high - low + 1 if high else groups[id(passage[0])] if passage else 0
+        of_it = products and (not high or low <= segment.number <= high)
+        worth = points.section_points(products, segment.number, shared) if of_it else None
+        above = "\n".join([*(item.text for item in (*passage[:1], *passage[-1:])), segment.section.text])
+        for text in (above, above_of.get(id(segment.section), "")):
+            worth = points.section_points(text, segment.number, len(many[place]), choice) if worth is None else worth
         return draft.model_copy(update={"points": worth}) if draft.points is None else draft
 
     made.drafts = [*map(draft_of, range(len(names)))]
@@ -91,6 +99,22 @@ def draft_all(
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def _above(body: Body) -> dict[int, str]:
+    """Text of the sections that hold others, as Section B its Part A and Part B: those without a question of theirs."""
+    asking = {id(segment.section) for segment in body.segments}
+    above: dict[int, str] = {}
+    text = word = ""
+    for section, before in zip(body.sections, [None, *body.sections], strict=False):
+        rank = rank_of(section.title)
+        if id(section) not in asking:
+            text, word = section.own, ""
+        elif rank and text and ((not word and before and id(before) not in asking) or word == rank[0]):
+            above[id(section)], word = text, rank[0]
+        else:
+            text = ""
+    return above
 
 
 def _without_form_words(drafts: Sequence[Draft]) -> list[Draft]:

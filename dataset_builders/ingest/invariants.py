@@ -401,7 +401,6 @@ _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
-_PAPER: Final = re.compile(r"\s*(?:19|20)\d\d\s*(?:[(（]\d|[级届]|学年|年.{0,12}试)|.{0,30}试卷\s*$")
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
@@ -531,11 +530,6 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     if lost := next((item.text for item in reading.body.front if _HEAD.match(item.text)), ""):
         text = f"a question's head stands before the first question: {one_line(lost, 40)!r}"
         yield Breach(text, (0,), "number", 0.1, error=True)
-    named = [head for head in heads if _HEAD.match(head.text)]
-    other_heads = [item.text for _, segment, _ in reading.pairs for item in segment.items[1:] if _HEAD.match(item.text)]
-    if not named and len(other_heads) >= max(2, len(heads) / 2):
-        text = f"questions are named as in {one_line(other_heads[0], 40)!r}, and none was found by its name"
-        yield Breach(text, error=True)
 
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
@@ -578,9 +572,6 @@ def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
         if middle and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
-        elif _PAPER.match(last.text):
-            text = f"its last line is the title of a paper: {one_line(last.text, 40)!r}"
-            yield Breach(text, (place,), "text", 0.3)
         elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
@@ -931,7 +922,7 @@ _FEW: Final = 0.75
 
 
 def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
-    """Where most questions have doubts, the layout is not understood, and errors stand in the others too."""
+    """If most questions have doubts, the layout is not understood, and errors stand in the others too."""
     without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
     all_, doubtful = len(reading.drafts), len(reading.drafts) - len(without)
     if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:
@@ -975,8 +966,6 @@ def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "options", 0.3)
         elif any(each.is_step for each in lists):
             yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
-        elif any(each.is_within_line for each in lists):
-            yield Breach("labels of options stand in a line of its text", (place,), "options", 0.3)
         elif most and any(each.begins_line and not each.is_number for each in lists):
             text = "lines of its text have labels, as the options of others: they may be some"
             yield Breach(text, (place,), "options", 0.3)
@@ -1016,11 +1005,6 @@ _REPEATED, _FEWEST, _COPIED = 24, 12, 30
 that is shorter; and characters anywhere in it."""
 _SOLVED_COPY: Final = 0.4
 """Share of the keys of a file that repeat their questions: above it the file is the paper with its answers."""
-_HEADING: Final = re.compile(
-    r"(?:question|answers?|marks?|guidance|notes?|section|part|total|solutions?|题号|答案|得分|评卷人|문항|정답|배점)"
-    r"(?:\s*[|/\t ]\s*(?:question|answers?|marks?|guidance|notes?|partial marks))*",
-    re.IGNORECASE,
-)
 
 
 def _keys_are_no_copies(reading: PaperReading) -> Iterator[Breach]:
@@ -1033,16 +1017,6 @@ def _keys_are_no_copies(reading: PaperReading) -> Iterator[Breach]:
         else:
             text = f"its key in {source} repeats the question; it was not taken"
             yield Breach(text, tuple(copies), "answer", 0.3, refuse=True)
-
-
-def _keys_are_answers(reading: PaperReading) -> Iterator[Breach]:
-    """A key is no heading and does not end in a colon."""
-    for source, places in _keyed(reading).items():
-        for place in places:
-            answer = "\n".join(reading.drafts[place].answer).strip()
-            if answer and (answer[-1] in ":：" or _HEADING.fullmatch(answer) or is_section(answer)):
-                text = f"its key in {source} is a heading ({one_line(answer, 40)!r}); it was not taken"
-                yield Breach(text, (place,), "answer", 0.3, refuse=True)
 
 
 def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
@@ -1129,7 +1103,6 @@ INVARIANTS: Final = (
     _pages_were_read,
     _keys_cover_the_paper,
     _keys_are_no_copies,
-    _keys_are_answers,
     _keys_were_read_whole,
     _numbers_follow,
     _numbers_come_once,

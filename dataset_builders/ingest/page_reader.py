@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from livek12.core.errors import UserError, install
 from livek12.core.process import Link, limit_time
 from livek12.core.text import one_line
 from livek12.dataset_builders.ingest import sources
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, sight, text_layer
-from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.ground import Ground
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from livek12.core.records import Language
     from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
+Pages: TypeAlias = range | tuple[Box, ...] | None
 PAGE_DPI: Final = 144
 CROP_DPI: Final = 200
 _SLOW: Final = b'{"slow":true}'
@@ -35,7 +36,7 @@ _SLOW: Final = b'{"slow":true}'
 
 def read_paper(
     link: Link,
-    what: tuple[Path, Language | None, str, range | None],
+    what: tuple[Path, Language | None, str, Pages],
     limits: tuple[float, float],
     memory_bytes: int,
 ) -> None:
@@ -78,7 +79,7 @@ def _lacking(error: ImportError) -> str:
 
 
 def read_here(
-    path: Path, language: Language | None, how: str, pages: range | None, slow: Callable[[], None] = lambda: None
+    path: Path, language: Language | None, how: str, pages: Pages, slow: Callable[[], None] = lambda: None
 ) -> Iterator[PageBlocks]:
     """Yields the pages of a paper, headers and footers not yet marked.
 
@@ -86,7 +87,7 @@ def read_here(
         path: the PDF.
         language: of the text, or None.
         how: as for `extract.extract_pages`; "image" draws the pages only.
-        pages: numbers from 1; None for all.
+        pages: numbers from 1, or boxes, each of which is read as a page; None for all.
         slow: called before a page is read by OCR.
 
     Raises:
@@ -96,14 +97,31 @@ def read_here(
         yield sources.read(path)
         return
     with pdf.opened(path) as document:
-        numbers = [number for number in (pages or range(1, len(document) + 1)) if 1 <= number <= len(document)]
+        wanted = range(1, len(document) + 1) if pages is None or isinstance(pages, tuple) else pages
+        numbers = [number for number in wanted if 1 <= number <= len(document)]
         if len(numbers) > pdf.MAX_PAGES:
             raise UserError(f"{path}: {len(numbers)} pages, more than the limit of {pdf.MAX_PAGES}: name fewer pages")
         paper = _Paper(language, how, slow, Ground(document, numbers if how in ("auto", "text") else ()))
+        if isinstance(pages, tuple):
+            yield from _boxes(paper, document, pages)
+            return
         for number in numbers:
             page = document[number - 1]
             yield _page_or_loss(paper, page, number)
             page.close()
+
+
+def _boxes(paper: _Paper, document: Any, boxes: tuple[Box, ...]) -> Iterator[PageBlocks]:
+    """Each box as a page, numbered from 1."""
+    for number, box in enumerate(boxes, 1):
+        if not 1 <= box.page <= len(document):
+            raise UserError(f"page {box.page}: the PDF has {len(document)} pages")
+        page = document[box.page - 1]
+        page.set_rotation((page.get_rotation() + text_layer.turned(glyphs.read(page))) % 360)
+        undo = pdf.crop_to(page, box)
+        yield _page_or_loss(paper, page, number)
+        undo()
+        page.close()
 
 
 def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:

@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.process import ChildProcess, Ended
 from livek12.core.records import Language
 from livek12.core.text import one_line
-from livek12.dataset_builders.ingest.page_reader import read_paper
+from livek12.dataset_builders.ingest.page_reader import Pages, read_paper
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 
 SECONDS: Final = 30.0
@@ -33,7 +33,7 @@ _PAGE: Final = TypeAdapter(PageBlocks)
 
 
 def pages(
-    path: Path, language: Language | None, how: str, numbers: range | None, seconds: float = SECONDS,
+    path: Path, language: Language | None, how: str, numbers: Pages, seconds: float = SECONDS,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[PageBlocks]:  # fmt: skip
     """Yields the pages that a process reads.
@@ -42,7 +42,7 @@ def pages(
         path: the PDF.
         language: of the text, or None.
         how: as for `extract.extract_pages`.
-        numbers: of the pages, or None for all.
+        numbers: of the pages, or boxes; None for all.
         seconds: processor time of one page; `OCR_FACTOR` times that for OCR.
         memory_bytes: address space of the process.
 

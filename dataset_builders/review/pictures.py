@@ -8,7 +8,6 @@ pages, not for straightened scans.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -107,16 +106,11 @@ class Originals:
             with file.open("rb") as stream:
                 self._files[hashlib.file_digest(stream, "sha256").hexdigest()] = file
 
-    def sources(self, name: str, sha256: str, pictures: Mapping[int, Path]) -> dict[int, Path]:
-        """By page, the PDF, or the page's picture if the PDF has another (a straightened scan).
-
-        Raises:
-            UserError: the PDF was not given.
-        """
-        file = self._files.get(sha256)
-        if file is None:
-            raise UserError(f"{name}: is not given; start livek12 review with --pdfs FOLDER to read boxes")
-        return {page: file if self._is_shown(file, page, picture) else picture for page, picture in pictures.items()}
+    def file(self, name: str, sha256: str) -> Path:
+        """The PDF of that hash; raises UserError if it was not given."""
+        if file := self._files.get(sha256):
+            return file
+        raise UserError(f"{name}: is not given; start livek12 review with --pdfs FOLDER to read boxes")
 
     def cut(self, paper: IngestedPaper, box: Box) -> bytes:
         """Content of the box as PNG; raises UserError for an unreadable page."""
@@ -124,28 +118,20 @@ class Originals:
         return (file and self._from_pdf(file, paper, box)) or crop(self._root, paper.paper_id, box)
 
     def _from_pdf(self, file: Path, paper: IngestedPaper, box: Box) -> bytes | None:
-        from livek12.dataset_builders.ingest.pages import pdf
-
-        if not self._is_shown(file, box.page, page_file(self._root, paper.paper_id, box.page)):
-            return None
-        with pdf.opened(file) as document:
-            page = document[box.page - 1]
-            width, height = page.get_size()
-            edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
-            return pdf.png(pdf.drawn(page, DPI, edges))
-
-    def _is_shown(self, file: Path, number: int, picture: Path) -> bool:
-        """True if a page of the PDF is drawn as its picture is."""
         from PIL import Image, ImageChops, ImageStat
 
         from livek12.dataset_builders.ingest.pages import pdf
 
+        shown = page_file(self._root, paper.paper_id, box.page)
         try:
-            with pdf.opened(file) as document, Image.open(picture) as seen:
-                page = document[number - 1]
-                width, _ = page.get_size()
+            with pdf.opened(file) as document, Image.open(shown) as seen:
+                page = document[box.page - 1]
+                width, height = page.get_size()
                 whole = pdf.drawn(page, 72 * seen.width / width).convert("L").resize(seen.size)
                 difference: float = ImageStat.Stat(ImageChops.difference(whole, seen.convert("L"))).mean[0]
-                return difference <= SAME
+                if difference > SAME:
+                    return None
+                edges = (box.left * width, box.top * height, box.right * width, box.bottom * height)
+                return pdf.png(pdf.drawn(page, DPI, edges))
         except (UserError, OSError, IndexError, ValueError):
-            return False
+            return None  # use the page picture

@@ -11,7 +11,6 @@ import threading
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from livek12.dataset_builders.review.forms import (
     problems_of,
     split,
 )
-from livek12.dataset_builders.review.pictures import Originals, key_file, page_file
+from livek12.dataset_builders.review.pictures import Originals
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 40
@@ -222,9 +221,8 @@ class ReviewStore:
         if not boxes:
             raise UserError("draw a box around the question first (B)")
         paper, draft = self.board.papers[entry.paper_id], entry.draft
-        pictures = {box.page: page_file(self.root, paper.paper_id, box.page) for box in boxes}
-        sources = self._originals.sources(paper.source, paper.sha256, pictures)
-        return read_region(boxes, sources, id, draft.language, draft.section, draft.subject)
+        file = self._originals.file(paper.source, paper.sha256)
+        return read_region(file, boxes, id, draft.language, draft.section, draft.subject)
 
     def _read_key(self, entry: Entry, draft: Draft, payload: Mapping[str, Any]) -> Draft:
         """The draft with what a box holds on a page of the key, or (without `sha256`) of the paper."""
@@ -234,9 +232,7 @@ class ReviewStore:
         boxes = _boxes(payload.get("boxes"), key.pages)
         if not boxes:
             raise UserError("draw a box around the answer first (W)")
-        file = partial(page_file, self.root, paper.paper_id) if key is whole else partial(key_file, self.root, key)
-        sources = self._originals.sources(key.name, key.sha256, {box.page: file(box.page) for box in boxes})
-        return read_answer(boxes, sources, draft)
+        return read_answer(self._originals.file(key.name, key.sha256), boxes, draft)
 
     def _merging(self, entry: Entry, by: str, way: str) -> dict[str, Any]:
         ids = self.board.order[entry.paper_id]

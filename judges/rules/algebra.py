@@ -303,7 +303,8 @@ class Comparer:
             return ("accept", "the same matrix") if gold.expr == answer.expr else ("undecided", "matrices")
         if not (gold.expr.is_commutative and answer.expr.is_commutative):
             return expressions.equal(gold, answer, self.bound)
-        only = [gold.expr.free_symbols - answer.expr.free_symbols, answer.expr.free_symbols - gold.expr.free_symbols]
+        letters = expressions.free(gold.expr), expressions.free(answer.expr)
+        only = [letters[0] - letters[1], letters[1] - letters[0]]
         renamed = all(len(mine) == 1 and str(next(iter(mine))) in WHOLE_NAMES for mine in only)
         if renamed:
             answer = answer.renamed(next(iter(only[1])), next(iter(only[0])))
@@ -313,7 +314,7 @@ class Comparer:
         if self.integrated(gold, answer):
             return "accept", "equal but for the constant"
         outcome, reason = expressions.equal(gold, answer, self.bound)
-        parameter = next((name for name in gold.expr.free_symbols if str(name) in WHOLE_NAMES), None)
+        parameter = next((name for name in letters[0] if str(name) in WHOLE_NAMES), None)
         family = self.family or (parameter is not None and equations.is_periodic(gold.expr, parameter))
         if outcome == "accept" and renamed and not family:
             return "undecided", "other symbols"
@@ -321,7 +322,7 @@ class Comparer:
             outcome, reason = equations.shifted(gold.expr, answer.expr, parameter)
             if outcome == "accept" and not (self.family and shifts):
                 return "undecided", "a shifted family"
-        alike = gold.expr.free_symbols == answer.expr.free_symbols
+        alike = letters[0] == expressions.free(answer.expr)
         if outcome == "reject" and alike and result is not None and result[0] == "accept":
             return "undecided", "equal but for the constants, if they are arbitrary"
         return outcome, reason
@@ -331,7 +332,7 @@ class Comparer:
         """Checks for F + C with any constants C."""
         plain, names = [], set()
         for value in (gold, answer):
-            constants = [name for name in value.expr.free_symbols if str(name) in expressions.INTEGRATION]
+            constants = [name for name in expressions.free(value.expr) if str(name) in expressions.INTEGRATION]
             slope = sympy.diff(value.expr, constants[0]) if len(constants) == 1 else sympy.Integer(0)
             if slope != 1 and (slope != -1 or str(constants[0])[0] != "C"):
                 return False

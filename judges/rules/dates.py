@@ -33,12 +33,14 @@ _TIME = late(
     r"\s*(?P<half>[ap]\.?\s?m\b\.?|o'clock)?",
     re.IGNORECASE,
 )
+_OF_A_TIME = late(r"[:：点时시]|[ap]\.?m", re.IGNORECASE)
 _MORNING = frozenset({"凌晨", "早上", "上午", "오전", "새벽", "a"})
 
 
 def _read_time(text: str) -> Time | None:
-    plain = re.sub(r"\\(?:text|mathrm)|[{}\\$]", "", bare(text)).replace("：", ":").strip()
-    match = _TIME.fullmatch(plain) if len(text) <= MAX_TIME else None
+    if len(text) > MAX_TIME or not _OF_A_TIME.search(text):
+        return None
+    match = _TIME.fullmatch(re.sub(r"\\(?:text|mathrm)|[{}\\$]", "", bare(text)).replace("：", ":").strip())
     if match is None:
         return None
     hour, minute = int(match["hour"]), int(match["minute"] or match["minute2"] or 0)

@@ -364,10 +364,10 @@ def same_solutions(gold: Any, answer: Any) -> tuple[Outcome, str] | None:
         gold: has constants C, C_1, c_2 and the like.
         answer: may also use A, B or K.
     """
-    known = {name for name in gold.free_symbols if not _OF_A_KEY.fullmatch(str(name))}
+    known = {name for name in expressions.free(gold) if not _OF_A_KEY.fullmatch(str(name))}
     constants = [
-        sorted(gold.free_symbols - known, key=str),
-        sorted((name for name in answer.free_symbols - known if _ARBITRARY.fullmatch(str(name))), key=str),
+        sorted(expressions.free(gold) - known, key=str),
+        sorted((name for name in expressions.free(answer) - known if _ARBITRARY.fullmatch(str(name))), key=str),
     ]
     variables = [name for name in known if str(name) in expressions.VARIABLES]
     if len(constants[0]) != len(constants[1]) or not 0 < len(constants[0]) <= MAX_CONSTANTS or len(variables) != 1:

@@ -88,6 +88,12 @@ ONLY_ITSELF = "notation that equals only itself"
 A_NAME = "a name for a formula"
 
 
+@lru_cache(maxsize=1024)
+def free(expr: Expr) -> frozenset[Expr]:
+    """The symbols of an expression."""
+    return frozenset(expr.free_symbols)
+
+
 def equal(gold: Value, answer: Value, bound: frozenset[str] = frozenset()) -> tuple[Outcome, str]:
     """Compares two scalars; `bound` are the arguments of the function they define."""
     outcome, reason = _equal(gold, gold.expr, answer, answer.expr, bound)
@@ -108,9 +114,9 @@ def _equal(gold: Value, left: Expr, answer: Value, right: Expr, bound: frozenset
         return "accept", "same expression"
     if not (left.is_commutative and right.is_commutative):
         return ("accept", "equal in order") if same_in_order(left, right) else ("undecided", "an order of factors")
-    if not left.free_symbols and not right.free_symbols:
+    if not free(left) and not free(right):
         return _equal_constants(gold, left, answer, right)
-    if left.free_symbols != right.free_symbols:
+    if free(left) != free(right):
         return _foreign(gold, left, answer, right, bound)
     outcome, reason = agree(left, right)
     if outcome == "reject" and (gold.loose or answer.loose or gold.quantum or answer.quantum):
@@ -255,7 +261,7 @@ def _in_natural_units(expr: Expr) -> Expr:
 def _depend_otherwise(left: Expr, right: Expr, name: Expr, own: set[Expr]) -> bool:
     changes: list[list[Expr]] = []
     draw = random.Random(20260321)
-    names = sorted(left.free_symbols | right.free_symbols, key=str)
+    names = sorted(free(left) | free(right), key=str)
     for _ in range(POWERS):
         first, second = (
             {name: sympy.Rational(draw.randrange(low, 3 * low), 1000) for name in names} for low in (400, 1500)
@@ -416,7 +422,7 @@ _TO_THE_LAST_DIGIT: Mapping[bool | None, tuple[Outcome, str]] = {
 def agree(left: Expr, right: Expr) -> tuple[Outcome, str]:
     """Compares two expressions at the points."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
-    names = tuple(sorted(left.free_symbols | right.free_symbols, key=str))
+    names = tuple(sorted(free(left) | free(right), key=str))
     functions = None if imaginary else functions_of(left, right, names)
     other = alone = whole = 0
     agreed: list[Point] = []
@@ -481,7 +487,7 @@ def look_further(
 ) -> list[Point] | None:
     """Points beyond those near 0 at which two expressions are `same`, or equal `functions`; None unless everywhere."""
     imaginary = left.has(sympy.I) or right.has(sympy.I)
-    names = sorted(left.free_symbols | right.free_symbols, key=str)
+    names = sorted(free(left) | free(right), key=str)
     beyond = further(left, right)
     agreed: list[Point] = []
     for side in (*(KinkSide([point]) for point in beyond.far), *beyond.sides):

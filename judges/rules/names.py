@@ -74,7 +74,7 @@ def place_of(answer: str | None, names: Sequence[str]) -> int | None:
 def place_of_phrase(phrase: str, names: Sequence[str]) -> int | None:
     """The index of the name that a phrase means: in another notation, or by words that no other name has."""
     place = _matching(phrase, tuple(names))
-    if place is not None or not phrase:
+    if place is not None:
         return place
     stems = [_stems(name) for name in names]
     own = [each.difference(*stems[:place], *stems[place + 1 :]) for place, each in enumerate(stems)]

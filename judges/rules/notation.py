@@ -89,6 +89,8 @@ def _closed_up(text: str) -> str:
 @of_short
 def to_latex(text: str) -> str:
     r"""Unicode mathematics as plain LaTeX: "√3/2" and "２π" as "\sqrt 3/2" and "2\pi "."""
+    if text.isascii() and text.isalnum():
+        return text
     text = _closed_up(text)
     text = _SCRIPT_RUN.sub(_script, _GROUPS.sub(",", visible(text)))
     if not text.isascii():
@@ -201,6 +203,8 @@ _GOES_ON = late(r"([,，、]\s{0,4})(?:\.{3,6}|…{1,2}|⋯{1,2}|。{3,6})(?=\s{
 @of_short
 def bare(text: str) -> str:
     """An answer without delimiters, emphasis, boxes, closing full stop or copula."""
+    if text.isascii() and text.isalnum():
+        return text
     text = _DELIMITERS.sub("", visible(text).replace('\\"', '"')).strip(_EDGE)
     text = _GOES_ON.sub(lambda match: match[1] + "\\ldots", text)
     for _ in range(8):

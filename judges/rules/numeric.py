@@ -322,7 +322,7 @@ def read_number(text: str) -> Number | None:
     if numeral := read_numeral(plain):
         counted = read_unit(numeral.rest) or NO_UNIT
         return Number(numeral.value, numeral.quantum, numeral.digits, marked, numeral.percent, counted, name)
-    if (words := spelled(plain)) is not None:
+    if plain[-1:].isalpha() and (words := spelled(plain)) is not None:
         return Number(words, marked=marked, name=name)
     match = _NUMBER.match(plain)
     number = _parsed(match) if match else None

@@ -7,6 +7,7 @@ becomes a `word`, which no expression may contain.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from livek12.core.patterns import late
@@ -166,13 +167,18 @@ def tokenize(text: str) -> tuple[list[Token], str]:
         if match is None or len(tokens) > MAX_TOKENS:
             raise Unparsable("too many tokens")
         start, position = position, match.end()
-        if match["num"]:
-            number, position = _number(match["num"], source, start, depth)
+        group = match.lastgroup or ""
+        written = match[group]
+        if group == "num":
+            number, position = _number(written, source, start, depth)
             tokens.append(Token("num", number, start, position))
             continue
-        index = tokens[-1:] and tokens[-1].kind == "op" and tokens[-1].text in "_^"
-        broken = match["letters"] and len(match["letters"]) > 1 and source.startswith("{", position)
-        for kind, value in [("word", match["letters"])] if broken else _classify(match):
+        index = tokens and tokens[-1][0] == "op" and tokens[-1][1] in "_^"
+        broken = group == "letters" and len(written) > 1 and source.startswith("{", position)
+        if group == "envname":
+            tokens.append(Token(match["env"], written, start, position))
+            continue
+        for kind, value in [("word", written)] if broken else _READERS[group](written):
             if index and kind == "word":
                 tokens += [Token(*part, start, position) for part in (("op", "{"), (kind, value), ("op", "}"))]
                 continue
@@ -211,34 +217,6 @@ def _number(written: str, source: str, start: int, depth: int) -> tuple[str, int
     return written.replace(",", ""), start + len(written)
 
 
-def _classify(match: re.Match[str]) -> list[tuple[str, str]]:
-    if match["space"]:
-        return []
-    if match["dots"]:
-        return [("const", "dots")]
-    if match["pmod"] or match["mod"]:
-        return [("mod", match["pmod"] or match["mod"])]
-    if match["row"]:
-        return [("row", "\\\\")]
-    if match["env"]:
-        return [(match["env"], match["envname"])]
-    if match["styled"] is not None:
-        return _word(match["styled"].strip())
-    if match["command"]:
-        return _command(match["command"])
-    if match["escaped"]:
-        return [("op", {"{": "set{", "}": "set}"}.get(match["escaped"], match["escaped"]))]
-    if match["letters"]:
-        return _letters(match["letters"])
-    if match["rel"]:
-        return [("rel", _RELATIONS[match["rel"]])]
-    if match["op"] == ".":
-        return []
-    if match["op"]:
-        return [("sep", ",")] if match["op"] in ",;" else [("op", match["op"])]
-    return _word(match["other"].strip())
-
-
 _OPERATED = ("partial", "nabla")
 _COMMANDS = {
     **{name: ("const", value) for name, value in _CONSTANTS.items()},
@@ -258,6 +236,7 @@ def _command(name: str) -> list[tuple[str, str]]:
 
 
 def _word(text: str) -> list[tuple[str, str]]:
+    text = text.strip()
     plain = text.strip(" ~")
     if joint := _JOINED.fullmatch(plain):
         kind = "and" if joint["last"].lower() in _AND else "or"
@@ -311,3 +290,15 @@ def _letters(run: str) -> list[tuple[str, str]]:
         else:
             tokens.append(("const", piece) if piece in "ei" else ("id", piece))
     return tokens
+
+
+_ESCAPED = {"{": "set{", "}": "set}"}
+_SIGNS = {**{sign: [("op", sign)] for sign in "-+*/^_(){}[]|:!%'&"}, ".": []}
+_SIGNS[","] = _SIGNS[";"] = [("sep", ",")]
+_READERS: dict[str, Callable[[str], list[tuple[str, str]]]] = {
+    "space": lambda _: [], "row": lambda _: [("row", "\\\\")], "dots": lambda _: [("const", "dots")],
+    **dict.fromkeys(("pmod", "mod"), lambda base: [("mod", base)]), "command": _command, "letters": _letters,
+    **dict.fromkeys(("styled", "other"), _word), "op": _SIGNS.__getitem__,
+    "escaped": lambda sign: [("op", _ESCAPED.get(sign, sign))], "rel": lambda sign: [("rel", _RELATIONS[sign])],
+}  # fmt: skip
+"""Readers of the groups of a token."""

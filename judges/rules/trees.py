@@ -159,7 +159,7 @@ def nodes(tree: Any) -> Iterator[Node]:
     waiting = [tree]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, list):
+        if type(part) is list:
             yield part
             waiting += part
 
@@ -176,7 +176,8 @@ def substituted(tree: Node, trees: Mapping[str, Node]) -> Node:
 
 def holds(tree: Any, *begin: str) -> bool:
     """Checks for a node that begins so (its kind, or kind and name)."""
-    return any(part[: len(begin)] == [*begin] for part in nodes(tree))
+    size, wanted = len(begin), [*begin]
+    return any(part[:size] == wanted for part in nodes(tree))
 
 
 def holds_symbol(node: Any, name: str | None = None) -> bool:

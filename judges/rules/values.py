@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 import sympy
 
-from livek12.judges.rules.trees import DIRECTED, Node, holds, nodes
+from livek12.judges.rules.trees import DIRECTED, Node, nodes
 from livek12.judges.rules.unknowns import MAX_EXPONENT, commuting, norm, opaque, power
 
 DIGITS = 50
@@ -66,9 +66,7 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
             raise _Unsure
         expr = point[expr]
     if expr.is_Rational:
-        return mpmath.mpf(expr.p) / expr.q
-    if expr in _CONSTANTS:
-        return _CONSTANTS[expr]()
+        return mpmath.mpf(expr.p) if expr.q == 1 else mpmath.mpf(expr.p) / expr.q
     if expr.is_Add:
         return _sum([_value(part, point) for part in expr.args])
     if expr.is_Mul:
@@ -80,6 +78,8 @@ def _value(expr: Expr, point: Mapping[Expr, Expr]) -> Any:
         return mpmath.exp(_small(_value(expr.args[0], point)))
     if expr.is_Pow:
         return _power(_value(expr.base, point), expr.exp, point)
+    if expr in _CONSTANTS:
+        return _CONSTANTS[expr]()
     function = _FUNCTIONS.get(expr.func)
     if function is None or len(expr.args) != 1:
         raise _Unsure
@@ -171,13 +171,15 @@ def value_of(node: Node) -> Value:
     if marked:
         node = node[1]
     quantum, digits = _written(node)
-    degrees = holds(node, "const", "deg")
+    parts = list(nodes(node))
+    degrees = ["const", "deg"] in parts
     expr = commuting(build(node, sympy.pi / 180))
     plain = commuting(build(node, sympy.Integer(1))) if degrees else expr
     if expr.has(sympy.nan, sympy.zoo):
         raise Unsupported("undefined")
-    loose = quantum is None and any(part[:1] == ["num"] and "." in part[1] for part in nodes(node))
-    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, holds(node, "call", "log"))
+    loose = quantum is None and any(part[:1] == ["num"] and "." in part[1] for part in parts)
+    logarithm = any(part[:2] == ["call", "log"] for part in parts)
+    return Value(expr, plain, quantum, digits, marked, node[0] == "percent", loose, logarithm)
 
 
 def _written(node: Node) -> tuple[Fraction | None, int]:

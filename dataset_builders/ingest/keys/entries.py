@@ -27,11 +27,12 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_section,
     numeral,
     short_titles,
+    width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
-from livek12.dataset_builders.ingest.questions.stream import Item, flatten
+from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 FORM_COLUMN = re.compile(
@@ -230,6 +231,12 @@ def _row(text: str, period: int) -> list[str]:
 
 def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     """Entries of a table: behind each column that counts, the column that holds answers."""
+    filled = (
+        [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]
+        if len({*map(len, rows)}) == 1
+        else []
+    )
+    rows = [[row[at] for at in filled] for row in rows] if filled else rows
     titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
     names = [column_of(name) for name in rows[titled]] if rows else []
     rows = [rows[titled], *(row for row in rows[titled + 1 :] if len(row) == len(names))] if rows else []
@@ -382,6 +389,8 @@ _VALUE_ALONE = re.compile(
     rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
+_WIDEST = 40
+"""Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BARE_NUMBER = re.compile(r"(\d{1,3})$")
 _SIGNED_NUMBER = re.compile(
@@ -409,11 +418,15 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Entries of a key's PDF: each page is a table of its own, unless numbers go on from page to page."""
+    """Entries of a key's PDF: those with a head each, if no fewer than are read otherwise."""
     stream = flatten(pages)
-    headed = _answered(stream.items)
-    if sum(bool(ANSWER_HEAD.match(stream.items[anchor.place].text[anchor.end :])) for anchor in headed) >= _FEWEST:
-        return _weighed(_numbered(stream.items, name), stream.items)
+    entries = _entries_by_page(stream, pages, name)
+    headed = _weighed(_numbered(stream.items, name), stream.items) if _answered(stream.items) else []
+    return headed if len(headed) >= len({(entry.elective, entry.number) for entry in entries}) > 0 else entries
+
+
+def _entries_by_page(stream: Stream, pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+    """Entries of which each page is a table of its own, unless numbers go on from page to page."""
     if sectioned := _of_sections(stream.items, name):
         return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
@@ -603,9 +616,15 @@ def split_answered(text: str) -> tuple[str, str | None, str | None]:
     key = _WORTH.sub("", text[answer.end() : end]).strip()
     key, worked = _RULE.sub("", key), text[solution.end() :].strip() if solution else ""
     first, _, rest = key.partition("\n")
-    if len(rest) > LONGEST_ANSWER and _VALUE_ALONE.fullmatch(first) and not _BULLET.match(rest):  # it is explained
+    explained = _is_value(first) and not _BULLET.match(rest)
+    if len(rest) > LONGEST_ANSWER and explained:
         key, worked = first, "\n".join(filter(None, (rest.strip(), worked)))
     return text[: answer.start()].rstrip(), key.rstrip(" .．。") or None, worked or None
+
+
+def _is_value(line: str) -> bool:
+    """Checks for one answer, with its reason below."""
+    return width(line) <= _WIDEST and bool(_VALUE_ALONE.fullmatch(line))
 
 
 def take_topics(text: str) -> tuple[str, list[str]]:
@@ -744,10 +763,10 @@ def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
 
 
 def _answered(items: Sequence[Item]) -> list[Anchor]:
-    """Entries whose numbers stand before the head of an answer, if these are several: other numbers are of lists."""
+    """Entries whose numbers stand before the head of an answer, if most do: other numbers are of lists."""
     lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
-    lines = [(place, match) for place, match in lines if begins_answer(match[2])]
-    return [Anchor(place, int(match[1]), match.start(2)) for place, match in lines] if len(lines) >= _FEWEST else []
+    headed = [Anchor(place, int(m[1]), m.start(2)) for place, m in lines if begins_answer(m[2])]
+    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(anchors(items)) else []
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
@@ -768,7 +787,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
-        return answer, solution
+        several = "\n" in answer and len(answer) > LONGEST_ANSWER  # a text of several lines
+        return ("", "\n".join(filter(None, (answer, solution)))) if several else (answer, solution)
     if solution is not None and 0 < len(stem.strip()) <= LONGEST_ANSWER and not _SOLVES.match(stem):
         return stem.strip().rstrip(" .．。"), solution
     if solution is not None or _SOLVES.match(text):
@@ -778,7 +798,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     first, _, rest = text.partition("\n")
     if _OMITTED.fullmatch(text):
         return "", None
-    if rest.strip() and not _VALUE_ALONE.fullmatch(first.strip()):  # a text of several lines
+    if rest.strip() and not _is_value(first.strip()):  # a text of several lines
         return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text

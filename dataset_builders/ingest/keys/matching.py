@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, pairwise, takewhile
 
@@ -17,8 +17,10 @@ from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
+from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
+from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 from livek12.judges.rules.true_false import read_truth
@@ -31,6 +33,13 @@ _REASONED = re.compile(
     r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
+_JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False)(?:[。.，,:：;；\s].*)?", re.DOTALL)
+"""A solution that begins with the judgement."""
+_CHOSEN = re.compile(
+    r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.。]?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line of a solution that ends in the label of an option."""
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
 _BREAKS_OFF = re.compile(
     r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE
@@ -53,8 +62,6 @@ _SURE = 0.85
 """A label that OCR read with less confidence is a doubt."""
 READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
-_RUN = 5
-"""Words in a row that are no chance."""
 _FORMS = ("홀수형", "짝수형")
 
 
@@ -82,7 +89,7 @@ def match(
     rows = {} if forms else _aligned(drafts, entries)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
-    paper, text = _shingles(printed), squeezed(printed)
+    paper = PaperWords(printed.split("\n"))
     matched, lines = [], []
     for draft in drafts:
         if rows:
@@ -106,8 +113,11 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
-                others = paper if entry.unsure else paper - _shingles(draft.markdown)
-                entry = replace(entry, solution=_beyond(entry.solution or "", others, text).strip() or None)
+                entry = replace(entry, unsure=entry.unsure or _foreign(entry, draft, paper))
+                solution = (entry.solution or "").split("\n")
+                solution = solution if entry.answer else without_question(solution, draft.markdown)
+                solution = solution[: paper.end(solution, draft.markdown)]
+                entry = replace(entry, solution="\n".join(solution).strip() or None)
             matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
@@ -117,6 +127,14 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
+    """The reason to doubt a key that begins with a question other than its own; "" for none."""
+    first = (entry.answer or entry.solution or "").partition("\n")[0]
+    own = len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
+    asks = says_worth(first[:_WORTH_FIRST])
+    return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 
 
 def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
@@ -167,6 +185,8 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     return aligned
 
 
+_WORTH_FIRST = 12
+"""Characters at the beginning of a line in which points make it a question's."""
 _MOST_SECTIONS, _ALIKE = 12, 0.8
 """Sections that one series of a key goes through; a value from which another series may be meant as well."""
 
@@ -198,25 +218,6 @@ def _pairs(drafts: Sequence[Draft], entries: Sequence[Entry]) -> list[tuple[Draf
     if drafts and len(drafts) == len(entries) and entries[0].number == 1 < int(drafts[0].number):
         return [(draft, at) for at, draft in enumerate(drafts)]
     return [(draft, at) for draft in drafts for at, entry in enumerate(entries) if str(entry.number) == draft.number]
-
-
-def _shingles(text: str) -> set[tuple[str, ...]]:
-    tokens = re.findall(r"[一-鿿가-힣]|\w+", re.sub(r"\$[^$]*\$", " ", text))
-    return set(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
-
-
-def _beyond(text: str, paper: Set[tuple[str, ...]], words: str) -> str:
-    """The lines of a text that the paper does not print; what is too short to tell goes with the line above."""
-    kept, printed = [], False
-    for line in text.split("\n"):
-        own = _shingles(line)
-        printed = 2 * len(own & paper) >= len(own) if own else printed or (_is_title(line) and squeezed(line) in words)
-        kept += [] if printed else [line]
-    return "\n".join(kept)
-
-
-def _is_title(line: str) -> bool:
-    return len(re.findall(r"[^\W\d_]", line)) > _RUN and not re.search(r"[$=]", line)
 
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
@@ -274,7 +275,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     if draft.question_type in CHOICE_TYPES:
-        entry = explained(entry)
+        entry = _concluded(draft, explained(entry))
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
         if not draft.options and _SIGN.fullmatch(sign):
             doubts = [doubt for doubt in draft.doubts if doubt.kind not in ("type", "options")]
@@ -319,6 +320,13 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         text = f"the paper prints {draft.points:g} points, the key {entry.points:g}"
         with_key = with_doubt(with_key, "points", text, 0.2)
     return with_key
+
+
+def _concluded(draft: Draft, entry: Entry) -> Entry:
+    """An entry without an answer whose solution begins with its judgement, or ends in the label of an option."""
+    judged = _JUDGED.fullmatch(entry.solution or "")
+    ends = {*_CHOSEN.findall(entry.solution or "")} if draft.options else {*judged.groups()} if judged else set()
+    return replace(entry, answer=ends.pop()) if len(ends) == 1 and not entry.answer else entry
 
 
 def explained(entry: Entry) -> Entry:

@@ -19,6 +19,7 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
+from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
@@ -26,20 +27,17 @@ from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
 from livek12.dataset_builders.ingest.questions.texts import compose
 
-_TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
-_COPIED, _MOST, _FEWEST_TOKENS = 0.7, 0.5, 5
-"""Share of a question's tokens that its copy has; share of the questions of a solved paper; tokens of a question."""
+_MOST, _FEWEST_TOKENS = 0.5, 5
+"""Share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
-_RUN, _HEAD, _FEWEST_RUNS = 4, 40, 3
-"""Tokens in a row that are looked up; of a question's beginning; how many of them at one distance are no chance."""
+_HEAD, _FEWEST_RUNS = 40, 3
+"""Tokens of a question's beginning; how many runs of them at one distance are no chance."""
 _NUMBER: Final = re.compile(
     r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
 )
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
-_ANSWERED: Final = 0.34
-"""Share of the located questions that have something new; with less, the key is a list behind a copy."""
 _REMARK: Final = 2
 """Tokens of another wording, which is no solution."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
@@ -73,21 +71,20 @@ def solved_entries(
     if len(places) <= max(1, _MOST * len(drafts)):
         return []
     starts = sorted(item for item, _ in places.values())
-    paper = {run for line in printed for run in _runs(_tokens(line))}
-    lines = {squeezed(line) for line in printed}
+    paper = PaperWords(printed)
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     entries, copies = [], 0
     for index, (start, skip) in sorted(places.items()):
         draft = drafts[index]
         following = bisect_right(starts, start)
         end = starts[following] if following < len(starts) else len(stream.items)
-        own = {run for line in draft.markdown.split("\n") for run in _runs(_tokens(line))}
+        own = stream.items[start:end]
+        end = 1 + paper.end([item.text for item in own[1:]], draft.markdown)
         question = squeezed(draft.markdown)
-        behind = [
-            _is_printed(item.text, paper - own, lines) and squeezed(item.text) not in question
-            for item in stream.items[start:end]
-        ]
-        copy = compose(_own(stream.items[start:end], behind, question), stream.columns, skip)
+        heads = (
+            at for at, item in enumerate(own) if at and is_section(item.text) and squeezed(item.text) not in question
+        )
+        copy = compose(own[: min([end, *heads])], stream.columns, skip)
         stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
         if parts := _difference(draft.markdown, copy.text, stem):
             copies += 1
@@ -98,74 +95,61 @@ def solved_entries(
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
     if copies <= max(1, _MOST * len(drafts)):
         return []
-    if sum(bool(entry.answer or entry.solution) for entry in entries) <= max(1, _ANSWERED * copies):
-        return entries_of_items([item for item in stream.items if not _is_printed(item.text, paper, lines)], name)
+    answered = {entry.number for entry in entries if entry.answer or entry.solution}
+    if 2 * len(answered) <= copies:  # a list of answers may stand behind the copy
+        behind = entries_of_items([item for item in stream.items if not paper.has(item.text)], name)
+        entries = behind if len({entry.number for entry in behind}) > len(answered) else entries
     return entries
 
 
 def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int, int]]:
     """The item, and the place within it, where each text begins; equal texts are taken in order."""
-    tokens, owners = [], []
+    words, owners = [], []
     for place, item in enumerate(items):
-        for match in _TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
-            tokens.append(_plain(match[0]))
+        for match in TOKEN.finditer(item.line.text.replace(PICTURE, IMAGE_MARK) if item.line else item.block.text):
+            words.append(plain(match[0]))
             owners.append((place, match.start()))
-    runs: dict[tuple[str, ...], list[int]] = {}
-    for at, run in enumerate(_runs(tokens)):
-        runs.setdefault(run, []).append(at)
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at, run in enumerate(runs(words)):
+        places.setdefault(run, []).append(at)
     begins: dict[int, tuple[int, int]] = {}
     taken: set[int] = set()
-    last = 0
+    last = (-1, 0)
     for index, text in enumerate(texts):
-        own = _runs(_tokens(text)[:_HEAD])
-        hits = [at - place for place, run in enumerate(own) for at in runs.get(run, ()) if at >= place]
-        votes = Counter(hits)
+        own = runs(tokens(text)[:_HEAD])
+        hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
+        votes = Counter(begin for begin, _ in hits)
         if not votes or (most := max(votes.values())) < min(_FEWEST_RUNS, len(own)):
             continue
-        best = {at for at, many in votes.items() if many >= most - 1}
-        alike = sorted({next(hit for hit in hits if abs(hit - at) < _DRIFT) for at in best})  # by the earliest words
-        if alike := [at for at in alike if owners[at][0] not in taken]:
-            last = next((at for at in alike if at > last), alike[0])
-            first, skip = owners[last]
-            taken.add(first)
-            line = items[first].line
-            number = _NUMBER.match(line.text) if line else None
-            begins[index] = first, min(skip, number.end()) if number else 0
+        best = {begin for begin, many in votes.items() if many >= most - 1}
+        alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
+        starts = [start for hit in sorted(alike) if (start := _start(*hit, owners, items))[0] not in taken]
+        if starts:
+            begins[index] = last = next((start for start in starts if start > last), starts[0])
+            taken.add(last[0])
     return begins
 
 
-def _tokens(text: str) -> list[str]:
-    return [_plain(token) for token in _TOKEN.findall(text)]
-
-
-def _runs(tokens: Sequence[str]) -> list[tuple[str, ...]]:
-    return list(zip(*(tokens[start:] for start in range(_RUN)), strict=False))
-
-
-def _own(items: Sequence[Item], elsewhere: Sequence[bool], question: str) -> list[Item]:
-    """The items of a question and its answer, up to the title of a section, or what the paper prints behind it."""
-    for place, (item, head) in enumerate(zip(items, elsewhere, strict=True)):
-        behind = head and 2 * sum(elsewhere[place:]) > len(items) - place
-        if place and (behind or (is_section(item.text) and squeezed(item.text) not in question)):
-            return list(items[:place])
-    return list(items)
-
-
-def _is_printed(text: str, paper: Set[tuple[str, ...]], lines: Set[str]) -> bool:
-    own = _runs(_tokens(text))
-    return squeezed(text) in lines or (bool(own) and 2 * sum(run in paper for run in own) > len(own))
+def _start(begin: int, hit: int, owners: Sequence[tuple[int, int]], items: Sequence[Item]) -> tuple[int, int]:
+    """The item, and the place in it, of a question's first token; a copy that lacks some begins at its number."""
+    place, skip = owners[begin]
+    if owners[hit][0] > place and _NUMBER.match(items[owners[hit][0]].text):
+        place, skip = owners[hit]
+    line = items[place].line
+    number = _NUMBER.match(line.text) if line else None
+    return place, min(skip, number.end()) if number else 0
 
 
 def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | None:
     """Answer and solution that a copy has beyond its question; None for no copy of the `stem`."""
-    ours, theirs = list(_TOKEN.finditer(question)), list(_TOKEN.finditer(copy))
-    words, others = ([_plain(match[0]) for match in matches] for matches in (ours, theirs))
+    ours, theirs = list(TOKEN.finditer(question)), list(TOKEN.finditer(copy))
+    words, others = ([plain(match[0]) for match in matches] for matches in (ours, theirs))
     if not _FEWEST_TOKENS <= len(words) <= _LONGEST or len(others) > _LONGEST:
         return None
     compared = SequenceMatcher(None, words, others, autojunk=False)
-    needed = [word for word in _tokens(stem or question) if word != BLANK]
+    needed = [word for word in tokens(stem or question) if word != BLANK]
     copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
-    if sum(block.size for block in copied) < _COPIED * len(needed):
+    if sum(block.size for block in copied) < COPIED * len(needed):
         return None
     answers: list[str] = []
     new: set[int] = set()
@@ -181,10 +165,10 @@ def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | N
     for block in compared.get_matching_blocks():  # a few words in a solution that the question has too, by chance
         if block.size < _FEWEST_TOKENS and {block.b - 1, block.b + block.size} <= new:
             new.update(range(block.b, block.b + block.size))
-    runs = _new_lines(copy, theirs, new)
-    parted = len(runs) > 1 and all(part for part, _ in runs)
+    pieces = _new_lines(copy, theirs, new)
+    parted = len(pieces) > 1 and all(part for part, _ in pieces)
     worked = []
-    for part, text in runs:
+    for part, text in pieces:
         if label := _BRACKETED.fullmatch(_NUMBER.sub("", text, count=1) or text):
             own, answer, solution = "", str(label[1]), ""
         else:
@@ -208,7 +192,7 @@ def _answered(text: str) -> tuple[str, str, str]:
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
     """Runs of lines that are mostly new, whole, and what is new at the ends of others; before each, its part's head."""
-    runs: list[tuple[str, str]] = []
+    pieces: list[tuple[str, str]] = []
     follows, part = False, ""
     due: list[str] = []
     for line in re.finditer(r"[^\n]+", copy):
@@ -224,14 +208,15 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
             cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
             text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
+            follows = False
             text = copy[tokens[tail[0]].start() : line.end()].strip()
             text = f"${text}" if text.count("$") % 2 else text
         else:
             follows = follows and not own
             continue
-        runs[len(runs) - follows :] = [(part, f"{runs[-1][1]}\n{text}" if follows else text)]
+        pieces[len(pieces) - follows :] = [(part, f"{pieces[-1][1]}\n{text}" if follows else text)]
         follows = True
-    return [run for run in runs if re.search(r"\w|[√×✓✗]", run[1])]
+    return [piece for piece in pieces if re.search(r"\w|[√×✓✗]", piece[1])]
 
 
 def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
@@ -242,10 +227,6 @@ def _additions(compared: SequenceMatcher[str], words: Sequence[str]) -> Iterator
             kind == "replace" and (headed or set(words[place:end]) <= {BLANK} or stop - begin > 2 * (end - place))
         ):
             yield place, end, begin, stop
-
-
-def _plain(token: str) -> str:
-    return BLANK if token.startswith("__") else token
 
 
 def _in_bracket(words: Sequence[str], place: int, end: int) -> bool:

@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     is_label,
 )
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, share_a_band
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 _RUN: Final = 1.5
@@ -54,7 +54,7 @@ _GUTTER_EDGE: Final = 6.0
 
 
 @dataclass(slots=True)
-class Segment:
+class Segment(Placed):
     """Text on one line without a wide gap.
 
     Attributes:
@@ -399,11 +399,6 @@ class Sheet:
     unread: list[Bounds] = field(default_factory=list)
 
 
-def centre(glyph: Glyph) -> tuple[float, float]:
-    """Of its ink."""
-    return (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
-
-
 def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Block], float | None]:
     """The blocks of a page in reading order, and its gutter.
 
@@ -442,14 +437,14 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
     for left, top, right, bottom in (*_brackets(sheet.glyphs, runs), *_fractions(runs, sheet.rules)):
-        inside = [run for run in runs if layout.overlaps((left, top, right, bottom), _around(run))]
+        inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
-        box = layout.around([_around(run) for run in inside])
+        box = hull(inside)
         head.left, head.top, head.right, head.bottom = box
         for run in inside:
             run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
     for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
-        x, y = centre(sign)
+        x, y = sign.centre
         near = [run for run in runs if run.left < sign.right and sign.left < run.right]
         lines = [run for run in runs if run.left < x < run.right and run.top < y < run.bottom]
         for line in sorted(lines, key=_width)[-1:]:
@@ -463,10 +458,6 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
 
 def _width(run: Segment) -> float:
     return run.right - run.left
-
-
-def _around(run: Segment) -> Bounds:
-    return (run.left, run.top, run.right, run.bottom)
 
 
 def _brackets(glyphs: Sequence[Glyph], runs: Sequence[Segment]) -> Iterator[Bounds]:
@@ -492,7 +483,7 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
         below = [run for run in near if -0.2 * run.size < run.top - rule.bottom < 0.6 * run.size]
         if above and below and max(len(above), len(below)) > 1:  # of one run each, none could be parted
             size = min(run.size for run in (*above, *below))
-            left, top, right, bottom = layout.around([_around(run) for run in (*above, *below)])
+            left, top, right, bottom = hull((*above, *below))
             short = rule.length < min(_LONGEST_FRACTION * size, right - left + 2.5 * size)
             if short and rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
                 yield rule.left - size, top, rule.right + size, bottom
@@ -504,13 +495,13 @@ def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
     pieces: list[Piece] = []
     glyphs = sheet.glyphs
     for tab in tabs:
-        inside = [glyph for glyph in glyphs if layout.contains(tab, *centre(glyph))]
+        inside = [glyph for glyph in glyphs if layout.contains(tab, *glyph.centre)]
         if _BOXED.fullmatch("".join(glyph.text for glyph in inside).strip()) and tab[2] < 0.5 * sheet.width:
             continue
-        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *centre(glyph))]
+        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *glyph.centre)]
         lines = lines_of(inside, [])
         if lines:
-            pieces.append(Piece("header", layout.around([line.box for line in lines]), lines))
+            pieces.append(Piece("header", around([line.box for line in lines]), lines))
     return pieces, glyphs
 
 
@@ -522,12 +513,12 @@ def _turned(sheet: Sheet) -> list[Piece]:
     pieces: list[Piece] = []
     for group in layout.groups([(g.left, 0.0, g.right, 1.0) for g in turned], 0.0):
         inside = [turned[at] for at in group]
-        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in inside])
+        box = hull(inside)
         text = "".join(glyph.text.replace(PICTURE, UNREAD) for glyph in inside).strip()
         line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
         at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
         if home := next((p for p in sheet.pieces if layout.overlaps(p.box, box, 1.5 * line.size)), None):
-            home.box = layout.around([home.box, box])  # the title of an axis
+            home.box = around([home.box, box])  # the title of an axis
             home.lines.append(line)
             continue
         pieces += [Piece("header" if at_edge else "text", box, [line])] if text else []
@@ -586,8 +577,8 @@ def _regions(
 
 
 def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
-    inside = [glyph for glyph in sheet.glyphs if _within(region, *centre(glyph))]
-    rules = [r for r in sheet.rules if _within(region, (r.left + r.right) / 2, (r.top + r.bottom) / 2)]
+    inside = [glyph for glyph in sheet.glyphs if _within(region, *glyph.centre)]
+    rules = [r for r in sheet.rules if _within(region, *r.centre)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
     labels, inside = _figure_labels(inside, own)
     printed = _lines(inside, rules, sheet.frames)
@@ -604,10 +595,10 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     rest = list(glyphs)
     tallest = _TALLEST * layout.body_size(glyphs)
     for frame in (frame for frame in frames if frame[3] - frame[1] < tallest):
-        own = [glyph for glyph in rest if layout.contains(frame, *centre(glyph))]
+        own = [glyph for glyph in rest if layout.contains(frame, *glyph.centre)]
         row = [glyph for glyph in glyphs if frame[1] < (glyph.top + glyph.bottom) / 2 < frame[3]]
         others = [other for other in frames if other[2] < frame[0]]
-        level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *centre(g)) for other in others)]
+        level = [g for g in row if g.left > frame[2] or any(layout.contains(other, *g.centre) for other in others)]
         letters = [glyph.text for glyph in own if glyph.text.isalnum()]
         worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
         inner = lines_of(own, []) if worded and not level else []
@@ -618,7 +609,7 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     coloured = [glyph for glyph in rest if glyph.colour]
     lines = lines_of(rest, rules)
     for line in lines if coloured else ():
-        colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *centre(glyph))]
+        colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *glyph.centre)]
         line.look = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
     for line in boxed:
         beside = [other.base for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
@@ -700,7 +691,7 @@ def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piec
     taken: set[int] = set()
     for run in layout.runs(glyphs, 0.9):
         text = "".join(glyph.text for glyph in run).strip()
-        box = layout.around([(g.left, g.top, g.right, g.bottom) for g in run])
+        box = hull(run)
         size = run[0].size
         middle = (box[1] + box[3]) / 2
         before_figure = _LABEL.fullmatch(text) and any(
@@ -747,7 +738,7 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
         last = done[-1] if done else None
         if last and _follows(last.lines[-1], line, usual, own, frames):
             last.lines.append(line)
-            last.box = layout.around([last.box, line.box])
+            last.box = around([last.box, line.box])
         else:
             done.append(Piece("text", line.box, [line]))
     for piece in done:

@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 FUNCTIONS: Final = frozenset(
@@ -112,7 +112,7 @@ BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
 
 
 @dataclass(slots=True)
-class Atom:
+class Atom(Placed):
     """Something set like one letter: a glyph, a word, a fraction."""
 
     text: str
@@ -180,19 +180,9 @@ def atom_of(glyph: Glyph) -> Atom:
     )
 
 
-def around(atoms: Sequence[Atom]) -> Bounds:
-    """The smallest box around all."""
-    return (
-        min(atom.left for atom in atoms),
-        min(atom.top for atom in atoms),
-        max(atom.right for atom in atoms),
-        max(atom.bottom for atom in atoms),
-    )
-
-
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
     """One atom in place of its parts; `extra` is a box that it covers too."""
-    left, top, right, bottom = around(atoms)
+    left, top, right, bottom = hull(atoms)
     if extra:
         left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
     sound = all(atom.sound for atom in atoms)
@@ -453,17 +443,18 @@ def _roman(text: str) -> str:
 
 
 def _absorb(tokens: list[_Token]) -> None:
-    """Joins letters right before a script's base to its formula (the C of CO₂)."""
+    """Joins letters or digits right before a script's base to its formula (the C of CO₂, the 1 of 10³)."""
     last = tokens[-1]
     while len(tokens) > 1:
         before = tokens[-2]
         near = last.left - before.right < 0.15 * last.size
+        number = last.text.isdecimal() and before.text.isdecimal()
         if before.math or before.space or not near or not (before.text.isascii() and before.text.isalnum()):
             return
         inner = re.fullmatch(r"\\mathrm\{(.*)\}", last.text)
-        if not inner:
+        if not inner and not number:
             return
-        last.text = f"\\mathrm{{{before.text}{inner[1]}}}"
+        last.text = f"\\mathrm{{{before.text}{inner[1]}}}" if inner else before.text + last.text
         last.left = before.left
         del tokens[-2]
 
@@ -579,7 +570,7 @@ def with_pictures(row: Sequence[Atom], head: Atom) -> list[Atom]:
             parts.pop()
         while parts[0].text in _NO_BEGIN and parts[0].sound:
             del parts[0]
-        box = around(parts)
+        box = hull(parts)
         pictures.append(Atom(PICTURE, *box, head.base, head.size, sound=False, advance=box[2], parts=tuple(parts)))
     gone = {id(part) for picture in pictures for part in picture.parts}
     kept = [atom for atom in row if id(atom) not in gone]

@@ -28,7 +28,6 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     WIDE,
     Atom,
     Finder,
-    around,
     atom_of,
     explains,
     ideographic,
@@ -40,7 +39,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     written,
 )
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 BLANK: Final = "____"
@@ -67,7 +66,7 @@ def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -
         for rule in (first, last):
             upright.remove(rule)
             base = (rule.top + rule.bottom) / 2 + AXIS * size
-            sign = Atom("|", rule.left, rule.top, rule.right, rule.bottom, base, size, True, advance=rule.right)
+            sign = Atom("|", *rule.box, base, size, True, advance=rule.right)
             atoms = [*atoms, sign]
     return atoms
 
@@ -138,7 +137,7 @@ def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
     below = [a for a in below if -0.1 * size < a.top - arrow.bottom < (0.4 if a.size > 0.8 * size else 0.9) * size]
     if not all(a.text.isalnum() for a in below if a.size > 0.8 * size) or not any(a.size > 0.8 * size for a in below):
         return False
-    left, _, right, _ = around(below)
+    left, _, right, _ = hull(below)
     middle = (arrow.top + arrow.bottom) / 2
     level = (a for a in atoms if a.text.strip() and a.text not in FENCES | {*OVER} and a.top < middle < a.bottom)
     beside = any(max(a.left - arrow.right, arrow.left - a.right) < 0.8 * size for a in level)
@@ -166,7 +165,7 @@ def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
     wide = len(below) > 1 and not (len(below) == 2 and any(atom.text == "'" for atom in below))
     text = f"\\{WIDE.get(name, name) if wide else name}{{{inner}}}"
     text = re.sub(r"^\\dot\{\\dot\{(.*)\}\}$", r"\\ddot{\1}", text)
-    box = (accent.left, accent.top, accent.right, accent.bottom)
+    box = accent.box
     return joined(text, below, below[0].base, max(atom.size for atom in below), extra=box)
 
 
@@ -227,13 +226,13 @@ def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[
 
 def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
     """Checks that a part of a fraction is in its middle."""
-    left, _, right, _ = around(part)
+    left, _, right, _ = hull(part)
     return abs(left + right - rule.left - rule.right) < 0.8 * size
 
 
 def _overhangs(rule: Rule, atoms: list[Atom]) -> bool:
     """A rule much longer at one end than all over and under it is a gap's line."""
-    box = around(atoms)
+    box = hull(atoms)
     return max(box[0] - rule.left, rule.right - box[2]) > _OVERHANG * max(atom.size for atom in atoms)
 
 
@@ -241,8 +240,8 @@ def _snug(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
     """A fraction's rule is not much longer than its parts, and close to them if it is long."""
     size = max(atom.size for atom in (*above, *below))
     length = rule.right - rule.left
-    widest = max(box[2] - box[0] for box in (around(above), around(below)))
-    gaps = (rule.top - around(above)[3], around(below)[1] - rule.bottom)
+    widest = max(box[2] - box[0] for box in (hull(above), hull(below)))
+    gaps = (rule.top - hull(above)[3], hull(below)[1] - rule.bottom)
     return length < widest + 2.5 * size and (length < 12 * size or max(gaps) < 0.35 * size) and length < 30 * size
 
 
@@ -339,12 +338,12 @@ def _touches(base: Atom, script: Atom) -> bool:
 
 def _free(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:
     """A rule far from what is above it, or at least twice as near to what is below."""
-    near = 2 * (around(below)[1] - rule.bottom)
+    near = 2 * (hull(below)[1] - rule.bottom)
     return all(rule.top - atom.bottom > min(0.45 * atom.size, near) for atom in above)
 
 
 def _covers(rule: Rule, below: list[Atom]) -> bool:
-    left, top, right, bottom = around(below)
+    left, top, right, bottom = hull(below)
     size = max(atom.size for atom in below)
     gap = 0.35 if bottom - top > 0.55 * size else 0.6  # the bar over an x may be as high as that over a capital
     snug = rule.right - rule.left < right - left + 0.9 * size and top - rule.bottom < gap * size
@@ -359,7 +358,7 @@ def _barred(rule: Rule, below: list[Atom]) -> list[Atom]:
     parts = [[atom for atom in below if left - 1 < atom.middle <= right + 1] for left, right in spans]
     close = 0.2 * max(atom.size for atom in below)
     hug = all(
-        max(abs(around(p)[0] - x), abs(around(p)[2] - y)) < close for p, (x, y) in zip(parts, spans, strict=True) if p
+        max(abs(hull(p)[0] - x), abs(hull(p)[2] - y)) < close for p, (x, y) in zip(parts, spans, strict=True) if p
     )
     if not hug or not all(parts) or sum(map(len, parts)) != len(below):
         spans, parts = [(rule.left, rule.right)], [below]
@@ -477,7 +476,7 @@ def _is_script_of(atom: Atom, head: Atom) -> bool:
 
 def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
     """Checks for a label of an arrow or a sign of equality or the limit of an integral, which is no script."""
-    left, top, right, bottom = around(row)
+    left, top, right, bottom = hull(row)
     beside = finder.between(left - head.size, left)
     base = any(
         a.size > row[0].size and left - max(a.right, a.advance) < 0.3 * a.size and a.top < bottom and top < a.bottom
@@ -734,14 +733,14 @@ def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
     letters = [atom for atom in over if atom.text.strip()]
     if not letters or not 0 <= (rule.top + rule.bottom) / 2 - head.base < _LINED * head.size:
         return ""
-    left, _, right, _ = around(letters)
+    left, _, right, _ = hull(letters)
     hugs = max(abs(left - rule.left), abs(right - rule.right)) < head.size
     return written(sorted(over, key=lambda atom: (atom.left, atom.right)), head).strip() if hugs else ""
 
 
 def _shown(rule: Rule, head: Atom) -> Atom:
     """An unread rule of a formula, to be shown."""
-    box = (rule.left, rule.top, rule.right, rule.bottom)
+    box = rule.box
     return Atom(PICTURE, *box, head.base, head.size, sound=False, advance=rule.right)
 
 
@@ -756,7 +755,7 @@ def _hang(rows: list[list[Atom]]) -> None:
                 home = []
                 continue
             if signs:
-                middle = sum(around(own)[1::2])
+                middle = sum(hull(own)[1::2])
                 home = min((other for _, other in signs), key=lambda other: abs(2 * other[0].axis - middle))
             for atom in (*own, *(sign for sign, other in signs if other is home)):
                 atom.sound = False
@@ -779,7 +778,7 @@ def _parted(row: Sequence[Atom]) -> list[list[Atom]]:
 
 def _hangs_at(row: Sequence[Atom], sign: Atom) -> bool:
     """Checks for a row over or under an unread sign, or behind a brace whose rows were not joined."""
-    left, top, right, bottom = around(row)
+    left, top, right, bottom = hull(row)
     if sign.text == "{" and sign.height > _TALLER * sign.size:
         return sign.left < left < sign.right + sign.size and sign.top - 1 < (top + bottom) / 2 < sign.bottom + 1
     size = row[0].size
@@ -972,12 +971,14 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     shown: tuple[Bounds, ...] = ()
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
-        sound = sound and ("$" not in text or (explains(text, ink) and not _TWICE.search(text)))
+        sound = sound and (
+            "$" not in text or (explains(text, ink) and not any(map(_TWICE.search, text.split("$")[1::2])))
+        )
         for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
                 ordered = with_pictures(ordered, head)
                 text = written(ordered, head)
-        shown = tuple(around([atom]) for atom in ordered if atom.text == PICTURE)
+        shown = tuple(hull([atom]) for atom in ordered if atom.text == PICTURE)
     except RecursionError:  # letters that each seem a script of the next: as they stand, and said to be unread
         text, sound = "".join(atom.text for atom in ordered), False
     letters = sum(len(atom.text) for atom in ink)
@@ -991,7 +992,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     placed = sorted((atom for atom in ink if atom.place >= 0), key=lambda atom: atom.place)
     place = placed[len(placed) // 2].place if placed else -1
     other = ", ".join(_read_otherwise(text, placed)) if placed else ""
-    return TextLine(text, around(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
+    return TextLine(text, hull(ink), size, head.base, bold, sound, sure, pitch, place, other, shown=shown)
 
 
 _WORD: Final = re.compile(r"[A-Za-z]{2,}|[가-힣]+")

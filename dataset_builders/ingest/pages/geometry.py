@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Bounds = tuple[float, float, float, float]
 """Left, top, right, bottom in points."""
 
 
+class Placed:
+    """Ink at a place: left, top, right and bottom in points."""
+
+    __slots__ = ()
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def box(self) -> Bounds:
+        """Around it."""
+        return (self.left, self.top, self.right, self.bottom)
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """Of its box."""
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+
+def around(boxes: Iterable[Bounds]) -> Bounds:
+    """The smallest box around all."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def hull(items: Iterable[Placed]) -> Bounds:
+    """The smallest box around the ink of all."""
+    return around([item.box for item in items])
+
+
 @dataclass(slots=True)
-class Rule:
+class Rule(Placed):
     """A thin horizontal or vertical line; `joints` are the x at which its pieces meet."""
 
     left: float
@@ -30,7 +62,7 @@ class Rule:
 
 
 @dataclass(slots=True)
-class Shape:
+class Shape(Placed):
     """A picture ("image"), a drawing with curves or slants ("drawing") or a filled or rounded rectangle ("frame").
 
     `points` are a drawing's outline; a `filled` one has a ground, a `faint` one is light enough to be printed over.
@@ -44,11 +76,6 @@ class Shape:
     points: tuple[tuple[float, float], ...] = ()
     filled: bool = False
     faint: bool = False
-
-    @property
-    def box(self) -> Bounds:
-        """Around it."""
-        return (self.left, self.top, self.right, self.bottom)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
@@ -271,7 +271,7 @@ def _merged(rules: list[Rule]) -> list[Rule]:
                     last.right, last.bottom = max(last.right, rule.right), max(last.bottom, rule.bottom)
                     break
             else:
-                done.append(Rule(rule.left, rule.top, rule.right, rule.bottom))
+                done.append(Rule(*rule.box))
     return done
 
 
@@ -292,7 +292,7 @@ MAX_GLYPHS: Final = 20_000
 
 
 @dataclass(slots=True)
-class Glyph:
+class Glyph(Placed):
     """A printed character.
 
     Attributes:

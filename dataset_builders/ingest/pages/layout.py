@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, root_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull, root_of
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -32,7 +32,7 @@ class PageTable:
 
     def cell_of(self, glyph: Glyph) -> tuple[int, int]:
         """The cell a glyph stands in."""
-        x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+        x, y = glyph.centre
         column = max(0, min(len(self.xs) - 2, sum(1 for at in self.xs if at <= x) - 1))
         row = max(0, min(len(self.ys) - 2, sum(1 for at in self.ys if at <= y) - 1))
         return self.merged[(row, column)]
@@ -42,7 +42,7 @@ class PageTable:
         left, top, right, bottom = self.box
         cells: dict[tuple[int, int], list[Glyph]] = {}
         for glyph in glyphs:
-            x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+            x, y = glyph.centre
             if glyph.text.strip() and left <= x <= right and top <= y <= bottom:
                 cells.setdefault(self.cell_of(glyph), []).append(glyph)
         return cells
@@ -207,16 +207,6 @@ _WORDS, _SEVERAL, _FEWEST_CROSSED = 0.9, 3, 3
 """Letter sizes between the words of a line; letters of it on each side of a picture's edge; such lines."""
 
 
-def around(boxes: Sequence[Bounds]) -> Bounds:
-    """The smallest box around all."""
-    return (
-        min(box[0] for box in boxes),
-        min(box[1] for box in boxes),
-        max(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )
-
-
 def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
     """Checks whether two boxes come closer than `slack`."""
     return (
@@ -254,7 +244,7 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
     words = runs(raw.glyphs, _WORDS) if raw.shapes else []
-    lines = [around([(g.left, g.top, g.right, g.bottom) for g in run]) for run in words if len(run) > FEWEST_LETTERS]
+    lines = [hull(run) for run in words if len(run) > FEWEST_LETTERS]
     ground = _ground(raw, words, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
@@ -263,17 +253,17 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     strokes = [shape for shape in drawings if any(_parts_cell(shape.box, table) for table in parts.tables)]
     parts.ground += [shape.box for shape in strokes]
     shapes = [shape for shape in shapes if shape not in strokes]
-    boxes: list[Bounds] = [(shape.left, shape.top, shape.right, shape.bottom) for shape in shapes]
+    boxes: list[Bounds] = [shape.box for shape in shapes]
     crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
     parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
     boxes += [table.box for table in crossed]
     seeds = len(boxes)
-    boxes += [(rule.left, rule.top, rule.right, rule.bottom) for rule in loose]
-    letters = [(glyph.left, glyph.top, glyph.right, glyph.bottom) for glyph in raw.glyphs if glyph.text.strip()]
+    boxes += [rule.box for rule in loose]
+    letters = [glyph.box for glyph in raw.glyphs if glyph.text.strip()]
     for group in groups(boxes, NEAR):
         drawn = [boxes[at] for at in group if at < seeds]
         sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
-        drawn += [(rule.left, rule.top, rule.right, rule.bottom) for rule in sketch]
+        drawn += [rule.box for rule in sketch]
         if not drawn:
             parts.rules += [loose[at - seeds] for at in group]
             continue
@@ -330,7 +320,7 @@ def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body
     """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
     done: list[Rule] = []
-    for group in groups([(rule.left, rule.top, rule.right, rule.bottom) for rule in short], NEAR):
+    for group in groups([rule.box for rule in short], NEAR):
         near = [short[at] for at in group]
         done += near if is_sketch(near, letters, body) else []
     return done
@@ -360,8 +350,7 @@ def _crossed(picture: Shape, lines: Sequence[Sequence[Glyph]]) -> int:
 
 def _inside(shape: Shape, raw: RawPage) -> int:
     step = 1 + len(raw.glyphs) * len(raw.shapes) // 3_000_000
-    middles = (((g.left + g.right) / 2, (g.top + g.bottom) / 2) for g in raw.glyphs[::step])
-    return step * sum(contains(shape.box, *middle) for middle in middles)
+    return step * sum(contains(shape.box, *glyph.centre) for glyph in raw.glyphs[::step])
 
 
 def _drawn(shape: Shape, raw: RawPage, parts: Found) -> bool:
@@ -426,7 +415,7 @@ def whole(figures: list[Bounds]) -> list[Bounds]:
 def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
     loose: list[Rule] = []
-    boxes = [(rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules]
+    boxes = [rule.box for rule in raw.rules]
     for group in groups(boxes, 2.2):
         rules = [raw.rules[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from livek12.core.files import pointer_note
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
+    from livek12.dataset_builders.ingest.pages.blocks import Box
 
 MAX_BYTES: Final = 512 << 20
 MAX_PIXELS: Final = 24_000_000
@@ -123,6 +125,28 @@ def drawn(
     bitmap = page.render(scale=scale, crop=tuple(max(0.0, value) for value in margins), draw_annots=annotated)
     picture: Picture = bitmap.to_pil().convert("RGB")
     return picture
+
+
+def crop_to(page: Any, box: Box) -> Callable[[], None]:
+    """Makes a box all of a page, as it is shown; returns what undoes it."""
+    left, bottom, right, top = page.get_bbox()
+    before = page.get_mediabox(), page.get_cropbox()
+    corners = [_unturned(x, y, page.get_rotation()) for x, y in ((box.left, box.top), (box.right, box.bottom))]
+    xs, ys = (sorted(values) for values in zip(*corners, strict=True))
+    edges = [left + xs[0] * (right - left), top - ys[1] * (top - bottom)]
+    edges += [left + xs[1] * (right - left), top - ys[0] * (top - bottom)]
+
+    def resize(media: Sequence[float], crop: Sequence[float]) -> None:
+        page.set_mediabox(*media)
+        page.set_cropbox(*crop)
+
+    resize(edges, edges)
+    return partial(resize, *before)
+
+
+def _unturned(x: float, y: float, degrees: int) -> tuple[float, float]:
+    """A point of a page that is shown turned clockwise, as fractions of the page as it is stored."""
+    return {0: (x, y), 90: (y, 1 - x), 180: (1 - x, 1 - y), 270: (1 - y, x)}[degrees]
 
 
 def has_annotations(page: Any) -> bool:

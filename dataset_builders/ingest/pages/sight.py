@@ -57,7 +57,7 @@ class Sight:
         """Boxes, in points, of ink outside all letters and `explained` boxes, and of drawings outside the latter."""
         rest = self.full < _DARK
         for glyph in glyphs:
-            self._clear(rest, (glyph.left, glyph.top, glyph.right, glyph.bottom), 0.6)
+            self._clear(rest, glyph.box, 0.6)
         rest |= self.drawn < _DARK
         for box in explained:
             self._clear(rest, box, 0.5)
@@ -151,7 +151,7 @@ def _inked_sides(boxes: Iterable[Rule | Shape], ink: Grey, scale: float) -> Iter
 
 def _cut(part: Rule | Shape, drawn: Grey, scale: float) -> None:
     """Cuts a line or a drawing to its printed part, in place; a line set as letters has none."""
-    left, top, right, bottom = (max(0, round(v * scale)) for v in (part.left, part.top, part.right, part.bottom))
+    left, top, right, bottom = (max(0, round(v * scale)) for v in part.box)
     ink = drawn[max(0, top - 1) : bottom + 2, max(0, left - 1) : right + 2] < _WHITE
     across, down = (ink.any(axis=axis).nonzero()[0].tolist() for axis in (0, 1))
     if across:
@@ -191,7 +191,7 @@ def _on_its_ground(glyph: Glyph, paint: tuple[int, int, int, int], drawn: Grey, 
     grey = 0.299 * red + 0.587 * green + 0.114 * blue
     if opaque < _CHANGE or grey < _DARK:  # dark letters on dark ground are seen to by the picture
         return opaque < _CHANGE
-    left, top, right, bottom = (round(v * scale) for v in (glyph.left, glyph.top, glyph.right, glyph.bottom))
+    left, top, right, bottom = (round(v * scale) for v in glyph.box)
     ground: np.ndarray[Any, Any] = drawn[max(0, top) : bottom + 1, max(0, left) : right + 1].astype(int)
     return bool(glyph.text.strip()) and bool(ground.size) and bool((abs(ground - grey) < _CHANGE).all())
 
@@ -228,7 +228,7 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
     for glyph in glyphs:
         if not glyph.text.strip() or glyph.slanted or glyph.item not in place:
             continue
-        x, y = (glyph.left + glyph.right) / 2, (glyph.top + glyph.bottom) / 2
+        x, y = glyph.centre
         at = int(x // 24), int(y // 24)
         near = (o for dx in (-1, 0, 1) for dy in (-1, 0, 1) for o in cells.get((at[0] + dx, at[1] + dy), ()))
         for other in near:

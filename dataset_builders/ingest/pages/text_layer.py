@@ -16,11 +16,11 @@ from statistics import mode
 from typing import TYPE_CHECKING, Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of, centre
+from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of
 from livek12.dataset_builders.ingest.pages.atoms import AXIS, ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, is_label
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.layout import PageTable, dissolve
 
@@ -75,7 +75,7 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
         if near and (root := _root(shape, raw.rules, near)):
             sign, rule = root
             raw.glyphs.append(sign)
-            read.append((sign.left, sign.top, sign.right, sign.bottom))
+            read.append(sign.box)
             if rule:
                 raw.rules.append(rule)
         elif near and (arrow := _arrow(shape, raw.rules, near)):
@@ -101,7 +101,7 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
         text = min((g for g in row if 0 < g.left - right < 3 * size), key=lambda g: g.left, default=None)
         room = (left - size, top, right, bottom)
         beside = [box for box in others if not box[0] < left < right < box[2]]  # a frame may be around all
-        if text and not any(layout.overlaps(room, box) for box in (*beside, *(_around([g]) for g in row))):
+        if text and not any(layout.overlaps(room, box) for box in (*beside, *(g.box for g in row))):
             edge = max(right, text.left - 0.5 * text.size)
             read[left, top, right, bottom] = Glyph(CHOICE, left, top, edge, bottom, text.base, text.size, edge, "")
     if len(read) <= _FEW:
@@ -123,9 +123,9 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     rules = [rule for rule in raw.rules if _is_part(rule, small, size)]
     rules = [r for r in rules if r.flat or not any(layout.meet(r, other) for other in long)]  # wires meet
     parts: list[Shape | Rule] = [*small, *rules]
-    boxes = [(part.left, part.top, part.right, part.bottom) for part in parts]
+    boxes = [part.box for part in parts]
     parted = set(map(id, rules))
-    others += [(r.left, r.top, r.right, r.bottom) for r in raw.rules if not r.flat and id(r) not in parted]
+    others += [r.box for r in raw.rules if not r.flat and id(r) not in parted]
     signs: list[Bounds] = []
     for group in layout.groups([*boxes, *others], layout.NEAR):
         if any(at >= len(boxes) for at in group):
@@ -134,15 +134,15 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
             [group[at] for at in row] for row in layout.groups([_reach(parts[at], small, size) for at in group], _ROW)
         ]
         for some in (rows, [group]):  # a limit may be as far from its sum as a line from another
-            around = [layout.around([boxes[at] for at in row]) for row in some]
+            ends = [around([boxes[at] for at in row]) for row in some]
             drawn = [[parts[at] for at in row] for row in some]
-            if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, around, strict=True)):
-                signs += around
+            if all(_is_sign(row, box, letters, size) for row, box in zip(drawn, ends, strict=True)):
+                signs += ends
                 break
     homes = {box: _home(box, letters, size) for box in signs}
     lonely = [box for box, home in homes.items() if home is None]
     rows = layout.groups([(a - _COLUMN * size, b, c + _COLUMN * size, d) for a, b, c, d in lonely], 0.0)
-    alone = [layout.around([lonely[at] for at in row]) for row in rows]  # lines of formulas only
+    alone = [around([lonely[at] for at in row]) for row in rows]  # lines of formulas only
     alone = [box for box in alone if max(box[2] - box[0], box[3] - box[1]) > 2 * layout.SMALL]
     for box, home in homes.items():
         if not any(_within(Shape("drawing", *box), other) for other in alone):
@@ -207,7 +207,7 @@ def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph
     bases = [g.base for g in level if not "①" <= g.text[0] <= "⑳"]  # what is an option is a figure
     drawn = all(shape.kind != "image" for shape in shapes)
     around_text = any(_holds(box, g) for g in beside)
-    near = any(layout.overlaps(box, _around([g]), size) and not _holds(box, g) for g in beside)
+    near = any(layout.overlaps(box, g.box, size) and not _holds(box, g) for g in beside)
     woven = near if around_text else len(shapes) > 1
     return (drawn and woven) or (bool(bases) and max(bases) - min(bases) < 0.5 * size)
 
@@ -217,10 +217,10 @@ def _show(raw: RawPage, ink: Sequence[Bounds], size: float) -> list[Bounds]:
     letters = [g for g in raw.glyphs if g.text.strip()]
     rest: list[Bounds] = []
     for group in layout.groups(ink, _BAR * size):
-        box = layout.around([ink[at] for at in group])
+        box = around([ink[at] for at in group])
         home = _home(box, letters, size)
         fits = 0.2 * size < max(box[2] - box[0], box[3] - box[1]) and box[3] - box[1] < _HIGHEST * size
-        near = [g for g in letters if layout.overlaps(box, _around([g]), 0.35 * size)]
+        near = [g for g in letters if layout.overlaps(box, g.box, 0.35 * size)]
         formula = any(g.math or not g.sound for g in near)
         beside = home is not None and max(home.left - box[2], box[0] - home.right) < _ASIDE * size
         if fits and beside and formula and not any(ideographic(g.text[0]) for g in near):
@@ -276,8 +276,8 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
         level = abs(top + bottom - shape.top - shape.bottom) < 0.9 * size
         if _crosses(shape, (left, top, right, bottom)):
             continue
-        around = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
-        if even and level and around and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
+        wider = shape.left < left + 0.1 * size and shape.right > right - 0.1 * size
+        if even and level and wider and shape.top < top + 0.1 * size and shape.bottom > bottom - 0.1 * size:
             boxes.append(shape.box)
     return boxes
 
@@ -440,6 +440,8 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
 
 
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|\(?\d{1,2}\s*[.．、)]")
+_LONGEST_LABEL: Final = 30
+"""Letters of a label within the width of its figure that no column of text begins at."""
 _FLUSH, _LEADED = 0.3, 2.2
 """Letter sizes between the beginnings of lines, across and down."""
 _SLANTED: Final = 1.5
@@ -529,7 +531,7 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
         seen: the printed page, to find unread ink.
     """
     turned = [glyph for glyph in raw.glyphs if glyph.slanted or glyph.size >= LARGEST]
-    ground = [_around([glyph]) for glyph in turned]
+    ground = [glyph.box for glyph in turned]
     raw.glyphs = [glyph for glyph in raw.glyphs if not glyph.slanted and glyph.size < LARGEST]
     size = layout.body_size(raw.glyphs)
     line_dotted(raw)
@@ -545,21 +547,21 @@ def blocks_of(raw: RawPage, number: int, crop: Crop, before: Reading, seen: Sigh
         glyphs = dissolve(grid, glyphs)
     pieces, glyphs = _labels(parts.figures, glyphs)
     for table in parts.tables:
-        inside = [glyph for glyph in glyphs if layout.contains(table.box, *centre(glyph))]
-        glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *centre(glyph))]
+        inside = [glyph for glyph in glyphs if layout.contains(table.box, *glyph.centre)]
+        glyphs = [glyph for glyph in glyphs if not layout.contains(table.box, *glyph.centre)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, parts.rules)))
     sheet = Sheet(
         number, raw.width, raw.height, "text_layer", glyphs, pieces, parts.rules, parts.frames, parts.dividers, unread
     )
     blocks, middle = assembled(sheet, crop, before.middle)
-    loose = [layout.around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
+    loose = [around([sheet.unread[at] for at in group]) for group in layout.groups(sheet.unread, layout.NEAR)]
     last = max((grid.box[3], grid.xs) for grid in parts.asked)[1] if parts.asked else ()
     return Reading(blocks, middle, last, [box_of(box, sheet) for box in loose])
 
 
 def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
     """Ink that needs no letter: figures, lines, borders of frames, outlines and grounds around letters."""
-    boxes = [*parts.figures, *parts.ground, *((rule.left, rule.top, rule.right, rule.bottom) for rule in raw.rules)]
+    boxes = [*parts.figures, *parts.ground, *(rule.box for rule in raw.rules)]
     boxes += enclosing(raw.shapes, raw.glyphs)
     grounds = {shape.box for shape in raw.shapes if shape.filled}
     for left, top, right, bottom in parts.frames:
@@ -582,7 +584,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs, 0.9)
-    long = [_around(run) for run in runs if not _is_short(run)]
+    long = [hull(run) for run in runs if not _is_short(run)]
     size = layout.body_size(glyphs)
     pieces: list[Piece] = []
     taken: set[int] = set()
@@ -593,22 +595,18 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
             if id(run[0]) not in taken and own and not _set_with(run, box, glyphs) and not _is_listed(run, box, long):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
-        whole = layout.around([box, *([_around(inside)] if inside else [])])
+        whole = around([box, *([hull(inside)] if inside else [])])
         pieces.append(Piece("figure", whole, lines_of(inside, [])))
     return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
 
 
 def _whole(figure: Bounds, letters: Sequence[Bounds], size: float, parts: layout.Found, seen: Sight | None) -> Bounds:
     """The box of a figure with the slanted labels at it, which a watermark's letters are not, and all of its ink."""
-    words = [layout.around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
+    words = [around([letters[at] for at in word]) for word in layout.groups(letters, 0.5 * size)]
     short = [word for word in words if max(word[2] - word[0], word[3] - word[1]) < 0.5 * (figure[2] - figure[0])]
-    whole = layout.around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
+    whole = around([figure, *(word for word in short if layout.overlaps(word, figure, size))])
     ruled = any(layout.overlaps(whole, table.box) for table in parts.tables)
     return seen.whole(whole) if seen and not ruled else whole
-
-
-def _around(glyphs: Sequence[Glyph]) -> Bounds:
-    return layout.around([(g.left, g.top, g.right, g.bottom) for g in glyphs])
 
 
 def _is_short(run: Sequence[Glyph]) -> bool:
@@ -619,26 +617,27 @@ def _stands_alone(
     run: Sequence[Glyph], box: Bounds, glyphs: Sequence[Glyph], long: Sequence[Bounds], size: float
 ) -> bool:
     """A short run close to a figure and away from all text, in letter sizes of the page."""
-    left, top, right, bottom = _around(run)
+    left, top, right, bottom = hull(run)
     room = (left - 3 * size, top - 1.2 * size, right + 3 * size, bottom + 1.2 * size)
-    near = layout.overlaps((left, top, right, bottom), box, 1.2 * size)
     text = "".join(glyph.text for glyph in run)
-    is_other = bool(_ANCHOR.match(text)) or is_label(text)
-    if not near or is_other or not _is_short(run) or any(layout.overlaps(room, other) for other in long):
+    is_other = bool(_ANCHOR.match(text)) or is_caption(text)
+    others = [other for other in long if other != (left, top, right, bottom)]
+    amid = box[0] - size < left and right < box[2] + size and all(abs(other[0] - left) > size for other in others)
+    amid = amid and len(run) < _LONGEST_LABEL and "=" not in text
+    if is_other or not (_is_short(run) or amid) or not layout.overlaps((left, top, right, bottom), box, 1.2 * size):
+        return False
+    if any(layout.overlaps(room, other) for other in others):
         return False
     close = (left - 0.6 * size, top - 0.3 * size, right + 0.6 * size, bottom + 0.3 * size)
     return not any(
-        layout.overlaps(close, _around([g]))
-        and g not in run
-        and g.text.strip()
-        and not layout.contains(box, *centre(g))
+        layout.overlaps(close, g.box) and g not in run and g.text.strip() and not layout.contains(box, *g.centre)
         for g in glyphs
     )
 
 
 def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
     """Letters reaching out of a figure, right beside text: an index below a line is the line's."""
-    left, top, right, bottom = _around(run)
+    left, top, right, bottom = hull(run)
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
     own = set(map(id, run))
@@ -648,14 +647,14 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
         and g.text.strip()
         and max(g.left - right, left - g.right) < near
         and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
-        and not layout.contains(box, *centre(g))
+        and not layout.contains(box, *g.centre)
         for g in glyphs
     )
 
 
 def _is_listed(run: Sequence[Glyph], figure: Bounds, long: Sequence[Bounds]) -> bool:
     """A word that begins a line between others of one paragraph beside a figure."""
-    left, top, _, bottom = _around(run)
+    left, top, _, bottom = hull(run)
     size = run[0].size
     beside = [b for b in long if not layout.contains(figure, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2)]
     edges = [box for box in beside if abs(box[0] - left) < _FLUSH * size]
@@ -665,7 +664,7 @@ def _is_listed(run: Sequence[Glyph], figure: Bounds, long: Sequence[Bounds]) -> 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
     """A run of letters in a figure, or a short one that touches it."""
-    left, top, right, bottom = _around(run)
+    left, top, right, bottom = hull(run)
     size = run[0].size
     beside = right - left < 2.2 * size and box[1] < (top + bottom) / 2 < box[3]
     reach = (box[0] - 1.2 * size, box[1], box[2] + 1.2 * size, box[3]) if beside else box

@@ -21,7 +21,6 @@ GAP = re.compile(r"\s{3,}|\t")
 """Between the cells of a line."""
 _FEWEST = 3
 """Labels of a list."""
-_LONGEST_WITHIN = 80
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,6 @@ class LabelList:
     def begins_line(self) -> bool:
         """Its first label does."""
         return self.labels[0].apart
-
-    @property
-    def is_within_line(self) -> bool:
-        """True for a) … b) … c) …, each short."""
-        short = max(map(len, self.texts)) <= _LONGEST_WITHIN
-        return not self.begins_line and self.style.startswith("closed") and short
 
     @property
     def is_capital(self) -> bool:

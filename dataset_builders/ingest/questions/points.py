@@ -6,6 +6,7 @@ Contract: only printed ones, with their places in the text.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,12 +20,16 @@ _MARKS = (
     re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(
-        rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:/\s*\d{{1,3}}\s*)?(?:points?|pts?|p|marks?)(?:\s*(?:in\s+)?total)?\s*[\])）]",
+        rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:\([\d\s+]+\)|/\s*\d{{1,3}})?\s*(?:points?|pts?|p|marks?)"
+        r"(?:\s*(?:in\s+)?total|\s*available|\s*[,，;；][^\])）\n]{0,40})?\s*[\])）]",
         re.IGNORECASE,
     ),
     re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
     re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
+    re.compile(
+        r"(?:(?<=[a-h][)）]) +|(?:^|(?<=\n))[ \t]*)(\d{1,2})\s+marks?\b(?=[ \t]*(?:\n|$|Select|\([b-h]\)))", re.I
+    ),
     re.compile(r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?\s+(?:[\d.]+\s+)?out\s+of\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
@@ -48,12 +53,12 @@ _EACH = (
     ),
 )
 _TIMES = re.compile(
-    rf"(?<!\d)(\d{{1,2}})\s*(?:[*×xX]|\$\\times\$)\s*{_NUMBER}\s*(?:[%'′分]|points?\b|marks?\b|=\s*\d|\)?$)",
-    re.MULTILINE,
+    r"(?<!\d)(\d{1,2})\s*[*×xX]\s*(\d{1,2}(?:\.\d)?|[¼½¾])\s*(?:[%'′分]|points?\b|marks?\b|=\s*(\d{1,3})|\)?$)",
+    re.MULTILINE | re.IGNORECASE,
 )
-"""A section's number of questions, times the points of each."""
-_PRODUCT = re.compile(r"\s{3,}\d{1,2}\s*[×xX*]\s*\d{1,2}\s*=\s*(\d{1,3})\s*$")
-"""Points of a question of which only some parts are asked, at the end of its first line."""
+"""A number of questions, or of parts, times the points of each, perhaps with their product."""
+_BEHIND = re.compile(r"(?:\s{3}|[.．:：?？。)）]\s*)$|(?:^|\n)[ \t]*$")
+"""Before the product of a question's own parts."""
 _PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
@@ -101,8 +106,32 @@ def says_worth(text: str) -> bool:
     return bool(_TOTAL.search(text)) or any(pattern.search(text) for pattern in _MARKS[:-1])
 
 
+def _even(text: str) -> str:
+    """The text with one spelling of signs, each at its place."""
+    text = re.sub(r"\$?\\times\$?", lambda times: "×".center(len(times[0])), text)
+    return text.translate(_SIGNS)
+
+
+_SIGNS = str.maketrans("＊＋＝（）［］$", "*+=()[] ")
+
+
+def _each(times: re.Match[str]) -> float:
+    return unicodedata.numeric(times[2]) if times[2] in "¼½¾" else float(times[2])
+
+
+def _is_product(times: re.Match[str]) -> bool:
+    """Checks that a product is printed, and right."""
+    return bool(times[3]) and int(times[1]) * _each(times) == float(times[3])
+
+
+def says_product(text: str) -> bool:
+    """Checks for a number of questions or parts, the points of each, and their product."""
+    return any(map(_is_product, _TIMES.finditer(_even(text))))
+
+
 def marks(text: str) -> list[Mark]:
     """All points printed in brackets, in order."""
+    text = _even(text)
     printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for pattern in _MARKS for m in pattern.finditer(text)]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
@@ -132,8 +161,10 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
 
     The total stands at the beginning, or at the end without parts; a mark behind a part is that part's.
     """
-    if product := _PRODUCT.search(text.partition("\n")[0]):
-        return f"{text[: product.start()]}{text[product.end() :]}", float(product[1]), []
+    places = [m for m in _TIMES.finditer(_even(text)) if _is_product(m) and _BEHIND.search(text[: m.start()])]
+    products = [m for m in places if text[m.end() :].strip() or "\n" not in text[: m.start()].strip()]
+    if len(products) == 1:
+        return _without(text, Mark(0, products[0].start(), products[0].end())), float(products[0][3]), []
     if detailed := _DETAILED.search(text):
         parts_worth = [float(own) for own in re.findall(r"(\d{1,3})\s*分", detailed[2])]
         return f"{text[: detailed.start()]}{text[detailed.end() :]}".strip(), float(detailed[1]), parts_worth
@@ -220,13 +251,22 @@ def _without(text: str, mark: Mark) -> str:
     return (before + (" " if apart else "") + after).strip()
 
 
+def _clauses(text: str) -> list[re.Match[str]]:
+    return [match for match in _SOME.finditer(text) if match["list"] or int(match["low"]) < int(match["high"]) <= 200]
+
+
+def questions_of(text: str) -> tuple[int, int]:
+    """The first and last number of the questions that a text names first; zeros for none."""
+    spans = [(int(match["low"]), int(match["high"])) for match in _clauses(text) if match["low"]]
+    return spans[0] if spans else (0, 0)
+
+
 def said_of(text: str, number: int) -> str:
     """Clauses of a section's title and instructions that name a question's number, and the text before such clauses.
 
     Without such clauses, everything.
     """
-    some = [match for match in _SOME.finditer(text) if match["list"] or int(match["low"]) < int(match["high"]) <= 200]
-    if not some:
+    if not (some := _clauses(text)):
         return text
     ends = [*(match.start() for match in some[1:]), len(text)]
     own = [text[match.start() : end] for match, end in zip(some, ends, strict=True) if _covers(match, number)]
@@ -277,10 +317,9 @@ def section_points(text: str, number: int, many: int = 0, choice: bool = False) 
         return each.pop() if len(each) == 1 else None
     if many == 1 and len(only := {mark.points for mark in marks(text.partition("\n")[0])}) == 1:
         return only.pop()
-    if times := _TIMES.search(own):
-        count, each_has = int(times[1]), float(times[2])
-        if each_has == many != count:  # 4 × 10 of ten questions
-            count, each_has = many, float(count)
-        return each_has * (count if many == 1 else 1)
+    if times := _TIMES.search(_even(own)):
+        two = float(times[1]), _each(times)
+        counted = {1.0: two[0] * two[1], two[0]: two[1], two[1]: two[0]}  # which is the number of questions is not said
+        return counted.get(float(many)) if times[3] else counted[1.0] if many == 1 else two[1]
     everywhere = all_each(text)
     return everywhere.pop() if len(everywhere) == 1 and own != text[: len(own)] else None

@@ -17,7 +17,7 @@ from livek12.dataset_builders.ingest.pages.assemble import Piece, Sheet, assembl
 from livek12.dataset_builders.ingest.pages.atoms import AXIS
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.pages.pdf import png
 from livek12.dataset_builders.ingest.pages.text_layer import table_lines
@@ -49,7 +49,7 @@ def tables(
     pieces: list[Piece] = []
     grid = layout.find(raw)
     for table in (*grid.tables, *grid.asked):
-        inside = [g for g in raw.glyphs if layout.contains(table.box, (g.left + g.right) / 2, (g.top + g.bottom) / 2)]
+        inside = [g for g in raw.glyphs if layout.contains(table.box, *g.centre)]
         pieces.append(Piece("table", table.box, table_lines(table, inside, [])))
     boxes = [(a / points, b / points, c / points, d / points) for a, b, c, d in (piece.box for piece in pieces)]
     return pieces, boxes
@@ -158,18 +158,18 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
     reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
-    labelled = [layout.around([box, *(run.box for run in reads if _belongs(run, box, letter))]) for box in drawn]
+    labelled = [around([box, *(run.box for run in reads if _belongs(run, box, letter))]) for box in drawn]
     drawn = layout.whole(labelled)  # parts of a figure may be joined by its labels alone
     rest = reads
     for box in drawn:
         inside = [read for read in rest if _belongs(read, box, letter)]
         rest = [read for read in rest if read not in inside]
-        whole = layout.around([box, *(read.box for read in inside)])
+        whole = around([box, *(read.box for read in inside)])
         lines = lines_of([_glyph(read, letter, points) for read in inside], [])
         pieces.append(Piece("figure", _scaled(whole, points), lines))
     rules: list[Rule] = []
     for rule in scan.bars(dark, max(8, int(0.45 * letter))):
-        box = (rule.left, rule.top, rule.right, rule.bottom)
+        box = rule.box
         if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
             continue
         if (parted := _fraction(rule, rest, letter)) is not None:

@@ -46,6 +46,43 @@ def test_forms_of_keys(lines: list[str], found: dict[int, str]) -> None:
     assert entries(*lines) == found
 
 
+def test_answers_are_in_the_column_that_holds_them() -> None:
+    rows = ["1 Book on Table    B    *", "2 Block    D    *", "3 Power of Car    C    **", "4 Cow    C    **"]
+    assert entries("# Problem    Answer Difficulty", *rows) == {1: "B", 2: "D", 3: "C", 4: "C"}
+    alike = [f"{n}    {'ABCD'[n % 4]}    {'CDAB'[n % 4]}" for n in range(1, 6)]
+    assert not {"A", "B", "C", "D"} & {*entries(*alike).values()}
+
+
+def test_a_row_of_letters_is_of_its_section_in_order() -> None:
+    assert entries("一、选择题", "A,C,D,C,D") == dict(enumerate("ACDCD", 1))
+
+
+SET = ("1.【答案】{}。解析：有三种：", "1. 甲；", "2. 乙。", "2.【答案】{}。解析：丙。", "3.【答案】{}。解析：丁。")
+
+
+def test_series_of_numbers_are_those_of_the_paper_in_order() -> None:
+    questions = [line for n in range(1, 4) for line in (f"{n}. {'甲' * n}是", "A．1 B．2 C．3 D．4")]
+    letters = ["ABC", "BCD", "CDA"]
+    lines = [line for own in letters for line in "\n".join(SET).format(*own).split("\n")]
+    key = AnswerKey(entries=entries_of_pages([page(*lines)], "k"), name="k")
+    paper = read(page(*questions * 3), key=key)
+    assert ["".join(draft.answer) for draft in paper.drafts] == [*"".join(letters)]
+    assert paper.drafts[1].solution == "丙。"
+    assert not any(doubt.kind == "answer" for draft in paper.drafts for doubt in draft.doubts)
+
+
+def test_a_key_that_begins_with_another_question_is_doubted() -> None:
+    asked = ("1. [4 points] How many roots has this polynomial of degree two?", "2. [5 points] Draw a cubic spline.")
+    other = (
+        "1. [6 points] Perform two steps of the Jacobi method.",
+        "First, rearrange.",
+        "2. [5 points] Draw it.",
+        "So.",
+    )
+    paper = read(page(*asked), key=AnswerKey(entries=entries_of_pages([page(*other)], "k"), name="k"))
+    assert any("another question" in doubt.text for doubt in paper.drafts[0].doubts)
+
+
 def test_numbers_that_begin_anew_are_those_of_sections() -> None:
     lines = [
         "一、填空题",

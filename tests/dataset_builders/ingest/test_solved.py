@@ -55,6 +55,42 @@ def test_the_difference_is_the_key() -> None:
     assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
 
 
+def test_a_copy_in_another_order_is_matched_by_its_words() -> None:
+    first, third, fourth = SOLVED[:2], SOLVED[3:6], SOLVED[6:8]
+    lines = (
+        third[0].replace("3.", "1."),
+        *third[1:],
+        fourth[0].replace("4.", "2."),
+        fourth[1],
+        "3" + first[0][1:],
+        first[1],
+    )
+    drafts = by_number(keyed_by(*lines))
+    assert drafts["1"].answer == ["C"] and drafts["3"].solution == "有请求，且开中断。"
+
+
+def test_parts_have_their_answers_and_lines_of_the_paper_stay_in_them() -> None:
+    parts = ("(a) Why is the first of them done by all?", "(b) Write a function that will return True.")
+    stem, second = "1. Read this short text on sorting by comparison.", "2. Name the largest number of nodes in a tree."
+    solved = (
+        stem, parts[0], "Answer: It is so by this rule.", parts[1], "Answers", "if it is sorted in this way:",
+        "return True", second, "Solution 2. It is seven.",
+    )  # fmt: skip
+    key = AnswerKey(entries=[Entry(9, "C", source="k")], name="k", pages={"k": [page(*solved)]})
+    first, last = read(page(stem, *parts, second), key=key).drafts
+    assert first.solution == "(a) It is so by this rule\n(b) if it is sorted in this way: return True"
+    assert last.solution == "It is seven."
+
+
+def test_answers_behind_a_copy_are_a_list() -> None:
+    lines = [line for line in PAPER if line[0] in "123"]
+    key = AnswerKey(
+        pages={"k": [page(*lines, "1. C", "2. 总线", "3. 有请求")]}, name="k", entries=[Entry(9, "C", source="k")]
+    )
+    drafts = read(page(*lines), key=key).drafts
+    assert [draft.answer[:1] for draft in drafts][:1] == [["C"]]
+
+
 def test_a_question_of_another_paper_has_no_key() -> None:
     other = ("3. 试论述操作系统怎样管理内存与文件。", "解：分页。")
     drafts = by_number(keyed_by(*SOLVED[:3], *other, *SOLVED[6:]))
