@@ -253,6 +253,9 @@ _OPTIONS = late(
 """The options listed from here on, each with its text ("A) 3, B) 5"): they are listed, not chosen."""
 OPTION_LINE = late(r"\s*[(（]?([A-J])(?:[)）]\s|[)）]?\s*(?:[.．:：]|、(?!\s*[A-J])))\s*\S[^\n]*(?:\n|$)")
 _OPTION_LINES = late(rf"(?:{OPTION_LINE.pattern.replace('([A-J])', '[A-J]')}){{1,11}}")
+_NOT_THOUGHT = late(
+    r"(?i)(?:(?:\bnot|n['’]t)\s(?:really\s)?(?:think|believe|say|agree)|\bdoubt\b|\bno\sway\b|不(?:认为|觉得|相信|同意))[^.,，。；;\n]{0,20}\Z"
+)
 _JUDGED_CHARS = 4_000
 _CIRCLED_OPTION = late(r"[①-⑩]\s*[^\s①-⑩][^①-⑩]{0,200}")
 _QUOTED_LABEL = late(r"\s*[(（]?[A-J1-9①-⑩](?:\s?번)?[)）]?")
@@ -580,7 +583,7 @@ def _conclusion(text: str, match: re.Match[str], at: int, offer: Asked) -> Claim
     may_be_wrong = offer.wrong is not False and not offer.several
     plain = may_be_wrong and not match["or"] and not (offer.wrong and _of_truth(text, match))
     labels = read_labels(written_plainly(match["run"])) if plain else _labels_in_prose(text, match, offer)
-    if labels is None:
+    if labels is None or _NOT_THOUGHT.search(text[: match.start("run")]):
         return None
     wording = written_plainly(match["run"]).strip()
     if not labels:

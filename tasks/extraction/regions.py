@@ -44,6 +44,8 @@ _FENCE = late(r"(?s)```\w{0,12}\n((?:(?!```).){1,20000}?)(?:```|\Z)")
 _IS_PROGRAM = late(r"(?m)^\s*(?:def|class|import|from|for|while|return|print\()\b")
 _IS_CODE = late(rf"{_IS_PROGRAM.pattern}|^\s*[A-Za-z_]\w*\s?[-+*/]?=[^=\n]*\n+\s*\w+")
 """A program: what it assigns is no commitment, and nothing here runs it."""
+_COMMENT = late(r"(?m)(?:^|(?<=[})$]))[^\S\n]{0,4}%[^\S\n]{0,4}\\boxed[^\n]{0,400}")
+"""A comment of LaTeX that is a box; a percentage is none."""
 _STRUCK = late(r"~~[^~\n]{1,200}~~")
 _HIDDEN = late(
     r"(?is)<!--.*?(?:-->|\Z)"
@@ -179,8 +181,9 @@ def final_text(response: str, question: Question) -> str:
 
 
 def _shown(text: str) -> str:
-    """Removes hidden elements and strikethrough ("~~")."""
+    """Removes comments, hidden elements and strikethrough ("~~")."""
     text = _STRUCK.sub("", text) if "~~" in text else text
+    text = _COMMENT.sub("", text) if "%" in text else text
     return _HIDDEN.sub("", text) if "<" in text else text
 
 

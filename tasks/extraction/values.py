@@ -34,6 +34,11 @@ from livek12.tasks.extraction.regions import (
 )
 from livek12.tasks.extraction.words import classes
 
+_LAST_VALUE = late(
+    rf"(?i)(?P<so>{remarks.SO}\b[,:：]?\s*(?:we\s(?:choose|get|have|take|obtain)\s)?)?"
+    r"(?:(?P<value>\$[^$\n]{1,100}\$|\([^()\n]{1,40}\)|[-−]?\d[\d.,/]{0,30}\s?[^\W\d_]{0,4}(?:/[a-z]{1,3})?)"
+    r"|(?(so)(?P<led>[^\s.]{1,40})|(?!)))[.。]?"
+)
 Found = tuple[list[str], str]
 NOTHING: Found = ([], "none")
 SENTENCE_CHARS = 400
@@ -139,6 +144,11 @@ _LED = r"(?:(?:hence|so|thus) )?(?:the )?(?:final )?(?:result|solution|value)"
 _ANSWERED = late(rf"(?i)\**(?:答|解|结果|{_LED}|결과)\** ?[:：]\**\s*(?=\S)")
 _DOUBTFUL = frozenset(("deny", "hedge", "suppose", "part"))
 _QUALIFYING = frozenset(("hedge", "bound", "suppose", "or"))
+_GROUNDS = late(
+    r"(?i)\d[^.\n]{0,60}(?:\b(?:because|since|while|whereas|where|when|as)\s|因为|由于)"
+    r"(?!.*(?:\b(?:therefore|thus|hence|so)\b|所以|因此))"
+)
+"""Words behind a number that begin what it follows from: the value behind them is another."""
 _BEHIND = late(r"\s*([^\s\d.。,，;；:：、$()（）][^.。,，;；:：、\n$]{0,20})")
 _ANSWER_WORD = late(rf"(?i){remarks.SO_ZH}(?:正确)?(?:答案|填)|\b(?:the|final) answer is\b|{remarks.ANSWER_KO}은")
 _AND_THE = late(r"(?i)[,;，；]?\s*\b(?:and|while)(?:\s+(?:for\s+)?the)?$|\s*\n[-*•]$")
@@ -152,11 +162,21 @@ _NAME_BEFORE = late(r"(?:\\?[A-Za-z]{1,8}(?:_\w{1,4})?(?:\([^()=]{0,30}\))?=)?")
 _NOUN_BETWEEN = late(r"[\s$]*[A-Za-z]{3,15},? and[\s$]*")
 _BARE_LIST = late(r"[-+−\d.,，;；、/ $]{1,200}")
 _BOX_LABEL = late(r"[(（](\d)[)）]\s*\$*\s*$")
+_FENCED = late(r"```\w{0,10}\n([^`\n]{1,200})\n```")
+"""A response that is one line in a block of code."""
 _EMPTY = late(r"\\(?:boxed|fbox)\s?\{\s?\}|<answer>\s?</answer>")
 _EDGE = " .。*"
 _SPACE = late(r"(?<!\\)\\ ")
 _TEXT = late(r"\\(?:text|mathrm|textbf|mathbf)\s?\{([^{}]*)\}")
 _TEXT_SIGN = late(r"\\(?:text|mathrm)\s?\{\s*([,，;；、])\s*\}")
+
+
+def _ends_otherwise(behind: str, value: str) -> bool:
+    last = _LAST_VALUE.fullmatch(behind.rstrip().rpartition("\n")[2].strip()) if "\n" in behind.strip(" ") else None
+    if last is None:
+        return False
+    other = bare(last["led"] or last["value"])
+    return other not in value and bare(value) not in other
 
 
 def stated_values(text: str, count: int, answered: bool = False, truncated: bool = False) -> Found:
@@ -182,6 +202,8 @@ def stated_values(text: str, count: int, answered: bool = False, truncated: bool
             said_wrong = remarks.denied(ending, match.start(), end) or remarks.false_lead(ending, *match.span())
             if said_wrong or (denial := denied_until(ending, end, value)):
                 return [remarks.quoted(ending[max(0, match.start() - _BEFORE_CHARS) : denial])], "phrase"
+            if _ends_otherwise(ending[end:], value):
+                return [remarks.quoted(ending[match.start() :][-_AFTER_CHARS:])], "phrase"
             return [value], "phrase"
     return NOTHING
 
@@ -337,6 +359,8 @@ def _counted(text: str) -> str | None:
 
 
 def _qualified(text: str, start: int) -> bool:
+    if _GROUNDS.search(text, max(0, start - SENTENCE_CHARS // 4), start):
+        return True
     return remarks.denied(text, start, start) or bool(_QUALIFYING & classes(text[max(0, start - 12) : start]))
 
 
@@ -371,6 +395,8 @@ def _piece(text: str) -> str:
 
 def find_values(text: str, question: Question, truncated: bool, committed_only: bool = False) -> Found:
     """One value a part, or nothing; another number only if committed."""
+    if fenced := _FENCED.fullmatch(text.strip()):
+        text = fenced[1]
     count, ending = part_count(question), tail(text)
     blanks = blank_count(question) if count == 1 else 0
     if (result := _marked(text, count, blanks))[0]:
