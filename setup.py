@@ -17,6 +17,6 @@ rooms = {"livek12": "src/livek12", **{f"livek12.{room}": room for room in ROOMS}
 setup(
     packages=["livek12", *packages],
     include_package_data=False,  # setup.cfg names the files; with a [project] table all that MANIFEST.in has would come
-    # An editable checkout is a path to src, whose links lead to the rooms: type checkers follow no import hook.
+    # An editable checkout is a path to src: type checkers follow no import hook.
     package_dir={"": "src"} if "editable_wheel" in sys.argv and Path("src/livek12/core").is_dir() else rooms,
 )

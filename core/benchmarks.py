@@ -2,7 +2,7 @@
 
 A benchmark has two independent modules or packages, `tasks` and `builder`. Outside this package they belong to an entry
 point of the group `livek12.benchmarks`, or to a folder given by `--include` (LIVEK12_INCLUDE, inherited by child
-processes). Contract: only code named by the user is imported, never names from a dataset or run folder.
+processes). Contract: only code named by the user is imported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Benchmark: its name, its folder or distribution (for people), and the package of its sides."""
+    """Name, folder or distribution (for people), and package of its sides."""
 
     name: str
     place: str
@@ -64,7 +64,7 @@ def included() -> list[Path]:
 
 
 def include_flags() -> list[str]:
-    """Arguments that give another `livek12` the same folders."""
+    """Arguments for another `livek12`."""
     return [word for folder in included() for word in ("--include", str(folder))]
 
 

@@ -1,8 +1,8 @@
 """Compaction: packs the journals of a finished run into Parquet (`core.packed`) and restores them byte for byte.
 
-Contract: no other command works in the folder meanwhile. A folder reads the same after a kill at any moment (files are
-written under another name, read back and renamed; journals are removed last), and the same command finishes the work.
-Sorting needs 48 bytes a line.
+Contract: no other command works in the folder meanwhile. After a kill the folder reads the same (files are written
+under another name, read back and renamed; journals are removed last), and the same command finishes the work. Sorting
+needs 48 bytes a line.
 """
 
 from __future__ import annotations

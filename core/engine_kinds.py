@@ -1,7 +1,6 @@
 """Registry of engines with their capabilities.
 
-Installed packages add an engine by an entry point in the group `livek12.engines`. An engine's class is imported when it
-is built.
+Installed packages add engines by the entry point group `livek12.engines`. A class is imported when it is built.
 """
 
 from __future__ import annotations

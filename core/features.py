@@ -25,7 +25,7 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def columns(record: type[Record]) -> dict[str, Any]:
-    """Columns of a record class, in the form of `datasets.Features.to_dict`."""
+    """Columns, in the form of `datasets.Features.to_dict`."""
     return {name: _feature(field.annotation) for name, field in record.model_fields.items()}
 
 

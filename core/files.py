@@ -1,8 +1,7 @@
 """Files in untrusted folders: opened, written whole and removed, never through a link; Git LFS pointers; bounded YAML.
 
 Contract: everything written into a user's folder goes through this module. A file written in place is regular and has
-one name, since a symlink, hard link, device or pipe may lead out of the folder; a whole file takes its place by a
-rename. Only the user's own folder may be a link.
+one name; a whole file takes its place by a rename. Only the user's own folder may be a link.
 """
 
 from __future__ import annotations
@@ -56,13 +55,13 @@ def create(path: Path) -> BinaryIO:
 def write_atomically(
     path: Path, content: Content, *, new: bool = False, sync: bool = True, before: Callable[[], None] = lambda: None
 ) -> None:
-    """Writes a whole file, so that a kill leaves either the old content or the new.
+    """Writes a whole file; a kill leaves the old content or the new.
 
     Args:
         content: all of it, or its pieces.
         new: keeps an existing file (FileExistsError).
-        sync: waits for the disk, against power cuts.
-        before: called right before the file takes its place; may raise to prevent it.
+        sync: waits for the disk.
+        before: called before the file takes its place; may raise to prevent it.
     """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # a process id is another's in another container
     try:
@@ -89,7 +88,7 @@ def write_atomically(
 
 
 def sync_place(place: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk; some file systems sync no folder."""
+    """Waits until a file, or a folder's names, are on the disk (where the file system can)."""
     fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -116,7 +115,7 @@ def _linked(temporary: Path, path: Path) -> bool:
 
 
 def heal(fd: int) -> None:
-    """Completes a last line that is valid JSON, else removes it."""
+    """Completes a valid last JSON line, else removes it."""
     size = os.lseek(fd, 0, os.SEEK_END)
     start, tail = size, b""
     while start > 0 and b"\n" not in tail:

@@ -1,4 +1,4 @@
-"""Landlock: takes rights that a command on a foreign folder does not need, from its process and all it starts.
+"""Landlock: drops rights that a command on a foreign folder does not need, for all that it starts too.
 
 Contract: without Landlock nothing is taken and nothing fails. UDP and Unix sockets are not covered.
 """
@@ -116,7 +116,7 @@ def _hub_caches(network: bool) -> list[Path]:
 
 
 def _python() -> Iterator[Path]:
-    """Folders of modules, those of editable installs too; never the user's home."""
+    """Folders of modules, also of editable installs; never the user's home."""
     finders = [sys.modules.get(getattr(finder, "__module__", "")) for finder in sys.meta_path]
     mapped = [getattr(finder, "MAPPING", {}) for finder in finders]
     modules = [getattr(module, "__path__", ()) for name, module in list(sys.modules.items()) if "." not in name]

@@ -1,7 +1,7 @@
 """Key versions: answer keys that came or changed after a dataset was built, in `keys.jsonl` of datasets and runs.
 
-Contract: one line a version, from 1, never changed; each change states the key before it. What is asked, and its
-identity, are those of the first keys. A verdict counts for one version of its question's key (`Verdict.keys`).
+Contract: one line a version, from 1, never changed; each change states the key before it. Identities are by the first
+keys. A verdict counts for one version of its question's key (`Verdict.keys`).
 """
 
 from __future__ import annotations

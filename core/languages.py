@@ -29,8 +29,8 @@ class LanguageRow:
         names: further names in sources, in lower case.
         letters: range of its letters; none if words tell.
         scripts: tesseract's names; without, no scans are read by rule.
-        in_paper: a paper has a letter of it in so many characters.
-        numbered: papers label options ①, ②, …, not statements.
+        in_paper: characters of a paper for each letter of it.
+        numbered: ①, ②, … label options, not statements.
         short: open questions ask for values unless they say "write".
         ask: characters at the end that state a question.
         prompts: folder with BENCHMARK/CODE[.STYLE].txt, if not the tasks'.
@@ -78,7 +78,7 @@ def language_of(code: str) -> LanguageRow:
 
 
 def by_name() -> dict[str, str]:
-    """Codes by names in sources."""
+    """Codes by source names."""
     rows = languages()
     return {name.lower(): row.code for row in rows for name in (row.code, *row.labels.values(), *row.names.split())}
 

@@ -7,9 +7,8 @@
 
 Files of livek12 0.2.0 lack `light` and `model`.
 
-Contract: lines with a key are sorted by the order of the run; lines of one key keep their order. Readers ignore a
-journal that the file names, and no writer takes its name again. Columns are compared with their lines before they make
-a mark, once on each machine.
+Contract: lines with a key are sorted by the order of the run, stably. Readers ignore a journal that the file names, and
+no writer takes its name again. Columns are compared with their lines before they make a mark, once on each machine.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def _account(path: Path, changed: int, size: int) -> dict[str, tuple[int, str]]:
 
 
 def covers(places: list[tuple[int, int]], size: int) -> bool:
-    """Tells whether pieces (start, length) cover this size without gap or overlap."""
+    """True if pieces (start, length) cover this size without gap or overlap."""
     end = 0
     for start, length in sorted(places):
         if start != end:
@@ -237,7 +236,7 @@ class PackedLines:
         return self._trusted
 
     def _weigh(self, number: int, types: Mapping[str, Any]) -> None:
-        """Unpacks values one by one, since the sizes and encodings of a footer may be lies: a value has at most 2 GiB.
+        """Unpacks values one by one, since a footer may lie: a value has at most 2 GiB.
 
         `RowGroupMetaData.column` is never called: a wrong footer ends the process there.
         """
@@ -251,13 +250,13 @@ class PackedLines:
 
 
 def writing_options(schema: Any) -> dict[str, Any]:
-    """Options of `ParquetWriter`; page checksums detect flipped bits."""
+    """Options of `ParquetWriter`, with page checksums."""
     words = [field.name for field in schema if is_words(field.type)]
     return {"compression": "zstd", "use_dictionary": words, "write_page_checksum": True}
 
 
 def is_checked(path: Path) -> bool:
-    """True if this version has compared the columns of this file with its lines, on this machine."""
+    """True if this version has compared columns with lines on this machine."""
     with closing(Store("packed")) as store:
         return store.get(_print(path)) is not None
 
@@ -288,7 +287,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def is_words(kind: Any) -> bool:
-    """Tells whether a column is dictionary-encoded."""
+    """True for a dictionary-encoded column."""
     return bool(pa.types.is_dictionary(kind))
 
 
@@ -366,7 +365,7 @@ def schema_of(stem: str) -> pa.Schema:
 def columns_of(stem: str, rows: Iterable[PackedRow]) -> list[list[Any]]:
     """Columns of rows in schema order; null where a line is no record.
 
-    Contract: they are a function of the line and the version of the records: files from elsewhere can be checked.
+    Contract: they depend on line and record version alone, so that files from elsewhere can be checked.
     """
     columns: list[list[Any]] = [[] for _ in schema_of(stem)]
     for row in rows:
@@ -395,7 +394,7 @@ def _fitting(value: Any) -> Any:
 
 
 def contradiction(stem: str, rows: Sequence[PackedRow], stored: Mapping[str, Sequence[Any]]) -> tuple[int, str] | None:
-    """Row and column of the first value that differs from its line; None if all are equal."""
+    """Row and column of the first value unlike its line, if any."""
     for field, made in zip(schema_of(stem), columns_of(stem, rows), strict=True):
         for row, (here, line) in enumerate(zip(stored.get(field.name, made), made, strict=True)):
             if here != line:

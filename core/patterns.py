@@ -11,7 +11,7 @@ class _Compiled:
 
 
 class _Late(_Compiled):
-    """Pattern until its first use; then a plain `_Compiled`, whose attributes are found faster."""
+    """Pattern until its first use; then a faster `_Compiled`."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern, self._flags = pattern, flags
@@ -28,5 +28,5 @@ class _Late(_Compiled):
 
 
 def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Pattern compiled at its first use; not the object that the `re` of a match names."""
+    """Pattern compiled at its first use; a match's `re` is another object."""
     return cast("re.Pattern[str]", _Late(pattern, flags))

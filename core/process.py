@@ -1,8 +1,8 @@
 """A supervised child process, and a pool of them: a crash, hang or excess costs one request.
 
-Contract: a child is a fresh interpreter that runs a function of a module; it never imports its caller's main module. It
+Contract: a child is a fresh interpreter that runs a function of a module and never imports its caller's main module. It
 leads a session of its own: Ctrl-C is for the parent, and everything it starts ends with it. It ends with its parent,
-even a killed one. The connection carries nothing but messages.
+even a killed one.
 
 Not pebble or loky: with them a worker that is killed while it waits breaks the whole pool, a busy one outlives its
 parent, the caller's main module is imported again, and results come back as pickles.
@@ -35,7 +35,7 @@ class OfOneProcess(Protocol):
     """Owner of locks, threads or children, none of which a fork may use."""
 
     def after_fork(self) -> None:
-        """Drops them, in the single-threaded fork."""
+        """Drops them in the fork."""
         ...
 
 
@@ -43,7 +43,7 @@ _told_of_forks: WeakSet[OfOneProcess] = WeakSet()
 
 
 def tell_of_forks(thing: OfOneProcess) -> None:
-    """Calls `after_fork` in each fork of this process while the object (weakly referenced) is alive."""
+    """Calls `after_fork` in each fork while the (weakly referenced) object is alive."""
     _told_of_forks.add(thing)
 
 
@@ -87,7 +87,7 @@ class Closed(Ended):
 
 
 def cores() -> int:
-    """Number of cores for this process."""
+    """Cores of this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -265,7 +265,7 @@ class ProcessPool:
         tell_of_forks(self)
 
     def ask(self, request: bytes, closed: int | None = None) -> bytes:
-        """Reply of a child; `closed` is how often the pool had been closed when the request was made.
+        """Reply of a child; `closed` counts the pool's closings when the request was made.
 
         Raises:
             NotStarted: it ended before it could take a request.
@@ -303,7 +303,7 @@ class ProcessPool:
                     raise
 
     def pids(self) -> list[int]:
-        """Ids of the current children."""
+        """Ids of the children."""
         with self._lock:
             return [child.pid for child in self._all]
 
@@ -322,7 +322,7 @@ class ProcessPool:
         self.close()
 
     def after_fork(self) -> None:
-        """Drops the parent's children and the locks of its threads."""
+        """Drops the parent's children and locks."""
         self._free, self._lock = threading.Semaphore(self.size), threading.Lock()
         self._idle, self._all = [], set()
 
@@ -384,7 +384,7 @@ def limit_time(seconds: float) -> None:
 
 @contextmanager
 def untimed() -> Iterator[None]:
-    """Suspends `limit_time` while a library loads: only the first request would pay for it."""
+    """Suspends `limit_time` while a library loads."""
     remaining, interval = signal.setitimer(signal.ITIMER_PROF, 0)
     try:
         yield

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Progress:
-    """Counter of steps of one piece of work; a context manager.
+    """Counts the steps of one task; a context manager.
 
     `more` is further status text, for slow steps; `patient` is silent for the first few seconds.
     """
@@ -108,7 +108,7 @@ class Progress:
 
 
 class WaitProgress:
-    """Duration of a wait and its current stage; a context manager."""
+    """Shows a wait and its stage; a context manager."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -118,7 +118,7 @@ class WaitProgress:
         self._told = False
         silent = quiet or not this_rank().first or sys.stderr is None
         self._thread = None if silent else threading.Thread(target=self._wait, name="waiting", daemon=True)
-        # Read now: while an engine is loaded, stderr may be a pipe that ends in the terminal.
+        # Read now: while an engine loads, stderr may be a pipe.
         self._terminal = not silent and sys.stderr.isatty()
 
     def _wait(self) -> None:
@@ -176,7 +176,7 @@ def tell_stage(words: str) -> None:
 
 
 def watched(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Items, with progress if taking them lasts longer than a few seconds."""
+    """Items, with progress after a few seconds."""
     with Progress(what, total, patient=True) as progress:
         for item in items:
             yield item
@@ -208,7 +208,7 @@ def show_log() -> None:
 
 
 def warn(line: str, kind: str = "") -> None:
-    """Prints a warning once; of each kind the first few, and the number of others at the end."""
+    """Prints a warning once; of each kind the first few, and at the end the number of others."""
     if line in _said:
         return
     _warned[kind] = _warned.get(kind, 0) + 1

@@ -1,8 +1,8 @@
 """Prompt files, fences around data in prompts, and messages made of parts.
 
-Contract: a prompt file's head, between two lines `---`, names its `version` and the `source` of its rules. Its hash
-covers the whole file; after a corrected citation a line `hashed` in the head keeps the old source, so that runs and
-replies stay valid. Values are filled in once and never parsed. Outside data is fenced by a marker hashed from the data.
+Contract: a prompt file's head, between lines `---`, names its `version` and the `source` of its rules. Its hash covers
+the whole file; after a corrected citation a line `hashed` keeps the old source, so that runs and replies stay valid.
+Values are filled in once and never parsed. Outside data is fenced by a marker hashed from it.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def load_prompt(package: str, file: str) -> PromptFile:
 
 
 def fenced(text: str) -> tuple[str, str]:
-    """Text between two marker lines that it cannot contain, since they are hashed from it."""
+    """Text between two marker lines hashed from it."""
     fence = marker(lambda salt: text + "\0" * salt, [text], 16)
     line = f"=== {fence} ==="
     return line, f"{line}\n{text}\n{line}"
@@ -118,5 +118,5 @@ def marker(of: Callable[[int], str], texts: Iterable[str], digits: int) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text with a space inside anything a chat template might take for a control token."""
+    """Text with a space inside possible control tokens of chat templates."""
     return _CONTROL.sub(lambda match: match[0] + " ", text)

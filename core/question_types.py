@@ -1,7 +1,6 @@
 """Question types: one row each, with its names in sources and its behaviour.
 
-A registered type is asked, extracted, judged and reported like those below, in this process; worker processes need the
-same registration.
+A registered type is treated like those below, in this process; workers need the same registration.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class TypeRow:
         answer: an answer is option labels, a truth value, values, or a text that must be read.
         several: the key may hold several labels.
         blanks: the question prints blanks, one for each value.
-        by_key: a source that does not tell this type from another one leaves it to the key: letters, or none.
+        by_key: settled by the key (letters, or none) where the source does not.
         labels: its name on the site by language, if not `name`.
     """
 
@@ -116,7 +115,7 @@ def settle(kind: str, *, several: bool, has_key: bool) -> QuestionType:
 def keyless(raw: str | None, *, has_options: bool) -> tuple[QuestionType, str | None]:
     """Type of a question without its key.
 
-    An own name that depends on the key may have been settled by it, so only its kind is used.
+    Of an own name settled by the key only the kind is used.
     """
     kind = kind_of(raw) or (CHOICE if has_options else FREE)
     row = _TYPES.get(raw or "")

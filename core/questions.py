@@ -96,7 +96,7 @@ def pages_of(question: Question | Mapping[str, Any], pages: Pages) -> list[Any]:
 
 
 def paper_order(question: Question) -> tuple[Any, ...]:
-    """Sort key by paper, then number (2 before 10, 10 before 10a); questions without either come last."""
+    """Sort key by paper, then number (2, 10, 10a); questions without either come last."""
     return (_natural(question.paper_id), _natural(question.number))
 
 
@@ -173,13 +173,13 @@ def load_questions(
 def iter_questions(
     data: str | Path, configs: Sequence[str], benchmark: BenchmarkName, wanted: Wanted | None = None
 ) -> Iterator[Question]:
-    """Streams the questions that `load_questions` gives."""
+    """Streams the questions of `load_questions`."""
     opened = _open(data)
     yield from opened.records(Question, opened.config_of(configs, benchmark), wanted)
 
 
 def iter_facts(data: str | Path, configs: Sequence[str], benchmark: BenchmarkName) -> Iterator[Facts]:
-    """Facts of the questions that `iter_questions` gives, from their columns alone."""
+    """Facts of the questions of `iter_questions`, from their columns alone."""
     opened = _open(data)
     yield from opened.facts(opened.config_of(configs, benchmark))
 
@@ -220,8 +220,7 @@ def with_answers(questions: Iterable[Question], held: Iterable[Question]) -> lis
 def fingerprint(questions: Iterable[Question], pages: Iterable[Image] = ()) -> str:
     """SHA-256 of the content of questions and pages in any order.
 
-    Pictures count by their bytes; empty fields do not count, so that a new field does not change it, nor do the boxes
-    of questions on pages.
+    Pictures count by their bytes; empty fields and the boxes of questions on pages do not.
     """
     dumped = (question.model_dump(exclude_defaults=True, exclude={"boxes"}) for question in questions)
     digests = [hashlib.sha256(canonical_json(_content(fields)).encode()) for fields in dumped]
@@ -260,7 +259,7 @@ def open_card(data: str | Path) -> tuple[str, Configs]:
 
 
 def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = False) -> list[Path]:
-    """Files of a split, in the order of patterns and names; each pattern must match unless optional."""
+    """Files of a split by pattern and name; each pattern must match unless `missing_ok`."""
     matches = []
     for pattern in patterns:
         files = sorted(folder.glob(pattern))
@@ -271,7 +270,7 @@ def data_files(folder: Path, patterns: Iterable[str], *, missing_ok: bool = Fals
 
 
 def parts_of(config: str) -> list[str]:
-    """Configs that a task's config name stands for: `A+B` for two."""
+    """Configs in a task's config name (`A+B`)."""
     return config.split("+")
 
 
@@ -398,7 +397,7 @@ def _read_rows(record: type[Record], file: Path, wanted: Wanted | None) -> Itera
 
 
 def _filtered(batch: pa.RecordBatch, keep: list[bool]) -> pa.RecordBatch:
-    """Packs the mask itself, since `pyarrow.array` imports pandas where it is installed."""
+    """Packs the mask, since `pyarrow.array` imports pandas."""
     bits = sum(bit << place for place, bit in enumerate(keep)).to_bytes((len(keep) + 7) // 8, "little")
     return batch.filter(pa.BooleanArray.from_buffers(pa.bool_(), len(keep), [None, pa.py_buffer(bits)]))
 
@@ -420,7 +419,7 @@ def unread_parquet(file: Path, error: Exception) -> str:
 
 
 def iter_batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches by row group: asked for all, pyarrow keeps each until the last is read."""
+    """Batches by row group, since pyarrow would otherwise keep all until the last."""
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns)
 

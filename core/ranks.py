@@ -1,7 +1,7 @@
 """Rank of this process in a launch (accelerate, torchrun, mpirun, srun).
 
-Contract: launched processes share one run folder by file locks, never by a collective of torch.distributed: those time
-out after 10 to 30 minutes, and one long answer on a slow device takes longer.
+Contract: launched processes share one run folder by file locks, never by a collective of torch.distributed, which times
+out sooner than one long answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rank:
 
     @property
     def first(self) -> bool:
-        """True for the process that speaks for all, also without a launch."""
+        """True for the process that speaks for all."""
         return self.number == 0
 
     @property
@@ -53,7 +53,7 @@ def this_rank(environment: Mapping[str, str] = os.environ) -> Rank:
 
 
 def only_one_started(environment: Mapping[str, str] = os.environ) -> bool:
-    """Detects `accelerate launch --cpu` with several processes: without MPI it starts a single one."""
+    """Detects `accelerate launch --cpu` for several processes, which without MPI starts one."""
     cpu_launch = "ACCELERATE_USE_CPU" in environment and "MASTER_ADDR" in environment
     return cpu_launch and _read(environment, _COUNT) is None
 

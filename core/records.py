@@ -1,4 +1,4 @@
-"""Records that cross a boundary: Question, Request, Response, Verdict and their parts, and rows that join them.
+"""Records that cross a boundary, and rows that join them.
 
 Contract: a record is an immutable pydantic model; unknown fields are refused; missing values are None, "" or an empty
 list. `RECORD_VERSION` changes with any field, except one that is omitted where unset, so that older records and hashes
@@ -29,18 +29,18 @@ from livek12.core.question_types import QuestionType
 
 
 class Record(BaseModel):
-    """Base of all records: frozen, strict about unknown fields."""
+    """Frozen and strict about unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     @classmethod
     def empty(cls, *names: str) -> dict[str, Any]:
-        """Default values of some fields."""
+        """Defaults of some fields."""
         return {name: cls.model_fields[name].get_default(call_default_factory=True) for name in names}
 
 
 class SparseRecord(Record):
-    """Record that omits the fields of `sparse` where they have that value."""
+    """Omits the fields of `sparse` at that value."""
 
     sparse: ClassVar[Mapping[str, object]] = {}
 
@@ -138,7 +138,7 @@ class Request(Record):
 
     @property
     def prompt_sha256(self) -> str:
-        """Hash of everything the model sees and of the sampling."""
+        """Hash of all the model sees and of the sampling."""
         # Without a thinking budget the hash is that of older records.
         unset: Any = {"sampling": {"thinking_budget"}} if self.sampling.thinking_budget is None else None
         payload = self.model_dump_json(include={"messages", "sampling"}, exclude=unset)
@@ -186,7 +186,7 @@ class Response(SparseRecord):
 
     @property
     def sha256(self) -> str:
-        """Hash of the marked content: the text and its finish reason."""
+        """Hash of text and finish reason."""
         return hashlib.sha256(canonical_json([self.text, self.finish_reason]).encode()).hexdigest()
 
 
@@ -241,7 +241,7 @@ class Vote(Record):
 
 
 class PartVerdict(Record):
-    """One blank, sub-question or variable: answer, key, and decision; `score` 0 to 1, None exactly when undecided."""
+    """Blank, sub-question or variable; `score` is 0 to 1, None exactly when undecided."""
 
     name: str | None = None
     answer: str | None
@@ -268,7 +268,7 @@ class ProcessError(Record):
 
 
 class Process(Record):
-    """Process audit of one response: mean presence (0 to 1) of each error type over the critics."""
+    """Process audit: mean presence (0 to 1) of each error type over the critics."""
 
     cie: float
     lae: float
@@ -291,9 +291,9 @@ class Verdict(SparseRecord):
 
     `state` is graded, no_answer (worth 0) or ungraded (with the reason). `points` of `max_points` is None with
     undecided parts, whose bounds are [`low`, `high`]; `correct` likewise. `response_sha256` identifies the marked
-    response. `calls` are all requests to judge models. `marking` counts earlier markings of the run
-    (`core.run.markings`), `repeat` earlier askings of the same judges, for their self-agreement: such a verdict makes
-    no mark. `keys` is the version of the question's key (`core.key_versions`).
+    response. `marking` counts earlier markings of the run (`core.run.markings`), `repeat` earlier askings of the same
+    judges, for their self-agreement: such a verdict makes no mark. `keys` is the version of the question's key
+    (`core.key_versions`).
     """
 
     sparse = {"marking": 0, "repeat": 0, "keys": 0}
@@ -656,7 +656,7 @@ def fits(verdict: Verdict, response: Response) -> bool:
 
 
 def lacks_key(verdict: Verdict) -> bool:
-    """Tells whether an answer waits for a key."""
+    """True if an answer waits for a key."""
     return any(part.decided_by == NO_KEY for part in verdict.parts)
 
 

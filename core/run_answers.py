@@ -1,7 +1,7 @@
 """Answers of a run in columns, and the table that keeps them on this machine.
 
-Contract: the table is derived and disposable. It lies in the cache, so that no table from elsewhere makes a mark, and
-is used while the run's files are unchanged; it repeats the problems of reading them. Small runs have none.
+Contract: the table is disposable. It lies in the cache, so that none from elsewhere makes a mark, and is used while the
+run's files are unchanged; it repeats their problems. Small runs have none.
 
 Runs without responses are read by kind: records that differ only in the key are read once, unless anything needs the
 records themselves (marks by people, later keys, damaged lines).
@@ -176,7 +176,7 @@ def read_answers(
 
 
 def with_prediction(run: RunFolder, outcomes: Outcomes, whole: bool = True) -> Outcomes:
-    """Outcomes of an adaptive run with the predicted marks of its bank; of other runs as they are."""
+    """Outcomes, of an adaptive run with its bank's predicted marks."""
     if run.spec().adaptive is None:
         return outcomes
     return replace(outcomes, predicted=standing_of(run, outcomes)[1] if whole else {})
@@ -390,7 +390,7 @@ _STEMS = ("responses", "failures", "verdicts")
 
 
 def restamp_answers(run: RunFolder, stamp: str, fence: Fence) -> None:
-    """Keeps a run's table when lines moved to other files, unless its problems name the old ones."""
+    """Keeps a run's table when lines moved, unless its problems name the old files."""
     table, now = _table(run), answers_stamp(run)
     fence()  # the files are still those that moved
     if table is not None and table["about"]["stamp"] == stamp and not table["about"]["problems"]:

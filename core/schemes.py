@@ -1,6 +1,6 @@
 """Reads marking schemes: criteria of a table, of an examiner's sentences, or the marks printed in a solution.
 
-Contract: points are only taken where they are printed. What is not understood of a criterion stays in its text.
+Contract: points are only taken where they are printed. The rest of a criterion remains text.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ _SKIPPED = late(rf"{_SPACES}|[{{}}]|\\(?:mathrm|text|mathbf|boldsymbol|operatorn
 
 
 def folded(text: str) -> str:
-    """Text without spaces, LaTeX spacing and signs of formatting."""
+    """Text without spacing and formatting."""
     text = _SPACING.sub("", unicodedata.normalize("NFKC", text))
     return PLAIN.sub(lambda match: match[1] or match[2] or "", text).replace("\\dfrac", "\\frac").strip(".,;")
 
 
 def quoted_span(text: str, quote: str) -> tuple[int, int] | None:
-    """Place of a quotation in a text whose spacing and formatting may differ."""
+    """Place of a quotation; spacing and formatting may differ."""
     if (start := text.find(quote)) >= 0:
         return start, start + len(quote)
     signs = _SKIPPED.sub("", quote).strip(".,;")
@@ -205,7 +205,7 @@ def _partial_marks(text: str, worth: float) -> tuple[list[PointsFor], list[Point
 
 
 def expression_in(text: str) -> str | None:
-    """The one equation that a criterion names; None where it names none or several."""
+    """The only equation that a criterion names, or None."""
     if _BEYOND.search(text):
         return None
     formulas = [(match["dollars"] or match["brackets"]).strip() for match in _FORMULA.finditer(text)]

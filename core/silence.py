@@ -29,7 +29,7 @@ def silence() -> None:
 
 @contextmanager
 def silent_ray() -> Iterator[None]:
-    """Starts Ray without its dashboard, which queries the clouds' metadata services even if usage reports are off."""
+    """Starts Ray without its dashboard, which queries the clouds' metadata services."""
     from ray._private import services
 
     before = getattr(services, "start_api_server", None)

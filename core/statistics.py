@@ -1,6 +1,6 @@
 """Statistics of exams: intervals, pass@k, paired tests and their power, least squares, agreement of raters.
 
-Contract: small pure functions; draws are seeded. A statistic that does not exist (no observations, no spread) is None.
+Contract: pure functions, seeded draws. A statistic without observations or spread is None.
 
 Intervals of means and ratios cover at their level even for few questions or papers:
 
@@ -136,7 +136,7 @@ def flip_p(hits: Floats, permutations: int, total: Floats, squares: Floats) -> F
 
 
 def seen_sum(d: Floats) -> Floats:
-    """|Σ d| of each column, with slack: patterns that tie with it stay tied when summed in another order."""
+    """|Σ d| of each column, with slack for the order of summation."""
     return np.asarray(np.abs(d.sum(axis=0)) - 1e-9 * np.abs(d).sum(axis=0))
 
 
@@ -165,7 +165,7 @@ def t_tail(t: float, freedom: int) -> float:
 
 
 def questions_needed(differences: Floats, clusters: Indices, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """Number of questions like these that would show a difference of this size.
+    """Questions like these that would show a difference of this size.
 
     n·v·(z₁₋α/₂ + z_power)² / mean², v the variance of the mean (by clusters, if larger); one difference more, as signs
     come in steps; and enough for six that differ, below which no sign test has p < 0.05. None where the difference is

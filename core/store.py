@@ -1,8 +1,7 @@
 """Cache on disk: equal inputs are decided once across runs and processes.
 
-Contract: a store maps a text (hashed) to a text, for any number of threads and processes; values survive `kill -9`. It
-holds at most `limit` entries, oldest dropped first. A damaged store is made anew or bypassed; no caller ever sees an
-error.
+Contract: a store maps a text (hashed) to a text, for any threads and processes; values survive `kill -9`. Beyond
+`limit` entries the oldest are dropped. A damaged store is made anew or bypassed, without an error.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Store:
         return row[0] if row and isinstance(row[0], str) else None
 
     def put(self, key: str | bytes, value: str, urgent: bool = True) -> None:
-        """Stores a value; `urgent` (paid for) writes at once, others may wait for a second or a batch."""
+        """Stores a value; `urgent` (paid for) at once, others within a second or a batch."""
         with self._lock:
             self._waiting[digest_of(key)] = value
             if urgent or len(self._waiting) >= WAITING or time.monotonic() - self._written > 1.0:
@@ -182,7 +181,7 @@ class Store:
 
 def _open(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Autocommit off only inside `with db`; one connection is shared by threads under the store's lock.
+    # Autocommit off only inside `with db`; threads share it under the store's lock.
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")

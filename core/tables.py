@@ -1,4 +1,4 @@
-"""Lines and delimited tables (CSV, TSV), read in bounded memory; CSV that is safe in spreadsheets.
+"""Lines and tables (CSV, TSV), read in bounded memory; CSV that is safe in spreadsheets.
 
 Contract: an overlong line or row, an unclosed quote, a row that does not fit the header, and bytes that are not UTF-8
 cost one problem each. In our CSV a text that begins like a formula gets an apostrophe before it, which `bare` removes.
@@ -41,8 +41,7 @@ def read_lines(stream: BinaryIO, most: int = MAX_LINE) -> Iterator[tuple[int, by
 def read_table(file: Path) -> Iterator[tuple[int, dict[str, str] | BadLine]]:
     """Rows of a CSV or TSV file (by its suffix) as column → text, each with its first line's number.
 
-    Empty fields and numbers in a column without a name (an index) are left out; other cells of such a column are
-    `column N`, from 1.
+    Empty fields, and numbers in an unnamed column (an index), are left out; its other cells are `column N`, from 1.
     """
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
     csv.field_size_limit(MAX_LINE)

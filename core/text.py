@@ -23,7 +23,7 @@ _REMEMBERED: Final = 8192
 
 
 def of_short(function: Callable[[str], _R]) -> Callable[[str], _R]:
-    """Caches a pure function for the latest short texts (options and keys recur); its results must not be changed."""
+    """Caches a pure function for recent short texts; its results must not be changed."""
     cached = lru_cache(maxsize=_REMEMBERED)(function)
 
     @wraps(function)

@@ -1,7 +1,7 @@
 """Text for people's eyes: hidden or reordering characters appear as code points, as [U+202E].
 
-Contract: the one function for everything people see. Line breaks, tabs and shapeless signs that belong to writing are
-kept: a joiner inside a word or an emoji, a variation selector behind its letter. Data for machines is unchanged.
+Contract: for everything people see. Line breaks, tabs and shapeless signs of writing are kept (a joiner inside a word
+or an emoji, a variation selector behind its letter). Data for machines is unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Shared parts of the builders: the log of a build, unique ids, and the pages of a question.
 
-Contract: pages come before questions. An unusable row costs one line in the log (file, line, id); no row is dropped
-silently.
+Contract: pages come before questions. Each unusable row gets one line in the log (file, line, id).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Log:
 
     Attributes:
         unread: columns without a place in a question.
-        lost: rows with text or a picture in such a column, by name.
+        lost: rows with content in such a column, by name.
         mended: questions with a mended text, by field.
     """
 
@@ -135,7 +134,7 @@ def page_keys(question: Question) -> list[PageKey]:
 
 
 def not_from_pages(question: Question, pages: Collection[PageKey]) -> str:
-    """Reason why a question cannot be asked from page images; empty if it can."""
+    """Reason why page images cannot ask a question, or ""."""
     keys = page_keys(question)
     missing = [f"{paper} {number}" for paper, number in keys if (paper, number) not in pages]
     if missing or not keys:

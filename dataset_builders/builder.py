@@ -61,7 +61,7 @@ def own_tables(*configs: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Beside:
-    """Context of a source's rows; `read` is the result of `Builder.beside`."""
+    """Context of rows; `read` is the result of `Builder.beside`."""
 
     images: ImageLoader
     pages: Collection[PageKey] = frozenset()
@@ -73,14 +73,14 @@ class Builder:
     """Recipe for a benchmark's dataset.
 
     Attributes:
-        question: the question of a row; raises `BadRow` where it is none, and gives None for a head. A module-level
-            function, since several processes call it.
+        question: the question of a row, None for a head; raises `BadRow`. A module-level function, for several
+            processes.
         licence: the publisher's, for a revision that states none itself.
         files: the origins of published files, by SHA-256.
         month: of the article, YYYY-MM.
         beside: reads, once per source, the context of the rows; must be picklable.
-        keys: the keys that `question` reads: other spellings (`reading/names.txt`) are renamed, and a build that would
-            drop keys with text or pictures fails.
+        keys: those that `question` reads: other spellings (`reading/names.txt`) are renamed, and a build that would
+            drop others with content fails.
     """
 
     question: Callable[[SourceRow, Beside, Log], Question | None]
@@ -99,8 +99,6 @@ class Builder:
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes the question of a row."""
-
     question: Callable[[SourceRow, Beside, Log], Question | None]
     beside: Beside
     naming: Naming

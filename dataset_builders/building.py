@@ -186,7 +186,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True)
 class Preview:
-    """Preview of a source; `lost` counts the rows with text in a key without a place."""
+    """Preview of a source; `lost` counts rows with text in unplaced keys."""
 
     questions: list[dict[str, Any]]
     lost: dict[str, int]
@@ -194,7 +194,7 @@ class Preview:
     looked_at: int
 
     def lines(self) -> Iterator[str]:
-        """Lines for people: a block per question, a line per field."""
+        """A block per question, a line per field."""
         for question in self.questions:
             yield f"{one_line(question['id'], 120)}:"
             yield from (f"  {name}: {_shown(value)}" for name, value in question.items() if name != "id")
@@ -205,7 +205,7 @@ class Preview:
 
 
 def preview(benchmark: str, source: str | Sequence[str], given: Given = NOTHING) -> Preview:
-    """Reads the first questions of each source as they would be built."""
+    """Reads each source's first questions as built."""
     questions: list[dict[str, Any]] = []
     lost: dict[str, int] = {}
     messages: list[str] = []

@@ -50,7 +50,7 @@ def builder_of(benchmark: str) -> Builder:
 
 
 def text_of(benchmark: str, name: str) -> str | None:
-    """Text of a file in the folder of a benchmark's builder; None if there is none."""
+    """Text of a file beside a benchmark's builder, or None."""
     module = _modules().get(benchmark)
     file = Path((module and module.__file__) or "").parent / name
     return file.read_text(encoding="utf-8") if module and file.is_file() else None

@@ -1,7 +1,6 @@
 """Engine arguments: typed from their texts and checked before a library is loaded.
 
-They are an engine's keyword-only constructor arguments; `**rest` passes unknown names on to its library. Names that
-cannot be checked here pass.
+They are an engine's keyword-only constructor arguments; `**rest` passes unknown ones on to its library.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Requests to a model, cached and retried. Model names: MODEL[@ENGINE[:K=V,…]].
 
-The cache holds raw replies under the model's whole input, so killed runs resume without repeats. Failures are not
-cached. A malformed reply is retried, up to `ATTEMPTS`: attempt k adds k to the seed and raises a set temperature to at
-least 0.3·k, as the same draw would give the same reply. A model that refuses JSON schemas is asked without: its prompt
-states the form as well, and parsing is as strict.
+The cache holds raw replies, without failures, under the model's whole input. A malformed reply is retried, up to
+`ATTEMPTS`: attempt k adds k to the seed and raises a set temperature to at least 0.3·k, as the same draw would give the
+same reply. A model that refuses JSON schemas is asked without; parsing is as strict.
 """
 
 from __future__ import annotations
@@ -308,7 +307,7 @@ _NO_ENGINE = re.compile(r"@(\w+):\w+=")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model (Hub name, folder, served name, or a file of recorded replies), its engine and `--engine-args`."""
+    """A model (Hub name, folder, served name, or recorded replies), its engine and `--engine-args`."""
 
     model: str
     engine: str = "auto"

@@ -1,7 +1,7 @@
 """Devices and memory: NVML counters, held memory, and turns of loading on one device.
 
-`measure` opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already uses CUDA. Unknown
-values are None or left out. GPUs are those of CUDA_VISIBLE_DEVICES, in its order; figures include other users of a GPU.
+`measure` opens no device: it uses `nvidia-smi`, and torch's allocator only if this process already uses CUDA. GPUs are
+those of CUDA_VISIBLE_DEVICES, in its order; figures include other users of a GPU.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Process of `small_model.serve_gguf`: `python gguf_server.py PARENT MODEL NAME CONTEXT SLOTS`.
 
-Prints the server's address as its only line on stdout. Without our imports it starts in a fraction of a second.
+Prints the server's address as its only line on stdout. Imports nothing of ours, to start fast.
 """
 
 from __future__ import annotations

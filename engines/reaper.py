@@ -1,8 +1,8 @@
 """Kills child processes of a library when this process ends, even by a kill.
 
 A `Reaper` is a separate process. Its charges are all processes that ours starts until `settle`, and their descendants;
-it kills them if our process is gone before `close`. This file also runs alone in a bare interpreter, so it imports only
-the standard library. (Linux's parent-death signal comes with the end of the *thread* that started a process.)
+it kills them if our process is gone before `close`. It runs alone in a bare interpreter: standard library only.
+(Linux's parent-death signal comes with the end of the *thread* that started a process.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Reaper:
     def settle(self, *charges: int) -> None:
         """Ends the list of charges.
 
-        `charges` are killed even if this process ends before the reaper's first look.
+        `charges` are killed even before the reaper's first look.
         """
         if self._process.stdin is not None:
             with suppress(OSError):  # already ended

@@ -41,7 +41,7 @@ _Name = tuple[str | None, str, int]
 
 
 class _BadRow(Exception):
-    """A line that is no recorded response."""
+    pass
 
 
 @dataclass(frozen=True)

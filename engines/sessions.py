@@ -32,8 +32,8 @@ CLOSING_TRIES = 15
 class SessionWriter:
     """A context manager around an engine's whole life.
 
-    Call `loaded` when the engine is ready, and close the engine before leaving, when memory is measured. Without a
-    folder nothing is written.
+    Call `loaded` when the engine is ready, and close it before leaving, when memory is measured. Without a folder
+    nothing is written.
     """
 
     def __init__(

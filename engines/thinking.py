@@ -4,7 +4,7 @@ An end tag without a start closes thinking that the prompt's template opened; a 
 thinking. gpt-oss thinks in channels, whose bare names remain if a server dropped their marks. Other models use a
 message role, or a phrase that begins the response.
 
-Engines, imports, harnesses and extraction use this split alone, so no answer is read from a thought.
+The only split of engines, imports, harnesses and extraction.
 """
 
 from __future__ import annotations

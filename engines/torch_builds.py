@@ -1,7 +1,7 @@
 """Mends CPU builds of torch next to torchvision, torchaudio and torchcodec built for CUDA.
 
-pip pulls those in with vLLM for CPUs and with transformers, and they fail at import. torchvision only lacks two
-operators that image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden.
+pip installs them with vLLM for CPUs and transformers, and they fail at import. torchvision lacks two operators that
+image processors never call, so their schemas are declared; torchaudio and torchcodec are hidden.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Requests of a batch without an answer run again in halves, so only those that fa
 of the batch all, else rows with broken scores and those cut short by a longer neighbour. Lack of memory shrinks
 batches. Defaults of generation_config.json hold unless the request overrides them. `seconds` are those of the batch.
 
-Requests of one kind are sorted by prompt length against padding; the longest go first, so that lack of memory shows
-early. Successive trials of one prompt share a batch if possible.
+Requests of one kind are sorted by prompt length against padding, the longest first to show lack of memory early.
+Successive trials of one prompt share a batch if possible.
 
 Rows are drawn by the Gumbel-max trick with their own generators, so they do not depend on the batch (rounding apart).
 An image processor is cached only if a trial shows no change: some pad or pack the pictures of a batch together.
@@ -658,7 +658,7 @@ def load(model: str, source: Json, args: Json, stages: Stages) -> tuple[Any, Any
 def own_place() -> str:
     """Device map of this process: "auto", or one device if several were launched.
 
-    More processes than devices share them, also if the launcher shows each its own device alone.
+    More processes than devices share them, even where each sees one device.
     """
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
         return "cpu"

@@ -1,7 +1,7 @@
 """The Python API behind `import livek12`: functions that do the work of a command, and `Run`.
 
-Contract: each function has the defaults of its command. A mistake of the caller is a `UserError` of one line. A run is
-read from the records of its folder; only `write_report` writes.
+Contract: each function has the defaults of its command. A caller's mistake is a `UserError` of one line. Of `Run` only
+`write_report` writes.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _difference(task: str, metric: str, pair: Mapping[str, Any]) -> Difference:
 
 
 class Run:
-    """Run folder; its length is the number of requested answers.
+    """Run folder; its length counts requested answers.
 
     Args:
         path: the folder, or its address (`hf://…`, `s3://…`), of which a copy is read.
@@ -164,7 +164,7 @@ class Run:
 
     @property
     def report(self) -> dict[str, Any]:
-        """Content of report.json, computed from the records."""
+        """Content of report.json, from the records."""
         from livek12.evaluation.reporting import score
 
         sizes = {file.name: file.stat().st_size for file in self.path.glob("*.jsonl")}
@@ -174,12 +174,12 @@ class Run:
 
     @property
     def scores(self) -> Scores | Mapping[str, Scores]:
-        """Metrics of its only task; of several, `Scores` by task."""
+        """Metrics of its only task, or `Scores` by task."""
         each = {task: self.scores_of(task) for task in self.tasks}
         return each if len(each) > 1 else next(iter(each.values()))
 
     def scores_of(self, task: str) -> Scores:
-        """Metrics of one of its tasks."""
+        """Metrics of one task."""
         if task not in self.report["tasks"]:
             raise UserError(f"{self.path}: has no task {task!r}; it has {', '.join(self.tasks)}")
         return Scores(task, self.report["tasks"][task]["metrics"])
@@ -217,7 +217,7 @@ class Run:
         return self.report_html
 
     def rows(self) -> Iterator[Row]:
-        """Every requested answer with its question, response and verdict, missing ones too."""
+        """Every requested answer, missing ones too."""
         return self.folder.rows()
 
     def to_pandas(self) -> pd.DataFrame:
@@ -281,7 +281,7 @@ def _cells(row: Row) -> dict[str, Any]:
 
 
 def list_tasks(benchmark: str = "", modality: str = "", language: str = "") -> list[str]:
-    """Names of the listed tasks, benchmark by benchmark; others exist, such as `TASK@0.5` (a token budget).
+    """Names of the listed tasks by benchmark; others exist, such as `TASK@0.5` (a token budget).
 
     Args:
         benchmark: only its tasks.
@@ -438,13 +438,13 @@ def judge(
 ) -> Verdict:
     """Verdict on one response to a question.
 
-    Thinking between a model's tags is never graded. Undecided answers are ungraded, with `low` and `high` as their
-    possible points. Judge models are loaded for each call: for many responses `livek12 judge-pairs` is quicker.
+    Thinking between a model's tags is never graded. Undecided answers are ungraded, with `low` and `high` as possible
+    points. Each call loads its judge models: for many responses use `livek12 judge-pairs`.
 
     Args:
         question: with its key.
         response: of the model.
-        task: its rule for partly right choices and its judging protocol count; default an exact match.
+        task: for its partial credit and judging protocol; default an exact match.
         judge: as for `evaluate`.
         judge_method: as for `evaluate`.
         judge_prompt: as for `evaluate`.

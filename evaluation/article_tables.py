@@ -1,4 +1,4 @@
-"""Tables of the articles: shapes (from `article_tables.yaml`), and cells as estimates or reasons why there is none.
+"""Tables of the articles: shapes (`article_tables.yaml`), and cells as estimates or reasons for none.
 
 A table has a row for each run (and language), or for each value of an axis and run (`rows_by`). Numbers follow the
 articles' final versions; a table without a number there is named after its content. Each question and trial counts
@@ -88,7 +88,7 @@ class ColumnBlock:
 
 @dataclass(frozen=True)
 class TableShape:
-    """One table; `rows_by`: a row for each value of an axis with `least` answers; `source`: place in the article."""
+    """One table; `rows_by`: rows by values of an axis with `least` answers; `source`: place in the article."""
 
     name: str
     benchmark: BenchmarkName
@@ -174,7 +174,7 @@ class ArticleForms:
     intervals: bool = False
 
     def written(self, result: FoundTables, form: str) -> str:
-        """Tables in one form; html has the missing ones with their reasons, and so has json."""
+        """Tables in one form; html and json have the missing ones with reasons."""
         if form == "json":
             return json.dumps({"tables": result.tables, "missing": result.missing}, ensure_ascii=False, indent=1)
         if form == "csv":

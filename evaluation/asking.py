@@ -84,7 +84,7 @@ def ask(
     chosen = chosen_questions(run.questions, tasks, model)
     only = adaptive.ids(tasks) if adaptive else chosen.ids if chosen else None
     exam = load_task_data(run.data, tasks, run.limit, only)
-    # A recorded file is cheap to open and knows whose answers it holds.
+    # A recorded file knows whose answers it holds.
     recorded = make_engine(name, model, args) if kind_of(name).is_recorded else None
     if trials is None:
         trials = recorded_trials(recorded, exam, out) if isinstance(recorded, ReplayEngine) else default_trials(tasks)
@@ -182,7 +182,7 @@ def generate(
     """Asks everything without a response and stores each outcome as it comes.
 
     Of several launched processes (`core.ranks`) the first returns when all is asked, and asks what a dead one left. It
-    holds no journal while it waits: another launch on this folder may wait for it.
+    holds no journal while it waits: another launch may wait for it.
 
     `ready` is called when run.json describes the engine, before anything is asked; `tried` is `run.tries()` when the
     command began (later failures are not asked again), `answered` is `run.follow()`, where the answers have been read
@@ -255,7 +255,7 @@ def _asked(spec: RunSpec) -> int:
 
 
 def _all_requests(exam: TaskData, spec: RunSpec, claims: Claims) -> Iterator[Request | Failure]:
-    """Question by question within tasks of one exam, so that their common prompt is read once."""
+    """Question by question within tasks of one exam, for their common prompt."""
     samplings = {task.name: task.sampling for task in spec.tasks}
     for task, question in asked_in_order(exam):
         if task.sitting:
@@ -549,7 +549,7 @@ def _expected_cost(exam: TaskData, trials: int, samplings: Mapping[str, Sampling
     for task, question in asked_in_order(exam):
         if task.sitting:
             continue
-        # The prompts of one question are compared with each other: those of others share no more than the frame.
+        # Prompts are compared within a question: others share no more than the frame.
         if source != (source := (task.asked_with, source_of(question))):
             before = []
         own = costs[task.name]
@@ -614,7 +614,7 @@ def as_json(found: Mapping[str, PromptCost]) -> dict[str, Any]:
 
 
 def prices(costs: Mapping[str, PromptCost], args: str | Mapping[str, Any]) -> dict[str, float]:
-    """The most that all requests cost, asked directly and by batches; empty without a price in the arguments."""
+    """The most that all requests cost, directly and by batches; empty without a stated price."""
     price, cost = arguments_of(args).get("price"), total(costs.values())
     stated = read_prices(typed_value(price) if isinstance(price, str) else price, "the engine argument price")
     if stated is None:
@@ -638,7 +638,7 @@ def sentences(found: Mapping[str, PromptCost]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Finished run; `lost` responses wait for a judge that did not answer."""
+    """Finished run; `lost` responses wait for a judge."""
 
     folder: RunFolder
     exam: TaskData
@@ -652,7 +652,7 @@ def ask_and_mark(
     stages: Stages = "auto",
     adaptive: Adaptive | None = None,
 ) -> FinishedRun | None:
-    """Asks and marks what is missing; returns None in all but the first of several launched processes."""
+    """Asks and marks what is missing; None in all but the first launched process."""
     from livek12.evaluation.marking import Overlap, check_judges, judge
 
     overlap = Overlap(judges, stages)

@@ -39,7 +39,7 @@ class RunCheck:
 
 
 def check_run(folder: Path, signer: str = "") -> RunCheck:
-    """Checks a run folder of this machine; `signer`: the public key that must have signed it, or its file."""
+    """Checks a local run folder; `signer`: the public key that must have signed it, or its file."""
     checked = RunCheck()
     signer = read_public_key(signer) if signer else ""
     if not any((folder / name).exists() for name in ("run.json", sums_path(Path("run.json")).name)):

@@ -1,8 +1,8 @@
 """Choices of questions (`--questions failed-in RUN`, `--where FIELD=VALUE`), and of the answers of a study.
 
 A question counts as failed where more than half of its trials are decided and not fully right (no answer is not right);
-as solved where at least half are decided and right; else as undecided, left out and named in run.json. Of a derived
-task it is the question it is derived from.
+as solved where at least half are decided and right; else as undecided, left out and named in run.json. Derived
+questions count as their source.
 
 A study takes answers asked in one way, each question and trial once. A way is the difference between a task and the
 standard one of its benchmark: the standard way if every run has answers in it, else the only one that all have in
@@ -128,7 +128,7 @@ def _split_by_outcome(answers: Iterable[Outcome]) -> dict[str, OutcomeSplit]:
 
 
 def asked_again(folder: RunFolder) -> dict[str, Collection[str]] | None:
-    """Chosen questions of a run by task, of an adaptive one all of its bank; None where it asked all."""
+    """Chosen questions of a run by task (adaptive: all of its bank); None where it asked all."""
     if folder.spec().adaptive is not None:
         return {folder.spec().tasks[0].name: read_bank(folder.path).places}
     if folder.spec().chosen is None:
@@ -352,7 +352,6 @@ def exam_sums(table: Table, *values: Floats) -> dict[QuestionKey, tuple[float, .
 
 
 def _common_way(tasks: Mapping[str, Collection[str]]) -> str:
-    """The standard way goes before others."""
     ways = [list(dict.fromkeys(map(task_way, own))) for own in tasks.values() if own]
     common = [way for way in (ways[0] if ways else ()) if all(way in own for own in ways)]
     if STANDARD in common or len(common) == 1:

@@ -36,7 +36,7 @@ MOST_PAIRS = 15
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """Folders by their shortest distinct names: of their models if they were named, or their own."""
+    """Folders by their shortest distinct names: of named models, or their own."""
     short = {RunFolder.open(path).spec().name or path.resolve().name: path for path in runs}
     return short if len(short) == len(runs) else {str(path): path for path in runs}
 
@@ -330,7 +330,7 @@ class Remarking:
 
 
 def check_runs(runs: Sequence[Path], data: Path, book: KeyBook, ids: Sequence[str]) -> None:
-    """Refuses runs that hold none of these questions, or other key versions."""
+    """Refuses runs without these questions, or of other key versions."""
     for path in runs:
         folder = RunFolder.open(path, warn)
         if not {id for _, id in folder.asked()} & {*ids}:
@@ -380,7 +380,6 @@ def _sum(marks: Mapping[_Answer, tuple[float, float, float]], task: str) -> Boun
 
 
 def _rank(sums: Mapping[str, Bounds], run: str) -> str:
-    """From and to: runs whose points may be more, and surely are."""
     low, high = sums[run]
     others = [bounds for name, bounds in sums.items() if name != run]
     best, worst = (1 + sum(least > high for least, _ in others), 1 + sum(most > low for _, most in others))

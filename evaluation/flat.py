@@ -1,8 +1,7 @@
 """Flat rows of a dataset: for each task the questions that one answer decides (see `core.features`).
 
 Contract: prompts are those of `livek12 run` (`tasks.prompting`). A question is left out if no single letter, number or
-expression decides it, if it is withdrawn, or if its answers are held back; a text is never changed to fit. Several
-pictures become one.
+expression decides it, if it is withdrawn, or if its answers are held back. Several pictures become one.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _form(task: Task, chosen: Sequence[Question], decided: dict[str, str]) -> Fo
 
 
 def _prints_choices(question: Question, target: str) -> bool:
-    """A harness can print the choices: one is right, and they are texts labelled from A on."""
+    """One choice is right, and all are texts labelled from A on."""
     labels = [option.label for option in question.options]
     texts = [option.text.strip() for option in question.options]
     return (

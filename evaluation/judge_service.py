@@ -85,7 +85,7 @@ class Problem(BaseModel):
 
 
 class Health(BaseModel):
-    """Judges of this server: equal versions of the rules decide equally; models are asked what rules leave open."""
+    """Judges of this server: equal versions of the rules decide equally; models decide the rest."""
 
     judge: str
     models: list[str]
@@ -169,7 +169,7 @@ class Turns:
 def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], None]) -> None:
     """Answers until SIGINT or SIGTERM; requests in hand are answered first, for a while.
 
-    It is the last work of its process. `ready` gets the address and the judges' version.
+    The process's last work. `ready` gets the address and the judges' version.
     """
     listening = listen(host, port)
     quick = Verifier(1, verifier.undecided)
@@ -190,8 +190,7 @@ def serve(verifier: Verifier, host: str, port: int, ready: Callable[[str, str], 
     config.timeout_graceful_shutdown = GRACE_SECONDS
     server = uvicorn.Server(config)
     config.callback_notify = Idlers(server.server_state.connections).close
-    # uvicorn hands a signal on to the handlers from before; an exception of theirs would meet its loop while that
-    # closes.
+    # uvicorn passes signals on to earlier handlers, whose exceptions would meet its closing loop.
     _handle_signals(server.handle_exit)
     ready(f"http://{shown_host(host)}:{listening.getsockname()[1]}", health.judge)
     server.run(sockets=[listening])
@@ -444,13 +443,13 @@ def too_many_values(body: bytes | bytearray) -> bool:
 
 
 def one_row(body: Any) -> Any:
-    """Row in a body; raises BadRequest beyond the bounds."""
+    """Row in a body; raises BadRequest."""
     _check(body, "")
     return body
 
 
 def many_rows(body: Any) -> list[Any]:
-    """Rows in the body of a batch; raises BadRequest where it has none, or one beyond the bounds."""
+    """Rows in the body of a batch; raises BadRequest."""
     rows = body.get("rows") if isinstance(body, dict) else None
     if not isinstance(rows, list) or len(body) > 1:
         raise BadRequest('a batch is an object with nothing but a list of rows: {"rows": […]}')

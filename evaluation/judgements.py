@@ -1,4 +1,4 @@
-"""Recorded judgements: marks or replies of a judge, read from files, become the votes of a named judge in a run.
+"""Recorded judgements: marks or replies in files become the votes of a named judge in a run.
 
 Contract: a file with an unusable row is refused whole; an unreadable reply is a vote that leaves its answer open. Marks
 of one answer by several prompts count as their median; a criterion's decision is the median of its votes.
@@ -69,7 +69,7 @@ class RecordedMark:
 
 
 def import_judgements(run: RunFolder, files: Sequence[Path], judge: str, warn: Callable[[str], None]) -> Counter[str]:
-    """Writes judgements into a run as a marking of its own; returns counts of answers."""
+    """Writes judgements into a run as a marking; returns counts of answers."""
     if not re.fullmatch(JUDGE_NAME, judge):
         raise UserError(f"--judge {one_line(judge, 40)!r}: give a name of letters, digits and . - / : +")
     answers = _by_answer(run, files, warn)

@@ -1,7 +1,7 @@
 """Judge of `livek12.verify` as a `Verifier` of lmms-eval (0.7.3 or newer), for the marks of any task there.
 
 Contract: importing this module puts it into lmms-eval's registry as `livek12`. An undecided answer is not `confident`,
-so that a `CompositeVerifier` goes on to the next; alone, it has score 0.
+for `CompositeVerifier`; alone, it has score 0.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Contract: one verdict is written for each response to whose mark the judges have something to add; with `again` for all.
 Older marks count until then (`core.run.markings`). During the asking a child process marks the stored answers, where
-that is worth it, without making the engine wait. Neither it nor the engines of its judges outlive the command.
+that is worth it, without making the engine wait. It never outlives the command.
 
 Repeat 0 is the marking of the run (LiveK12Bench, appendix C): repeat k puts each of its requests once more, with
 another seed. Its verdicts go to repeats-N.jsonl and make no mark.
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 def check_judges(options: JudgeOptions, author: str, tasks: str, here: bool = False) -> None:
-    """Refuses a panel that could decide nothing about this model; `here`: this machine must run the judges."""
+    """Refuses a panel useless for this model; `here`: this machine must run the judges."""
     if options.panel is None:
         return
     from livek12.judges.llm.client import JudgeModel
@@ -224,7 +224,7 @@ class RunScorer:
             )
 
     def is_settled(self, response: Response, verdict: Verdict) -> bool:
-        """True if these judges have nothing to add to a verdict of others, nor newer rules."""
+        """True if neither these judges nor newer rules add to a verdict."""
         task, question = response.key.task, self._question(response)
         if other_rules(verdict, self.versions[task]):
             return False
@@ -279,7 +279,7 @@ class RunScorer:
 
 
 def _questions_of(run: RunFolder, options: JudgeOptions) -> dict[str, Mapping[str, Question]]:
-    """An index where models need no more: there may be many questions."""
+    """An index where models need no more, to save memory."""
     by_rules = options.panel is None and not options.answers
     if by_rules or all(is_logged(task.name) for task in run.spec().tasks):
         return {**question_indexes(run)}
@@ -303,7 +303,7 @@ def _shows_pictures(questions: Mapping[str, Mapping[str, Question]], tasks: Mapp
 
 
 def add_keys(questions: dict[str, Mapping[str, Question]], tasks: Mapping[str, Task], answers: str) -> str:
-    """Puts the keys of another dataset into the questions, by id; returns their name in versions."""
+    """Puts another dataset's keys into the questions, by id; returns their name in versions."""
     used: list[Question] = []
     for name, own in questions.items():
         rows = load_questions(answers, tasks[name].configs, tasks[name].benchmark, tasks[name].language)
@@ -494,7 +494,7 @@ def _claimed_lines(run: RunFolder, claims: Claims, progress: Progress | None) ->
 
 
 def processes(limit: int | None, waiting: int) -> int:
-    """Number of processes worth their start, within the user's limit; 0 where this one is quicker alone."""
+    """Number of worthwhile processes, within the user's limit; 0 where this one is quicker alone."""
     most = min(limit or default_size(), waiting // WORTH_A_PROCESS)
     return most if most > 1 else 0
 
@@ -608,7 +608,7 @@ def _key(key: Key, repeat: int) -> Key:
 
 
 def ask_again(run: RunFolder, options: JudgeOptions, exam: Callable[[], TaskData], made: Marked) -> None:
-    """Asks the judges of a run again, until each answer they saw has `options.repeats` verdicts.
+    """Asks the judges again, until each answer they saw has `options.repeats` verdicts.
 
     `made` counts the verdicts that wait for a judge, and the cost.
     """
@@ -672,7 +672,7 @@ def _tell(run: RunFolder, first: Iterable[tuple[Key, Verdict]], repeats: int, do
 
 
 def repeated_rows(run: RunFolder, rows: Iterable[Row]) -> list[list[Row]]:
-    """Answers of a run, once by its marking and once for each repeat, without a verdict where it has none."""
+    """Answers of a run by its marking and by each repeat, some without a verdict."""
     first, verdicts = list(rows), dict[tuple[str, int], Verdict]()
     for verdict in run.repeats():
         before = verdicts.get((str(verdict.key), verdict.repeat))
@@ -725,7 +725,7 @@ def worth_it(stages: Stages, engine: str, engine_args: Mapping[str, Any], option
 
 
 class Overlap:
-    """Process, where it is worth it, and its result; an error in the context ends it at once."""
+    """Process, if worth it, and its result; an error in the context ends it."""
 
     def __init__(self, options: JudgeOptions, stages: Stages) -> None:
         self._options, self._stages = options, stages
@@ -733,7 +733,7 @@ class Overlap:
         self.marked = Marked()
 
     def start(self, run: RunFolder, engine: str, engine_args: Mapping[str, Any], waiting: int) -> None:
-        """Starts marking if it is worth it, once run.json says all about the engine."""
+        """Starts marking if worth it, once run.json describes the engine."""
         if not worth_it(self._stages, engine, engine_args, self._options, waiting):
             return
         self._process = ChildProcess(_work, run.path, self._options, quiet=False)
@@ -782,7 +782,7 @@ HELD = 1024
 
 
 class QuestionIndex(Mapping[str, Question]):
-    """Questions of one task, thread-safe: `places` has the offset of each by task and id, one read a lookup."""
+    """Questions of one task, thread-safe: `places` has offsets by task and id, one read a lookup."""
 
     def __init__(self, task: str, file: BinaryIO, places: Mapping[tuple[str, str], int], book: KeyBook) -> None:
         self._task, self._places = task, places

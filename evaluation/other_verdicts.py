@@ -50,7 +50,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class ComparedVerdicts:
-    """Rows by both decisions; those that differ, at most `MOST_SHOWN`."""
+    """Rows by both decisions; at most `MOST_SHOWN` that differ."""
 
     other: str
     counts: Counter[tuple[str, str]]

@@ -219,7 +219,7 @@ class _Output(LineFile):
 
 
 class _Seen:
-    """On disk where they are many (SQLite spills a nameless database by itself)."""
+    """Large ones on disk (SQLite spills a nameless database)."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
@@ -259,7 +259,7 @@ class PairModels:
         self.version = "; ".join(dict.fromkeys(scorer.version for scorer in self._scorers.values()))
 
     def settle(self, line: bytes, by_rules: Json) -> tuple[JudgedPair, Verdict]:
-        """Verdict on a readable row; models decide what its verdict by the rules leaves open."""
+        """Verdict on a readable row; models decide what the rules leave open."""
         pair, verdict = read_pair(line, self._folder), Verdict.model_validate(by_rules)
         scorer = self._scorers[pair.question.benchmark]
         if scorer.has_more(pair.question, pair.response, verdict):

@@ -115,7 +115,7 @@ def line_id(line: bytes) -> str | int | None:
 
 
 def line_digest(line: bytes, fields: Iterable[str]) -> str:
-    """Digest of these fields of a line, where null is as absent; of all of an unreadable line."""
+    """Digest of these fields (null is absent), or of a whole unreadable line."""
     try:
         row = _row(line)
         judged = {name: row[name] for name in fields if row.get(name) is not None}
@@ -175,7 +175,7 @@ _FORMULA = late(
 
 
 def _committed(question: Question) -> list[str]:
-    """Of a worked solution the value that it commits to, as in a response."""
+    """Of a worked solution the value it commits to."""
     gold = question.answer[0]
     if question.question_type in CHOICE_TYPES:
         if read_labels(gold) is not None or any(gold.strip() == option.text.strip() for option in question.options):
@@ -248,7 +248,7 @@ def _plain(value: str | float | None) -> str:
 
 
 def _printed(value: float) -> str:
-    """A float as a person would print it: its digits say how exact a key is."""
+    """A float as people print it: digits imply exactness."""
     text = json.dumps(value)
     digits = sum(char.isdigit() for char in text.partition("e")[0].lstrip("-0."))
     return text.removesuffix(".0") if digits <= PRINTED_DIGITS or text.endswith(".0") else f"{value:#.15g}"

@@ -210,7 +210,7 @@ def _to_files(run: RunFolder, address: str, files: Mapping[str, Path | bytes], f
 
 
 def _put_manifest(system: Any, path: str, content: bytes) -> None:
-    """The old one or the new one is there, also after a kill."""
+    """Atomic, also under a kill."""
     whole = system.async_impl  # an object appears at once
     system.pipe_file(f"{path}/{MANIFEST}" if whole else f"{path}/.{MANIFEST}", content)
     if not whole:

@@ -1,4 +1,4 @@
-"""Makes a run folder of another harness's log of any task, marked here and comparable.
+"""Makes a run folder of another harness's log of any task, marked here.
 
 Contract: an unreadable entry costs a warning, a missing answer fails, and a missing key leaves its answers undecided.
 Entries are read, and so judged, as rows of `livek12 judge-pairs`: any listed key is right; in plain JSON lines a list

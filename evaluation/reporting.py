@@ -2,9 +2,8 @@
 
 A task is compared with what it is a variant of (`tasks.registry.variants`): with that task where it was run, else with
 the tasks that ask parts of its questions as it would (`mdk12_mini` for `mdk12`). Marks corrected by people's labels are
-there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring. A run
-folder has the exams of its questions in a file of its own (`core.exams.EXAMS`), which is renewed where the dataset is
-at hand: grades and people's results may be known later than the answers.
+there where planned answers are labelled; unusable or too few labels are a note and never an end of scoring. The exams
+of a run (`core.exams.EXAMS`) are renewed where the dataset is at hand: grades and people's results may come later.
 """
 
 from __future__ import annotations
@@ -190,7 +189,7 @@ def read_rows(run: RunFolder) -> Iterator[Row]:
 
 
 def limits_of(spec: RunSpec) -> dict[str, Limit]:
-    """Token limit of each task of a run with token budgets; of recorded answers it is in the task's name."""
+    """Token limit of each task with token budgets; of recorded answers by the task's name."""
     pairs = ((asked_task, find_task(asked_task.name)) for asked_task in spec.tasks)
     return {
         task.name: Limit(
@@ -221,7 +220,7 @@ def beside(tasks: Iterable[Task], among: Iterable[Task] | None = None) -> dict[s
 
 
 def alike(tasks: Iterable[Task]) -> list[list[str]]:
-    """Tasks in groups that differ in nothing but their questions."""
+    """Groups of tasks that differ in questions alone."""
     groups = grouped((_manner(task), task.name) for task in tasks)
     return list(groups.values())
 

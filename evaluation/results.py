@@ -5,7 +5,7 @@ question (a column for each model) or a row a model (a column for each question)
 
 Contract: all cells are of one kind; a table that is not understood or names a cell twice is refused. A run folder for
 each model, with equal questions. Letters and answers are marked by the rules, other cells taken as given. The marks of
-a missing cell are open. Imported again, an unchanged matrix goes on where it stopped.
+a missing cell are open. Importing resumes.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def tell_trl(
     log_extra: Callable[[str, list[Any]], None] | None,
     log_metric: Callable[[str, float], None] | None,
 ) -> None:
-    """Logs decisions where TRL shows them, and the share of undecided ones in any case."""
+    """Logs decisions in TRL, and the share of undecided ones anywhere."""
     count = sum(judgement.score is None for judgement in judgements)
     if log_extra is not None:
         log_extra("decision", [judgement.decision for judgement in judgements])
@@ -169,8 +169,7 @@ def openrlhf_rewards(judgements: Sequence[Judgement], undecided: float | str) ->
 def response_in(query: str, prompt: str) -> str | None:
     """Text behind the prompt in a query.
 
-    A query is decoded from tokens: its white space may differ from the prompt's, and only the prompt's end may be in
-    it.
+    A query is decoded from tokens: white space may differ, and only the prompt's end may be in it.
     """
     if query.startswith(prompt):
         return query[len(prompt) :]

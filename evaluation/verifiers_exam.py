@@ -3,8 +3,7 @@
 `vf-validate livek12.evaluation.verifiers_exam --taskset.data data/mine` checks each key, `vf-eval` asks a model.
 
 Contract: questions with pictures are left out. An undecided answer is 0 and counted by the metric `undecided`.
-Held-back releases and questions without a key are never in it; nor is the newest release, unless `held` says which
-releases are: training on an exam ends it.
+Held-back releases and questions without a key are never in it; nor, unless `held` names releases, is the newest.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class ExamData(vf.TaskData):  # type: ignore[misc]
-    """Question as `verifiers` carries it; `row` is the judge's, without the response, `scheme` for `SchemeJudge`."""
+    """Question for `verifiers`; `row` is the judge's, without the response, `scheme` for `SchemeJudge`."""
 
     row: dict[str, Any] = {}
     key: str = ""
@@ -119,7 +118,7 @@ class ExamTaskset(vf.Taskset[ExamTask, ExamConfig]):  # type: ignore[misc]
 
 
 def held_releases(data: str, releases: set[str | None], chosen: list[str]) -> set[str]:
-    """Releases that are not trained on: held-back ones, and the chosen ones, else the newest."""
+    """Releases that are not trained on: held-back and chosen ones, else the newest."""
     releases_out = set(chosen) - {"none"}
     if not chosen and (named := [release for release in releases if release]):
         releases_out.add(max(named))

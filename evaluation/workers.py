@@ -1,7 +1,7 @@
 """Workers that mark streams: processes for the rules, here or on a Ray cluster; threads for judge models.
 
 Contract: the reply to a line depends on the line alone: limits are in processor time. A line that breaks one is
-undecided; its neighbours are judged anew. This module imports none of the rules.
+undecided; its neighbours are judged anew. It imports no rules.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def default_size() -> int:
 
 
 class MarkPool(ProcessPool, Generic[R]):
-    """Processes that run `work(link, *given)`; `unmarked` makes the reply to a line that none could judge."""
+    """Processes that run `work(link, *given)`; `unmarked` replies to unjudgeable lines."""
 
     def __init__(
         self, work: Callable[..., None], *given: object, unmarked: Callable[[bytes, str], R], size: int | None = None
@@ -201,7 +201,7 @@ def judge_rows(link: Link, folder: Path | None, cache: bool, whole: bool, second
 
 
 def judge_lines(link: Link, seconds: float, judge: Callable[[bytes], R], after: Callable[[], object]) -> None:
-    """Judges the lines of a pool, `seconds` of processor time a line; calls `after` behind each message."""
+    """Judges a pool's lines, `seconds` of processor time each; calls `after` behind each message."""
     gc.freeze()  # collections need not visit what was imported
     for chunk in requests(link):
         try:
@@ -299,7 +299,7 @@ class Flow(Generic[T, R]):
     def run(self, items: Iterable[T | None], ordered: bool = False) -> Iterator[R]:
         """Results as they finish or, with `ordered`, in item order.
 
-        An item None means that none waits at the moment: only finished results are yielded then.
+        At an item None only finished results are yielded.
         """
         finished: SimpleQueue[Future[R]] = SimpleQueue()
         queue: deque[Future[R]] = deque()

@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 REMEMBERED = 100_000
 MAX_CHARS = 20_000
 """Longer keys and answers are prose for a reader, not values to compare."""
+OF_CHOICES = frozenset({"choice", "refusal"})
+"""Stages for keys of option labels."""
 DEAR_SECONDS = 0.001
 """Slower decisions are cached on disk."""
 
@@ -133,10 +135,13 @@ class Cascade:
             comparison = replace(comparison, gold=gold, answer=answer, asked_expression=asked)
         reasons: list[str] = []
         lasting = True
-        form = _said(self.guard, comparison) if self.guard is not None else undecided("rules")
+        stages, guard = self.stages, self.guard
+        if comparison.is_choice:
+            stages, guard = tuple(stage for stage in stages if stage.name in OF_CHOICES), None
+        form = _said(guard, comparison) if guard is not None else undecided("rules")
         if form.decision == "reject":
             return form
-        for stage in self.stages:
+        for stage in stages:
             decision = _said(stage, comparison)
             if decision.decision != "undecided":
                 return form if decision.decision == "accept" and form.reason else decision

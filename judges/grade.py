@@ -117,27 +117,19 @@ _OTHER_BLANK = "the answers name other blanks than theirs"
 _OTHER_PART = "right for another entry of the key"
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An entry of a key with its name, or "", and whether its answer may be in another place."""
-
-    gold: str
-    name: str
-    free: bool
-
-
-def _entries(question: Question, parts: Sequence[GradedPart]) -> list[_Entry]:
+def _entries(question: Question, parts: Sequence[GradedPart]) -> list[GradedPart]:
+    """Parts with the names by which answers may be placed; `listed` ones may be answered in other places."""
     printed = blank_names(question) or [answer_name(part.gold) for part in parts] if len(parts) > 1 else []
     names = [part.name or "" for part in parts] if question.variables else printed
     names = names if len(names) == len(parts) else [""] * len(parts)
     return [
-        _Entry(part.gold, name if names.count(name) == 1 else "", part.listed or part.name is not None)
+        replace(part, name=name if names.count(name) == 1 else "", listed=part.listed or part.name is not None)
         for part, name in zip(parts, names, strict=True)
     ]
 
 
 def _decide_entries(
-    entries: Sequence[_Entry], answers: Sequence[str | None], decide: Callable[[int, str | None], Decision]
+    entries: Sequence[GradedPart], answers: Sequence[str | None], decide: Callable[[int, str | None], Decision]
 ) -> list[tuple[str | None, Decision]]:
     """Each entry's answer and decision, by the names that the answers give, else in order.
 
@@ -145,19 +137,19 @@ def _decide_entries(
     """
     if len(entries) == 1:
         return [(answers[0], decide(0, answers[0]))]
-    own, names = list(range(len(entries))), [entry.name for entry in entries]
+    own, names = list(range(len(entries))), [entry.name or "" for entry in entries]
     given = [answer_name(answer or "") for answer in answers]
     named = any(names)
     places = [_place(*pair, names) if named else None for pair in zip(answers, given, strict=True)]
     if set(places) == set(own):
         answers, places = [answers[places.index(place)] for place in own], [*own]
-    strange = all(given) and all(names) and set(places) == {None} and not any(entry.free for entry in entries)
+    strange = all(given) and all(names) and set(places) == {None} and not any(entry.listed for entry in entries)
     if strange or any(place not in {None, number} for number, place in enumerate(places)):
         return [(answer, undecided(RULES, _OTHER_BLANK)) for answer in answers]
     results = []
     for number, (entry, place, answer) in enumerate(zip(entries, places, answers, strict=True)):
         decision = decide(number, answer)
-        if decision.decision == "reject" and answer is not None and place is None and (entry.free or given[number]):
+        if decision.decision == "reject" and answer is not None and place is None and (entry.listed or given[number]):
             others = (other for other in own if entries[other].gold != entry.gold)
             if any(decide(other, answer).decision == "accept" for other in others):
                 decision = undecided(RULES, _OTHER_PART)
@@ -202,9 +194,8 @@ def decide_part(
         answer, gold = unnamed(answer, part.gold, part.name)
         part = replace(part, gold=gold)
     if len(alternatives := [gold for gold in _ALTERNATIVES.split(part.gold) if gold.strip()]) > 1:
-        return _any_of(
-            [decide_part(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives]
-        )
+        each = (decide_part(question, replace(part, gold=gold), answer, config, cascade) for gold in alternatives)
+        return min(each, key=lambda decision: ("accept", "undecided", "reject").index(decision.decision))
     whole = cascade.decide(_comparison(question, part, part.gold, answer, config))
     if whole.decision == "undecided" and _is_no_option(question, answer, cascade):
         return Decision("reject", 0.0, "choice", "the value of none of the options")
@@ -280,14 +271,6 @@ def _in_any_order(key: str, golds: Sequence[str], values: Sequence[str]) -> bool
 _REMARK = late(r"[(（]?\s*[klmnN]\s*(?:\\in|∈)")
 _ALTERNATIVES = late(r"\\?#\s?\\?#")
 """Separates alternative keys in some question banks."""
-
-
-def _any_of(decisions: Sequence[Decision]) -> Decision:
-    for outcome in ("accept", "undecided"):
-        first = next((decision for decision in decisions if decision.decision == outcome), None)
-        if first is not None:
-            return first
-    return decisions[0]
 
 
 def _comparison(

@@ -1,7 +1,7 @@
 """Charts of studies as SVG, and their page: one file without scripts or links.
 
-A chart shows nothing that its table lacks. Thin strokes are 95 % intervals, thick ones undecided ranges. Names are
-hostile; the template escapes them. Series differ in marks as well as colours.
+A chart shows nothing that its table lacks. Thin strokes are 95 % intervals, thick ones undecided ranges. The template
+escapes hostile names. Series differ in marks and colours.
 """
 
 from __future__ import annotations
@@ -122,7 +122,6 @@ def drawn(chart: Chart) -> dict[str, Any]:
 
 
 def _paths(points: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines at worst and best, one if equal."""
     return list(dict.fromkeys(" ".join(f"{p['x']:.1f},{p[end]:.1f}" for p in points) for end in ("low", "high")))
 
 

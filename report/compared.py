@@ -1,7 +1,7 @@
 """Comparisons of runs (`core.scoring.compare`) on the terminal, in Markdown and as CSV.
 
-On the terminal no table is wider than the screen: long names are cut in the middle and listed below, further columns go
-to a further table. Markdown has all names and pairs in full, CSV unrounded numbers.
+On the terminal tables fit the screen: long names are cut in the middle and listed below, further columns go to another
+table. Markdown has all names and pairs in full, CSV unrounded numbers.
 """
 
 from __future__ import annotations
@@ -344,7 +344,7 @@ def scores_markdown(model: str, tasks: Mapping[str, TaskReport]) -> str:
 
 
 def as_html(markdown: str) -> str:
-    """Our Markdown as HTML, for notebooks; HTML in it is text."""
+    """Our Markdown as HTML; HTML in it is text."""
     from markdown_it import MarkdownIt
 
     return str(MarkdownIt("js-default", {"linkify": False}).render(markdown))
@@ -394,7 +394,7 @@ def _escaped(text: str) -> str:
 
 
 def as_csv(result: Comparison) -> str:
-    """A row a run, then a row a pair with the differences `run` minus `minus`."""
+    """A row a run, then a row a pair: `run` minus `minus`."""
     metrics = [name for name in ranking_metrics() if any(is_known(task, name) for task in result["tasks"].values())]
     usage = result.get("usage", {})
     used = _USED if usage else ()
@@ -434,7 +434,6 @@ def _tested(pair: PairMetric | None) -> list[float | None]:
 
 
 def _used(usage: RunUsage | None) -> list[float | None]:
-    """Figures of asking by the names in `_USED`: of the whole run, in the line of each task."""
     if usage is None:
         return [None] * len(_USED)
     asking = usage["asking"]

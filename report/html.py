@@ -139,7 +139,7 @@ def _clear(folder: Path, kept: Set[str]) -> None:
 
 
 def run_name(folder: Path) -> str:
-    """Run folder in commands; of an absolute path only the name, to reveal no path of this machine."""
+    """Run folder in commands; of an absolute path only the name."""
     return shlex.quote(folder.name if folder.is_absolute() else str(folder))
 
 
@@ -154,7 +154,6 @@ def _head(names: Sequence[str], exams: Sequence[str], run: Mapping[str, Any]) ->
 
 
 def _made(run: Mapping[str, Any], seen: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    """run.json, with the versions named in answers and verdicts."""
     words = run.get("judged_by", {})
     stated = {
         what: {
@@ -185,7 +184,7 @@ def read_template(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """Jinja for our pages: escapes everything, refuses missing names, drops signs that no page may have."""
+    """Jinja for our pages: escapes everything, refuses missing names, drops forbidden signs."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     def finalize(value: Any) -> Any:
@@ -202,7 +201,7 @@ def environment() -> Environment:
 
 
 def styled_page(template: str, *styles: str, **content: Any) -> str:
-    """A page of `templates/` with its styles, without lone surrogates, which cannot be written."""
+    """A page of `templates/` with its styles, without lone surrogates."""
     style = "".join(map(read_template, styles))
     page = environment().get_template(template).render(**content, style=Markup(style), style_hash=csp_hash(style))
     return page.encode("utf-8", "replace").decode()

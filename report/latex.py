@@ -325,7 +325,7 @@ ALPHABETS: dict[str, tuple[int, int, int | None]] = {
     "fraktur": (0x1D504, 0x1D51E, None), "sans-serif": (0x1D5A0, 0x1D5BA, 0x1D7E2),
     "monospace": (0x1D670, 0x1D68A, 0x1D7F6), "italic": (0x1D434, 0x1D44E, None),
 }  # fmt: skip
-# Letters that were encoded before the mathematical block was, and are missing in it.
+# Letters encoded earlier, and so missing in the mathematical block.
 EARLIER = dict(zip("ℬℰℱℋℐℒℳℛℯℊℴℭℌℑℜℨℂℍℕℙℚℝℤℎ", (
     0x1D49D, 0x1D4A0, 0x1D4A1, 0x1D4A3, 0x1D4A4, 0x1D4A7, 0x1D4A8, 0x1D4AD, 0x1D4BA, 0x1D4BC, 0x1D4C4, 0x1D506,
     0x1D50B, 0x1D50C, 0x1D515, 0x1D51D, 0x1D53A, 0x1D53F, 0x1D545, 0x1D547, 0x1D548, 0x1D549, 0x1D551, 0x1D455,

@@ -115,7 +115,7 @@ def group_marks(groups: Iterable[Mapping[str, Any]]) -> list[ShownValue]:
 
 
 def span(low: float, high: float, digits: int = 1) -> str:
-    """An interval, its ends distinct even where they round alike."""
+    """An interval with visibly distinct ends."""
     return f"{number(low, digits)}{'–' if low >= 0 else ' to '}{number(high, digits)}"
 
 
@@ -202,7 +202,7 @@ def decider(by: str) -> str:
 
 
 def regraded_sentence(row: Row) -> str:
-    """Author and reason of a person's mark, and the judges' mark; "" for judges' marks."""
+    """Author and reason of a person's mark, and the judges' mark, or ""."""
     if row.judged is None or row.verdict is None:
         return ""
     before = mark_of(replace(row, verdict=row.judged, judged=None, state=row.judged.state))
@@ -218,7 +218,7 @@ def kind_of(part: PartVerdict) -> Kind:
 
 
 def decision_sentence(part: PartVerdict, by_models: bool) -> str:
-    """Decision on a part with reason and decider; `by_models`: judge models were asked."""
+    """Decision on a part with reason and decider."""
     kind = kind_of(part)
     why = f": {part.reason.strip().rstrip('.。')}" if part.reason else ""
     if kind == "open":
@@ -286,7 +286,7 @@ def method_sentence(score: Mapping[str, Any]) -> str:
 
 
 def endings_sentence(counts: Mapping[str, Any], context_cut: Mapping[str, Any] | None = None) -> str:
-    """Number of answers cut off, and of unknown ends; empty if all ended by themselves."""
+    """Answers cut off, and unknown ends; empty if all ended by themselves."""
     answers = f"of {counts['answers']:,} answers"
     cut = f"cut off at the token limit: {counts['truncated']:,} {answers}" if counts["truncated"] else ""
     if cut and context_cut:
@@ -348,7 +348,7 @@ def group_name(axis: str, value: str) -> str:
 
 
 def axes(task: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Axes worth a table: subject and type always, others where they split the questions."""
+    """Axes worth a table: subject, type, and others that split the questions."""
     groups = task["groups"]
     for axis in ("subject", "question_type"):
         if groups.get(axis):

@@ -282,7 +282,7 @@ LONG_FORMULA, WIDE_FORMULA = 16, 60
 """Signs from which a formula may be wider than a phone's page, and than any."""
 RELATIONS = frozenset("=<>≤≥≈≡≠∼≃≅∝→⇒⇔⟹⟺⟶")
 OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
-# Private-use characters stand for what Markdown must not touch; they are taken out of the text first.
+# Private-use characters for what Markdown must not touch, removed from the text first.
 INLINE, BLOCK, END, OPENS, CLOSES = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
 HEIGHT = re.compile(r' height="(\d+)"')
 HIGHEST_INLINE = 160
@@ -327,7 +327,7 @@ def render(text: str, pictures: Sequence[Markup] = ()) -> Markup:
 
 
 class Highlight(NamedTuple):
-    """A quotation of a text, the kind of its mark, and a name behind it."""
+    """A quotation, the kind of its mark, and a name behind it."""
 
     quote: str
     kind: str
@@ -337,7 +337,7 @@ class Highlight(NamedTuple):
 def render_blocks(text: str, pictures: Sequence[Markup] = (), highlights: Sequence[Highlight] = ()) -> list[Markup]:
     """`render`, one piece a paragraph, list or table.
 
-    A highlight that the text lacks, or that would change its layout, is left out.
+    Missing highlights, and those that would change the layout, are left out.
     """
     if not text and not pictures:
         return []

@@ -55,7 +55,7 @@ class PaperEntry:
 
     @property
     def images(self) -> list[Image]:
-        """Pictures that the entry itself shows; its paper shows the pages."""
+        """Pictures of the entry, without its paper's pages."""
         figures = [] if self.image_only else self.question.images
         return [*figures, *self.question.answer_images, *self.question.solution_images]
 
@@ -244,7 +244,6 @@ def _ending(blocks: Sequence[Markup]) -> int:
 
 
 def _facts(response: Response | None) -> list[str]:
-    """Circumstances of an answer, in a few words each."""
     if response is None:
         return []
     facts = ["the response itself is not recorded"] if response.engine == RESULTS else []
@@ -263,7 +262,6 @@ def _facts(response: Response | None) -> list[str]:
 
 
 def _own_reason(verdict: Verdict) -> str:
-    """Reason of a verdict without its parts' reasons, which are shown beside it."""
     doubts = "; ".join(dict.fromkeys(part.reason for part in verdict.parts if part.score is None))
     return verdict.reason.removeprefix(doubts).lstrip("; ")
 

@@ -1,7 +1,7 @@
 """`report.pdf`: report.html printed by a local Chromium.
 
 The browser has its own profile and no network, and is killed with its children after a time-out. The file appears whole
-or not at all. Links to other pages are relative, so that no path of the machine is in it.
+or not at all. Links are relative, to reveal no path.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def write_pdf(page: Path, pdf: Path) -> None:
         raise UserError(f"{pdf.name}: needs Chromium or Chrome on the PATH; or print {page} from a browser")
     with tempfile.TemporaryDirectory(prefix="livek12-pdf-") as scratch:
         made = Path(scratch) / "report.pdf"
-        # As root, browsers refuse to start inside their own sandbox; what is opened is our page under its own policy.
+        # As root, browsers refuse their own sandbox; the page is ours, under its own policy.
         own = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         command = [browser, *_FLAGS, *own, f"--user-data-dir={scratch}/profile", f"--print-to-pdf={made}"]
         reason = _run([*command, page.resolve().as_uri()])

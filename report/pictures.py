@@ -119,7 +119,7 @@ _lock = threading.Lock()
 def scaled(data: bytes, width: int) -> Scaled | str:
     """Picture at most `width` pixels wide as PNG or JPEG, or its fault.
 
-    The latest are kept: pages and scans of several runs of one exam show the same pictures.
+    The latest are kept, for several runs of one exam.
     """
     key = hashlib.sha256(data).digest(), width
     if (kept := _kept.get(key)) is None:

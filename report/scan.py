@@ -38,7 +38,7 @@ EDGE = 0.985
 
 @dataclass(frozen=True)
 class Pen:
-    """A mark on a page, in pixels of its picture: the sign's corner and size, and the points below; "" has no sign."""
+    """A mark on a page, in pixels: the sign's corner and size, and the points below; "" has no sign."""
 
     kind: Kind | Literal[""]
     text: str
@@ -144,7 +144,7 @@ def _sheet(paper: str, number: int, entries: Sequence[PaperEntry], pages: Pages,
     picture = encode(pages[paper, number].bytes or b"", PAGE_WIDTH)
     if isinstance(picture, str):
         return None
-    # The mark of a question stands where it ends.
+    # A question's mark is at its end.
     here = [(entry, entry.question.boxes[-1]) for entry in entries if entry.question.boxes[-1].page == number]
     here.sort(key=lambda item: (round(item[1].left, 1), item[1].top))
     others = [box for entry in entries for box in entry.question.boxes if box.page == number]
@@ -173,7 +173,7 @@ def _level(notes: Sequence[dict[str, Any]], tops: Sequence[float], shape: float)
     """
     if sum(note["lines"] for note in notes) > MOST_LINES * shape:
         return []
-    # Beside each other, those of the left column come first, though the right one may begin a little higher.
+    # The left column comes first, though the right one may begin a little higher.
     order = sorted(range(len(notes)), key=lambda n: round(tops[n] * 25))
     for row, n in enumerate(order):
         notes[n]["row"] = row
@@ -188,7 +188,7 @@ def _pen(entry: PaperEntry, box: PageBox, others: Sequence[PageBox], picture: En
     needed = max(SIGN, 0.58 * INK * len(text)) + 0.01
     beside = box.right + needed <= EDGE and not any(_reaches(other, box, needed) for other in others)
     left = box.right + 0.01 if beside else box.right - needed
-    # The sign and the points below it lie within the height of the question, where it has that height.
+    # Sign and points lie within the question's height, if possible.
     top = max(box.top * high, min((box.top + box.bottom) / 2 * high - (size + ink) / 2, box.bottom * high - size - ink))
     return Pen(kind, text, anchor_of(entry.task, entry.question.id), left * wide, top, size, ink)
 

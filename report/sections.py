@@ -1,7 +1,7 @@
 """Questions of a report: which are shown, under which papers, on which page.
 
-`Shown` picks rows while they pass on to the scores, so that memory is bounded. Each of several pages has whole papers
-of one task where they fit in `PAGE_QUESTIONS` and `PAGE_ANSWERS`. Questions are drawn when the template takes them.
+`Shown` picks rows as they pass, to bound memory. Each of several pages has whole papers of one task where they fit in
+`PAGE_QUESTIONS` and `PAGE_ANSWERS`. Questions are drawn when the template takes them.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _paper_name(entry: PaperEntry) -> str:
 
 
 def overview(entries: Sequence[PaperEntry], begin: int = 0) -> list[dict[str, Any]]:
-    """Cells of a task's questions by paper, with sums; `begin` questions are on pages before."""
+    """Cells of a task's questions by paper, with sums; `begin` are on pages before."""
     several = len({_paper_name(entry) for entry in entries}) > 1
     groups = []
     place = begin
@@ -183,7 +183,7 @@ def sections(
     on_sheets: Set[tuple[str, int]],
     begin: int = 0,
 ) -> list[dict[str, Any]]:
-    """Questions under their papers; pages in `on_sheets` are shown above with marks and not again."""
+    """Questions under their papers, without the pages in `on_sheets` (shown above with marks)."""
 
     def questions(entries: Sequence[tuple[PaperEntry, dict[str, str]]]) -> Iterator[dict[str, Any]]:
         for entry, cell in entries:

@@ -95,7 +95,7 @@ class Written(TypedDict):
 
 
 def written(table: ArticleTable | TableShown, intervals: bool = False) -> Written:
-    """A table in words; `intervals`: those of an article with 95 % intervals."""
+    """A table in words; `intervals`: an article's with 95 % intervals."""
     reasons: list[str] = []
     if isinstance(table, TableShown):
         return Written(
@@ -207,7 +207,7 @@ def head_rows(heads: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, int]]]
 
 
 def with_heads(tables: Sequence[ArticleTable]) -> list[tuple[Written, list[list[tuple[str, int]]]]]:
-    """Tables in words with intervals and heading rows, for a page."""
+    """Tables in words with intervals and heading rows."""
     return [(table, list(head_rows(table["heads"]))) for table in (written(each, True) for each in tables)]
 
 

@@ -95,7 +95,7 @@ def print_exams(out: rich.console.Console, exams: Sequence[views.ExamView]) -> N
 
 
 def print_deltas(out: rich.console.Console, deltas: Sequence[Mapping[str, Any]]) -> None:
-    """Prints each Δ between two ways of asking, on all shared questions and by axis."""
+    """Prints each Δ between two ways of asking, in all and by axis."""
     for delta in views.shown_deltas(deltas):
         out.print()
         out.print(clean(delta.title), style="bold", markup=False, highlight=False)
@@ -110,13 +110,12 @@ def print_deltas(out: rich.console.Console, deltas: Sequence[Mapping[str, Any]])
 
 
 def _in_asking_order(score: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
-    """Tasks in the order of run.json, then unnamed ones."""
     order = [task["name"] for task in run.get("tasks", [])]
     return sorted(score["tasks"], key=lambda name: order.index(name) if name in order else len(order))
 
 
 def print_marks(runs: Mapping[str, Mapping[str, Any]], console: rich.console.Console | None = None) -> None:
-    """Prints the marks of several runs of the same tasks, by name: a line a task."""
+    """Prints the marks of runs of the same tasks by name: a line a task."""
     first, *_ = runs.values()
     table = _table("marks of 100", "questions", *map(clean, runs))
     for task in _in_asking_order(first, first["run"]):
@@ -162,7 +161,6 @@ def _print_counts(out: rich.console.Console, task: Mapping[str, Any], run: str, 
 
 
 def _metric_table(metrics: Mapping[str, Any]) -> rich.table.Table:
-    """Metrics that exist, without the mark, with their meanings."""
     table = rich.table.Table(box=None, pad_edge=False, show_header=False)
     table.add_column("metric", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")

@@ -80,7 +80,6 @@ def _beside_mark(task: Mapping[str, Any], mark: marks.ShownValue) -> list[dict[s
 
 
 def _against_sentence(beside: Mapping[str, Any]) -> str:
-    """Number of answers on which a metric differs from the mark."""
     unit = beside["unit"]
     parts = [
         f"{beside[what]:,} {unit}{' counts' if beside[what] == 1 else 's count'} for {how}"
@@ -343,7 +342,7 @@ _SHOWN_CHANCE = 0.005
 
 @dataclass(frozen=True)
 class ExamTable:
-    """A table of an exam: rows by name, with indents, below `EXAM_HEADINGS` of which some are left out."""
+    """A table of an exam: rows by name, with indents, below some of `EXAM_HEADINGS`."""
 
     heading: str
     headings: list[str]
@@ -462,7 +461,7 @@ MEANING = (
 
 
 def usage_columns(usage: Mapping[str, RunUsage], names: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Figures of asking, a column each; runs without sessions were not measured."""
+    """Figures of asking, a column each."""
     rows = [_usage_figures(usage.get(name)) for name in names]
     headings = ("tokens/s", "GPU busy %", "Wh", "Wh per mark")
     return [
@@ -576,7 +575,6 @@ def _tokens(session: Session) -> str:
 
 
 def _gpus(session: Session) -> str:
-    """Busy share and energy of its GPUs, if any."""
     if not session.gpus or session.loaded is None:
         return ""
     busy = "busy share not measured" if session.busy is None else f"busy {session.busy:.0%} of the time"

@@ -1,7 +1,6 @@
-"""The `livek12` command: a table of subcommands, each imported only when it is called.
+"""The `livek12` command: subcommands, imported when called.
 
-Contract: UserError becomes one line on stderr and exit code 2 (wrong use or bad input); 1 is for work that ended with
-failures; 0 for work done.
+Contract: UserError becomes one line on stderr and exit code 2; 1 is for work with failures, 0 for work done.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ MODULES = {name: module for module, names in FAMILIES.items() for name in names}
 
 
 class LazyGroup(TyperGroup):
-    """Lists and completes all subcommands without importing any."""
+    """Lists and completes subcommands without importing them."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -220,10 +219,10 @@ def main() -> None:
     except MemoryError:
         _fail("memory ran out; what was finished is stored: free some, and run the same command again")
     except OSError as error:
-        # The user's to mend as well: no right, no room, too long a name.
+        # No right, no room, too long a name.
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
-        # Wrong options: typer's own exceptions say it in one line, but its handler would print four.
+        # Wrong options: typer's handler would print four lines.
         if not hasattr(error, "format_message"):
             raise
         message = error.format_message().rstrip(".")

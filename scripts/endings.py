@@ -51,7 +51,7 @@ def answer(as_json: bool, value: Any, *lines: str, indent: int | None = None) ->
 
 
 def show(scored: Scored, as_json: bool) -> bool:
-    """Writes the files, prints the scores; returns true if all could be written."""
+    """Writes the files, prints the scores; true if all could be written."""
     from livek12.report.terminal import print_summary
 
     problem = scored.write()  # before the first line: who reads may close the pipe
@@ -70,7 +70,7 @@ def _tell_page(page: Path) -> None:
 
 
 def end(folder: RunFolder, failed: int, written: bool = True) -> None:
-    """Ends a command that asks: exit code 1 while requests have no response, or without written reports."""
+    """Ends a command that asks: exit code 1 without all responses and reports."""
     if failed:
         from livek12.core.engine_kinds import kind_of
 
@@ -82,7 +82,7 @@ def end(folder: RunFolder, failed: int, written: bool = True) -> None:
 
 
 class CommandWork(ExitStack):
-    """The model and the progress bar of a command, opened when they are needed and closed at its end."""
+    """Model and progress bar of a command, opened on demand and closed at its end."""
 
     def starting(self, spec: ModelSpec) -> Callable[[], Engine]:
         """Starts the model."""
@@ -101,7 +101,7 @@ def end_requests(failed: int, to: str = "") -> None:
 
 
 def end_judging(lost: int) -> None:
-    """Ends a command that judges: exit code 1 while a judge could not be asked about some responses."""
+    """Ends a command that judges: exit code 1 while responses wait for a judge."""
     if lost:
         tell(f"{lost} responses wait for a judge that did not answer; the same command asks again", err=True)
         raise typer.Exit(1)

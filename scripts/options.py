@@ -52,7 +52,7 @@ def _own_folder(context: typer.Context, named: Any) -> Any:
 
 
 def confine(*writes: Path, reads: Iterable[Path] = (), data: Iterable[str] = (), network: bool = False) -> None:
-    """Leaves a command its folders, its data and, for a dataset of the Hub, the network."""
+    """Leaves a command its folders, its data and, for a Hub dataset, the network."""
     from livek12.core import guard
     from livek12.core.questions import is_on_hub
 
@@ -62,7 +62,7 @@ def confine(*writes: Path, reads: Iterable[Path] = (), data: Iterable[str] = (),
 
 
 def data_of(run: RunFolder, data: str = "") -> list[str]:
-    """Data sets of a run: `data`, or what its run.json names; of a run from elsewhere none but a built dataset."""
+    """Data sets of a run: `data`, or run.json's; of a run from elsewhere only a built dataset."""
     places = {task.data for task in run.spec().tasks}
     if data or run.made_here():
         return [data] if data else sorted(places)
@@ -110,7 +110,6 @@ class Opt:
 
 
 def _as_option(name: str, hint: Any) -> Any:
-    """Annotation of a parameter; a text is the help of its option."""
     stated = next(iter(getattr(hint, "__metadata__", ())), None)
     if not isinstance(stated, str | Opt):
         return hint
@@ -118,7 +117,6 @@ def _as_option(name: str, hint: Any) -> Any:
 
 
 def _spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Command with an option for each parameter, and for each field of the models among them."""
     parameters: list[inspect.Parameter] = []
     models: dict[str, tuple[Any, list[str]]] = {}
     hints = get_type_hints(command, include_extras=True)

@@ -1,6 +1,6 @@
 """Questions of a task in a built dataset, read in asking order or counted by a `Census`.
 
-Withdrawn questions are skipped and counted once. `Census` reads no texts or pictures.
+Withdrawn questions are skipped. `Census` reads no texts or pictures.
 """
 
 from __future__ import annotations

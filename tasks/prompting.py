@@ -83,7 +83,7 @@ def asked_together(tasks: Iterable[Task], questions: Mapping[str, Iterable[Quest
 
 
 def asking_order(task: Task, questions: Iterable[Question]) -> list[Question]:
-    """Asking order: image-only by paper, first pages first; sheets by paper; otherwise as in the data."""
+    """Asking order: image-only by paper and page; sheets by paper; otherwise the data's."""
     if task.modality != "image_only":
         questions = list(questions)
         first = {question.paper_id: place for place, question in reversed([*enumerate(questions)])}

@@ -192,7 +192,7 @@ def _listed(families: tuple[Family, ...]) -> dict[str, Task]:
 
 
 def disjoint() -> tuple[str, ...]:
-    """Tasks that cover the benchmarks without sharing questions of a kind."""
+    """Tasks that cover the benchmarks, disjoint by kind."""
     return tuple(name for tasks in task_sets() for name in tasks.disjoint)
 
 

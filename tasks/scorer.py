@@ -99,16 +99,16 @@ class Scorer:
         return mark_response(question, response, self.config, self.cascade)
 
     def has_more(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks for open parts that the panel could decide."""
+        """True if the panel could decide open parts."""
         cut = response.finish_reason == "length"
         return self.panel is not None and self.panel.wants(verdict, case_of(question, response), cut)
 
     def sees_everything(self, question: Question) -> bool:
-        """Checks whether the panel also sees decided answers."""
+        """True if the panel also sees decided answers."""
         return self.panel is not None and self.panel.sees_everything(question)
 
     def is_open(self, question: Question, response: Response, verdict: Verdict) -> bool:
-        """Checks whether model judges are needed."""
+        """True if model judges are needed."""
         audits = self.auditor is not None and bool(response.text.strip())
         return audits or self.has_more(question, response, verdict)
 

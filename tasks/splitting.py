@@ -123,7 +123,6 @@ def split(text: str, labels: Sequence[str]) -> SplitSheet:
 
 
 def _from_json(text: str, labels: Sequence[str]) -> dict[str, str]:
-    """Answers of a reply whose JSON maps labels to them; none if it holds no such."""
     start = min((place for sign in "{[" if (place := text.find(sign)) >= 0), default=-1)
     if start < 0 or not re.search(r'\{\s*"', text):
         return {}
@@ -256,7 +255,6 @@ def _without_lists(text: str, labels: Sequence[str], values: dict[str, list[str]
 
 
 def _line_entries(line: str) -> Iterator[tuple[str, str]]:
-    """Those of a line that holds nothing else."""
     entries: list[tuple[str, str]] = []
 
     def of_range(match: re.Match[str]) -> str:

@@ -177,7 +177,7 @@ def test_no_class_has_the_name_of_one_in_another_room() -> None:
     assert not {name: found for name, found in rooms.items() if len(found) > 1}
 
 
-MOST = {"vague names": 61, "first words": 1, "words in 1,000 lines": 824}
+MOST = {"vague names": 61, "first words": 0, "words in 1,000 lines": 805}
 """Ratchet of the house's words (see CONTRIBUTING.md): each number may only fall."""
 _VAGUE = {"found", "said", "told", "one", "known", "held", "asked"}
 _QUESTION = re.compile(r"(What|Whether|Who|Where|How)\b")

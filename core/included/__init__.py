@@ -1,7 +1,7 @@
 """Folders of `--include` as packages: FOLDER/NAME is `livek12.core.included.NAME` (see `core.benchmarks`).
 
-The prefix avoids clashes with installed packages and lets workers unpickle functions by this name. Nothing is searched
-for, so neighbours of a folder are never imported.
+The prefix avoids clashes with installed packages and lets workers unpickle functions. Neighbours of a folder are never
+imported.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def has_responses(path: Path) -> bool:
 
 @contextmanager
 def settling(path: Path) -> Iterator[Fence]:
-    """Holds the folder's lock; yields a fence to call before each file takes its place."""
+    """Holds the folder's lock; yields a fence to call before each write."""
     if shared(path):
         with _settling_by_lease(path) as fence:
             yield fence
@@ -131,13 +131,13 @@ def _settling_by_lease(path: Path) -> Iterator[Fence]:
 
 
 def _look_anew(path: Path) -> None:
-    """Changes the folder, which makes NFS ask the server again for its content."""
+    """Changes the folder, so that NFS asks the server again for its content."""
     with suppress(OSError), NamedTemporaryFile(dir=path, prefix=".run.json."):
         pass
 
 
 def take_part(path: Path) -> int:
-    """Joins the processes of the folder's run until the returned file is closed; call it while `settling`."""
+    """Joins the run's processes until the returned file is closed; call while `settling`."""
     if shared(path):
         lease = Lease(path)
         take_next(lease, "part")
@@ -150,7 +150,7 @@ def take_part(path: Path) -> int:
 
 @contextmanager
 def alone(path: Path) -> Iterator[Fence]:
-    """Keeps every other process out of the folder's run; yields a fence as `settling` does."""
+    """Keeps all others out of the run; yields a fence as `settling`."""
     with settling(path) as fence:
         if shared(path):
             if in_use(path):
@@ -168,7 +168,7 @@ def alone(path: Path) -> Iterator[Fence]:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[Fence]:
-    """Locks an existing output folder of another kind against other writers; yields a fence."""
+    """Locks another output folder against other writers; yields a fence."""
     busy = UserError(f"{folder}: another command writes it; wait until it is done, or name another folder")
     if shared(folder):
         lease = Lease(folder)
@@ -190,7 +190,7 @@ _AT_WORK = "{}: another command is at work here; wait until it is done"
 
 
 def in_use(path: Path) -> bool:
-    """True if a process works on the folder's run; call it while `settling`."""
+    """True if a process works on the run; call while `settling`."""
     if shared(path):
         lease = Lease(path)
         try:

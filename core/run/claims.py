@@ -1,8 +1,8 @@
 """Work claims: distributes a run's keys over processes that join, leave or are killed.
 
 Contract: of two living processes only one gets a unit of work. A claim names the journal file that its process holds
-locked and is void once nobody holds that file, so the work of a killed process is free again within `LOOK_SECONDS`.
-Where locks may not reach other machines a claim is a hard link (`core.run.locks`).
+locked and is void without that lock: the work of a killed process is free within `LOOK_SECONDS`. Where locks may not
+reach other machines a claim is a hard link (`core.run.locks`).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class _Told(_Book):
         self._holders: dict[str, str] = {}
         self._new: list[str] = []
         self._offset = 0
-        # Kept open: opening a file for every claim would cost more than the rest.
+        # Kept open: reopening would cost more than the rest.
         self._fd = open_own(path)
         weakref.finalize(self, close_own, self._fd)
 

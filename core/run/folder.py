@@ -135,9 +135,8 @@ class RunFolder:
         """Makes the folder for the spec, or opens one made for an equal spec.
 
         `questions` are by task, or the questions.jsonl of another folder. A folder of another run takes this one if it
-        holds no response and is not in use. No third run can take it until the result is garbage or `leave` is called.
-        `on_problem` receives one line for each damaged line, and for
-        another run that gave way.
+        holds no response and is not in use. No third run can take it until `leave`. `on_problem` receives one line for
+        each damaged line, and for another run that gave way.
         """
         run = cls(path, on_problem)
         make_folder(path)
@@ -164,7 +163,7 @@ class RunFolder:
         return run
 
     def made_here(self) -> bool:
-        """True if a command on this machine began or resumed it, with its named data."""
+        """True if this machine began or resumed it, with its named data."""
         with closing(Store("runs")) as store:
             return store.get(self._origin()) is not None
 
@@ -174,7 +173,7 @@ class RunFolder:
         return canonical_json([spec.identity, spec.questions_sha256, spec.started_at, places])
 
     def leave(self) -> None:
-        """Leaves the run, even if a traceback keeps this object alive."""
+        """Leaves the run."""
         if self._part is not None:
             self._part()
 
@@ -235,7 +234,7 @@ class RunFolder:
         write_summed(self._file("run.json"), spec.model_dump_json(indent=1) + "\n", new=new, before=fence)
 
     def questions(self) -> dict[str, list[Question]]:
-        """Questions of each task in run order; pictures without bytes."""
+        """Questions by task in run order; pictures without bytes."""
         if self._questions is None:
             by_task: dict[str, list[Question]] = {task.name: [] for task in self.spec().tasks}
             for task, question in self.each_question():
@@ -281,7 +280,7 @@ class RunFolder:
         return True
 
     def asked(self) -> Mapping[tuple[str, str], int]:
-        """Maps the task and id of each question to its line's place in questions.jsonl."""
+        """Line in questions.jsonl by task and id."""
         if self._asked is None:
             heads = self._question_lines(_QuestionHead)
             self._asked = {(item.task, item.question.id): place for item, place in heads}
@@ -315,7 +314,7 @@ class RunFolder:
         expected.tell()
 
     def response_lines(self) -> Iterator[tuple[str, bytes]]:
-        """Responses, each as its key and its raw line; damaged lines are skipped silently."""
+        """Key and raw line of each response; damaged lines are skipped silently."""
         expected, seen = self.expected(), KeySet()
         for line in journal_lines(self.path, "responses"):
             with suppress(ValueError):
@@ -329,7 +328,7 @@ class RunFolder:
         return Expected(self.path, spec.model, spec.identity, questions or self.asked().keys(), spec.trials, on_problem)
 
     def answered(self) -> KeySet:
-        """Answered keys; the same set each time, reading only new lines."""
+        """Answered keys; one set that grows with new lines."""
         self._answered = self._answered or self.follow()
         return self._answered()
 
@@ -342,7 +341,7 @@ class RunFolder:
         yield from read_journal(self.path, "earlier", Response, self.on_problem)
 
     def begin_marking(self, judges: dict[str, str], words: dict[str, str], marking: int) -> None:
-        """Records the judges of a marking in run.json: version of each task's judges, and their descriptions."""
+        """Records a marking in run.json: version of each task's judges, and descriptions."""
         with settling(self.path) as fence:
             spec = self.spec()
             before = spec.judged_by or {version: in_words(version) for version in spec.judges.values()}
@@ -465,7 +464,7 @@ def _first(new: Record, old: Record) -> bool:
 
 
 def with_pictures(question: Question, pictured: Question) -> Question:
-    """Question with the pictures' bytes of the same one in its dataset."""
+    """Question with the pictures' bytes from its dataset."""
     return question.model_copy(
         update={name: getattr(pictured, name) for name in ("images", "answer_images", "solution_images")}
     )
@@ -496,7 +495,7 @@ class _Head(Record, extra="ignore"):
 
 
 def states(run: RunFolder) -> dict[State, int]:
-    """Counts rows by state, in the order of `State`; from the heads of verdicts where these suffice."""
+    """Rows by state, in the order of `State`."""
     counts = _by_heads(run) or Counter(row.state for row in run.rows())
     return {state: counts[state] for state in get_args(State)}
 

@@ -96,7 +96,7 @@ class LineFile:
 
 
 class ResponseHead(Record, extra="ignore", title="Response"):
-    """Key, model and run of a response; its line is checked to be whole, and its texts are not built."""
+    """Key, model and run of a response, from a whole line without building its texts."""
 
     key: Key
     text: str
@@ -115,7 +115,7 @@ _BUFFER = 1 << 20
 
 
 class Place(NamedTuple):
-    """Place of a line: file, first byte, and the byte after its last; if packed, its row and the next one."""
+    """Place of a line: file, first byte, and the byte after its last; if packed, rows instead."""
 
     path: Path
     start: int
@@ -464,7 +464,7 @@ class Expected:
         self._others: dict[str, tuple[str, int]] = {}  # of each kind what is said of the first, and how many there are
 
     def __call__(self, response: Response | ResponseHead | StoredKey) -> bool:
-        """True for responses of the run."""
+        """Tests a response."""
         key = response.key
         if (key.task, key.question_id) not in self._asked or not 0 <= key.trial < self._trials:
             return self._refused("unasked", f"is to {key}, which this run does not ask")
@@ -487,7 +487,7 @@ class Expected:
 
 
 class AnsweredKeys:
-    """Answered keys of a run; reads all once and then what other processes added."""
+    """Answered keys of a run, read incrementally."""
 
     def __init__(self, folder: Path, expected: Expected, on_problem: Callable[[str], None] | None = None) -> None:
         self._folder, self._expected, self._on_problem = folder, expected, on_problem

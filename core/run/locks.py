@@ -1,6 +1,6 @@
 """Exclusive files: by locks that end with the process or, where locks may not hold, by leases.
 
-A lock lasts until all processes close the file, so a forked child closes those of its parent.
+A forked child closes its parent's files, which would hold their locks.
 
 Leases are for file systems without reliable locks (NFS, Lustre, FUSE); fixed shares would strand a dead machine's work.
 Of all processes that link a file to one name, one succeeds. Views of others may be stale, so what cannot be seen counts
@@ -225,7 +225,7 @@ def lives(folder: Path, token: str) -> bool:
 
 
 def in_doubt(folder: Path, token: str) -> bool:
-    """True if a holder counts as alive only because it was not watched for long enough."""
+    """True if a holder counts as alive only for want of watching."""
     if not lives(folder, token) or (seen := _SEEN.get(folder / LEASES / f"alive-{token}")) is None:
         return False
     _, seconds, beats = seen
@@ -250,7 +250,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """Start time of a process, which tells reused ids apart; "" where there is none."""
+    """Start time of a process (ids are reused), or ""."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -390,7 +390,7 @@ def lease_own(path: Path, lease: Lease) -> int:
 
 
 def lapses_of(fd: int) -> int:
-    """Times that others may have taken the file for abandoned."""
+    """Times that others may have taken it for abandoned."""
     if (lease := _HELD.get(fd)) is None:
         return 0
     lease.overdue()
@@ -398,7 +398,7 @@ def lapses_of(fd: int) -> int:
 
 
 def open_own(path: Path) -> int:
-    """Opens a regular file to read and append; forked children close it."""
+    """Opens a regular file to read and append; forks close it."""
     fd = open_file(path)
     _OWN.add(fd)
     return fd

@@ -147,7 +147,7 @@ def stored(address: str, files: Any, path: str) -> dict[str, Stored]:
 def fetch(address: str, texts: bool = True) -> Path:
     """Cached copy of the run at an address.
 
-    Harness marks and people's labels are joined by texts, so they force `texts`.
+    Harness marks and people's labels force `texts`.
     """
     files, path = open_place(address)
     pushed = read_manifest(address, files, path)

@@ -26,7 +26,7 @@ RULES = "rules"
 
 
 class Figures(Record):
-    """Sizes and counts; added up over the engines of several replicas.
+    """Sizes and counts, over all replicas.
 
     `context`: most tokens of a question with its answer, as set or as an endpoint states it. `kv_tokens`: capacity of
     vLLM's KV cache; `preemptions`: requests evicted from it and computed again. `stages`: seconds of the engine's
@@ -119,7 +119,7 @@ class Session(Record):
 
     @property
     def requests_a_second(self) -> float | None:
-        """Requests over the engine's ready time."""
+        """Requests over ready time."""
         return self._a_second(self.requests)
 
     @property
@@ -139,7 +139,7 @@ class Session(Record):
 
     @property
     def seconds(self) -> float:
-        """Duration as far as known; may be negative in records of two wall clocks."""
+        """Known duration; may be negative between two wall clocks."""
         return max(0.0, self.at - self.started)
 
     @property
@@ -151,7 +151,7 @@ class Session(Record):
     def stuck(self) -> bool:
         """True if more than a tenth of the engine's device memory remained after its close.
 
-        A process's own device context (below a GiB) remains as long as the process.
+        The process's own device context (below a GiB) always remains.
         """
         if self.before_load is None or self.after_load is None or self.after_close is None:
             return False
@@ -237,7 +237,7 @@ def read_sessions(folder: Path, on_problem: Callable[[str], None] | None = None)
 
 
 def tell_memory(folder: Path, since: float) -> None:
-    """Reports the memory of each local engine of this process; warns where too much was not given back."""
+    """Reports the memory of this process's engines; warns of memory not given back."""
     for session in read_sessions(folder):
         if session.pid == os.getpid() and session.started >= since and session.ended and session.after_load:
             say(f"{_who(session)} left memory: {_left(session)}{_cache(session.figures)}")

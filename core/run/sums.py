@@ -1,4 +1,4 @@
-"""Sums of the files of a run folder, for `livek12 check`: `.NAME.sums` has the SHA-256 of what was written to NAME.
+"""Sums of a run's files, for `livek12 check`: `.NAME.sums` has the SHA-256 of what was written to NAME.
 
 Contract: a journal has a line for each stretch of bytes on the disk; a whole file one for its content and, while it is
 replaced, one for that before.
@@ -56,7 +56,7 @@ def read_sums(path: Path) -> list[Sum]:
 
 
 class RunningSum:
-    """Sums what this process, and a killed one before, appended to a journal."""
+    """Sums what this process, and a killed one, appended."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path, self._digest = path, hashlib.sha256()
@@ -71,7 +71,7 @@ class RunningSum:
         return self._end - self._start >= STRETCH
 
     def note(self) -> None:
-        """Notes the bytes so far; call it when they are on the disk."""
+        """Notes the bytes so far, once on the disk."""
         if self._end == self._start:
             return
         line = Sum(start=self._start, end=self._end, sha256=self._digest.hexdigest()).model_dump_json() + "\n"

@@ -1,6 +1,6 @@
 """Marks, metrics and their uncertainty: rows (question, response, verdict) in, the content of `report.json` out.
 
-Contract: pure functions of one row for every requested answer, in any order. An ungraded, failed or unsupported answer
+Contract: pure functions of a row for each requested answer, in any order. An ungraded, failed or unsupported answer
 enters every number at its worst and at its best.
 
 An estimate: `low`, `high` bounds over all completions of undecided answers (None: not available, see `note`); `value`

@@ -1,6 +1,6 @@
 """Item banks of adaptive exams: questions with the curves of a two-parameter logistic model, fitted with shrinkage.
 
-Contract: everything is a deterministic function of the bank and the answers. A curve is the chance of full points by
+Contract: deterministic in bank and answers. A curve is the chance of full points by
 ability (in standard deviations of the bank's models), averaged over its parameters (MacKay 1992), whose normal prior is
 fitted too (empirical Bayes). The next question has the most mutual information with the ability, within the area that
 lags most behind its share. An undecided answer tells nothing.
@@ -187,7 +187,7 @@ class ExamEnd:
         return cls(float(errors[0]) if errors else None, int(numbers[0]) if numbers else None)
 
     def reached(self, standing: BankEstimate, posed: int) -> str:
-        """The end that is reached, or ""."""
+        """The end reached, or ""."""
         if self.error is not None and standing.ability_error <= self.error:
             return f"the standard error of the ability is {standing.ability_error:.3f}"
         return f"{posed:,} questions are asked" if self.questions is not None and posed >= self.questions else ""
@@ -195,7 +195,7 @@ class ExamEnd:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Chance of full points by question and ability on the grid; `span`: least and greatest ability of the models."""
+    """Chance of full points by question and ability on the grid; `span`: the models' abilities."""
 
     chance: Floats
     area: Indices
@@ -224,7 +224,7 @@ class Curves:
         return weights / weights.sum()
 
     def choose(self, shares: Mapping[int, float], posed: Sequence[int], count: int) -> list[tuple[int, float]]:
-        """Next questions with their information in bits; `posed` includes those with undecided answers."""
+        """Next questions with their information in bits; `posed` includes undecided ones."""
         weights = self.posterior(shares)
         gain = (_entropy(self.chance @ weights) - self._own_entropy @ weights) / log(2)
         taken = np.bincount(self.area[np.array(posed, dtype=np.intp)], minlength=len(self.areas)).astype(np.float64)
@@ -375,7 +375,7 @@ def make_bank(task: str, models: Sequence[str], items: Sequence[BankItem], share
 
 
 def _tried(shares: Floats, areas: Sequence[str], worth: Floats) -> tuple[BankTrial, float]:
-    """Tries exams on models left out of the fit; returns also the error beyond that of the curves."""
+    """Tries exams on models left out of the fit; also returns the error beyond the curves'."""
     folds: Indices = np.arange(len(shares)) % min(FOLDS, len(shares))
     marks, predicted, excess = np.zeros(len(shares)), np.zeros(len(shares)), []
     for fold in np.unique(folds):

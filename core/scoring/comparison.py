@@ -90,7 +90,7 @@ class Flips:
         self._sizes: dict[tuple[str, str], float] = {}
 
     def add(self, test: PairedTest, metric: str, a: str, b: str, difference: Floats, unit: Unit) -> None:
-        """Tests b - a of the questions, summed within the unit, now or later; an existing p may only rise."""
+        """Tests b - a, summed within the unit, now or later; an existing p may only rise."""
         size = self._units.size(unit)
         d = grouped_sums(self._units.clusters(unit), difference, size)
         slack = 1e-9 * float(np.abs(d).sum())
@@ -238,7 +238,7 @@ class Watch:
         """Counts one run of one task, or one pair that shares questions."""
 
     def flipped(self, share: float) -> None:
-        """Takes the tried share (0 to 1) of the pending random signs."""
+        """Takes the tried share (0 to 1) of the pending signs."""
 
 
 def compare_outcomes(
@@ -489,7 +489,7 @@ class _Sides:
 
 
 def adjust(pairs: Iterable[Pair]) -> None:
-    """Fills `p_holm`; a family of tests is one metric over all these pairs, as they are printed together."""
+    """Fills `p_holm`; a family of tests is one metric over all these pairs."""
     pairs = list(pairs)
     for name in tested_metrics():
         tests = [pair["metrics"][name]["test"] for pair in pairs if name in pair["metrics"]]
@@ -551,7 +551,7 @@ def task_deltas(
 def language_deltas(
     by_task: Mapping[str, Outcomes], alike: Iterable[Sequence[str]], profile: Profile, parameters: Parameters
 ) -> list[Delta]:
-    """Δ between the languages of multilingual questions; tasks in a group of `alike` differ only in questions."""
+    """Δ between languages of multilingual questions; tasks in a group of `alike` differ only in questions."""
     deltas = []
     for tasks in alike:
         named = [task for task in tasks if task in by_task]
@@ -634,7 +634,7 @@ def _groups(
 
 
 def once_each(rows: Outcomes) -> Outcomes:
-    """Of a question asked by several tasks, only the first task's answers."""
+    """Of each question, only the first task's answers."""
     question = ranked([item.id for item in rows.questions], rows.question)
     task = ranked(rows.tasks, rows.task)
     first = np.unique(question, return_index=True)[1]

@@ -23,7 +23,7 @@ NORMAL = NormalDist().inv_cdf(0.975)
 
 
 class Units:
-    """Clusters of a set of questions: papers, or single questions."""
+    """Clusters of questions: papers, or single ones."""
 
     def __init__(self, questions: Sequence[SlimQuestion], parameters: Parameters) -> None:
         self.parameters = parameters
@@ -38,7 +38,7 @@ class Units:
         }
 
     def unit(self, questions: Indices) -> Unit:
-        """Unit of an estimate over these questions (indices)."""
+        """Unit of an estimate over questions (indices)."""
         papers = np.unique(self._paper[questions])
         return "paper" if np.count_nonzero(papers >= 0) >= self.parameters.min_papers else "question"
 
@@ -53,7 +53,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Draw:
-    """Metric at worst and best with the reach of its interval; only `note` where it is unavailable."""
+    """Metric at worst and best with the reach of its interval; only `note` if unavailable."""
 
     low: float | None
     high: float | None
@@ -142,7 +142,7 @@ def draw(
     arrays = {id(a): a for term in usable.values() for a in (term.low, term.high, term.weight)}
     column = {key: i for i, key in enumerate(arrays)}
     totals = [float(array[picked].sum()) for array in arrays.values()]
-    # One after the other: of a million answers a copy of all arrays would be the most that scoring holds.
+    # One after the other: a copy of all arrays would be the peak of memory.
     by_question = np.stack([np.add.reduceat(array[picked], begins) for array in arrays.values()], axis=1)
     ratios: dict[tuple[int, int, float], int] = {}
     for name, term in usable.items():

@@ -62,7 +62,7 @@ class ItemFigures(TypedDict):
 
 
 class SharedErrors(TypedDict):
-    """Wrong answers that are people's commonest wrong option; `chance` is their share under guessing."""
+    """Wrong answers that are people's commonest wrong option; `chance`: their share under guessing."""
 
     wrong: int
     same: int
@@ -72,7 +72,7 @@ class SharedErrors(TypedDict):
 
 
 class ExamFigures(TypedDict):
-    """An exam; without marks where questions that it needs were not asked."""
+    """An exam; without marks where needed questions were not asked."""
 
     name: str
     tasks: list[str]
@@ -87,7 +87,7 @@ class ExamFigures(TypedDict):
 
 
 class ChosenOption(NamedTuple):
-    """An answer to a choice; `labels` are those of the question's options, if it states them."""
+    """An answer to a choice; `labels` are the question's, if stated."""
 
     question: str
     label: str
@@ -98,7 +98,7 @@ class ChosenOption(NamedTuple):
 def exam_figures(
     exam: Exam, outcomes: Outcomes, chosen: Callable[[set[str]], Iterable[ChosenOption]], parameters: Parameters
 ) -> ExamFigures:
-    """Figures of an exam from the answers to its questions; `chosen` gives the options chosen in some of them."""
+    """Figures of an exam from its answers; `chosen` gives the options chosen in some questions."""
     answers = _Answers(exam, tabulate(once_each(outcomes)))
     complete = answers.sat(exam)
     items = {id: item for leaf in exam.leaves() for id, item in leaf.items.items() if id in answers.place}
@@ -183,7 +183,7 @@ class _Sum:
 
 
 class _End(NamedTuple):
-    """A sum as a share of the way from the least (`floor`) to full marks (`floor + span`), with its interval in marks.
+    """A sum as a share of the way from `floor` to full marks (`floor + span`), with its interval in marks.
 
     `doubt` is one over the effective number of questions.
     """

@@ -107,7 +107,7 @@ class Term:
     most: float = 1.0
 
     def absence(self, picked: Indices | None = None) -> str | None:
-        """Reason why the metric is unavailable over the picked answers, if so."""
+        """Reason if unavailable over the picked answers."""
         if self.missing is None:
             return None
         missing = int((self.missing if picked is None else self.missing[picked]).sum())
@@ -120,7 +120,7 @@ ADAPTIVE = "adaptive"
 
 @dataclass(frozen=True)
 class PredictedTerm:
-    """Metric of a whole bank as an adaptive exam predicts it: a share with its standard error.
+    """Predicted metric of a whole bank: a share with its standard error.
 
     Attributes:
         posed: asked questions.
@@ -134,7 +134,7 @@ class PredictedTerm:
 
     @property
     def note(self) -> str:
-        """The kind of number that this is."""
+        """Kind of the number."""
         return f"{ADAPTIVE}: predicted for the bank, {self.posed:,} of {len(self.bank):,} questions asked"
 
     def absence(self, picked: Indices | None = None) -> str | None:
@@ -147,7 +147,7 @@ Terms = dict[str, Term | PredictedTerm | str]
 
 
 def no_tokens(missing: int) -> str:
-    """Reason why metrics of token counts are not available."""
+    """Reason for unavailable token metrics."""
     return f"not available ({missing} {'answer states' if missing == 1 else 'answers state'} no token count)"
 
 

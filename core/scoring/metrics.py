@@ -1,6 +1,6 @@
 """Registry of the reports' metrics, with all facts that tables, pages and studies need.
 
-A metric registered with `terms` is computed for every task (`task_terms`) and appears in all reports.
+A metric with `terms` is computed for every task (`task_terms`) and appears in all reports.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ReportMetric:
         meaning: in English; in that of a family `{}` is the text after the sign.
         labels: its heading on the site by language, if it is not the name.
         scale: of its values: a share of one, points out of 100, or a number of its own.
-        ranks: its place among the ranking metrics; the first available one ranks. None: it is not compared.
+        ranks: place among the ranking metrics, of which the first available one counts. None: not compared.
         on_site: shown on sites; compared metrics always are.
         tested: pairs of runs are tested on it.
         contrasted: differences between groups of questions and studies use it.
@@ -66,7 +66,7 @@ def metrics() -> tuple[ReportMetric, ...]:
 
 
 def metric_of(name: str) -> ReportMetric:
-    """Metric of that name, or its family; a share if it is not registered."""
+    """Metric of that name, or its family; a share if unregistered."""
     if (metric := _METRICS.get(name)) is not None:
         return metric
     ends = max(map(name.rfind, _SIGNS)) + 1
@@ -170,7 +170,7 @@ def _pass_terms(table: Table) -> Terms:
             return values
 
         worst = spread(low)
-        # The same array where nothing is undecided: of a million answers each takes 8 MB.
+        # The same array where nothing is undecided (8 MB a million answers).
         best = worst if np.array_equal(low, high) else spread(high)
         terms[f"pass@{k}"] = Term(worst, best, weight, by_trial=False)
     return terms

@@ -50,7 +50,7 @@ def _one(value: str | int | bool | None) -> tuple[str, ...]:
 
 
 def _prefixes(path: Sequence[str]) -> tuple[str, ...]:
-    """MDK12-Bench has grade, subfield and curriculum below the subject; deeper layers are too many to report."""
+    """MDK12-Bench has grade, subfield and curriculum below the subject; deeper layers are too many."""
     return tuple(" / ".join(path[:depth]) for depth in range(2, min(len(path), DEEPEST) + 1))
 
 
@@ -159,7 +159,7 @@ class Outcome:
 
 
 def finding_of(row: Row) -> AnswerFinding:
-    """Marks of a row; UserError if it lacks a verdict, or the verdict awards more points than there are."""
+    """Marks of a row; UserError without a verdict, or for more points than there are."""
     share, correct = outcome_bounds(row)
     process, parts = (row.verdict.process, row.verdict.parts) if row.verdict else (None, [])
     return AnswerFinding(
@@ -175,7 +175,7 @@ def finding_of(row: Row) -> AnswerFinding:
 
 
 class Slim:
-    """Makes outcomes of rows; equal values of one `Slim` are one object, also across runs."""
+    """Makes outcomes of rows; equal values are one object, also across runs."""
 
     def __init__(self) -> None:
         self._values: dict[object, object] = {}
@@ -384,7 +384,7 @@ class Outcomes(Sequence[Outcome]):
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Outcomes:
-        """Columns of outcomes; columns are returned as they are."""
+        """Columns of outcomes."""
         if isinstance(outcomes, Outcomes):
             return outcomes
         made = OutcomeColumns()
@@ -576,7 +576,7 @@ class OutcomeColumns:
 class Table:
     """Answers to one set of questions, sorted by question, trial and task.
 
-    `question` and `trial` are indices into `questions` and the sorted trial numbers, length n.
+    `question` and `trial`: indices into `questions` and the sorted trial numbers, length n.
     """
 
     rows: Outcomes
@@ -633,7 +633,7 @@ class Table:
 
 def answers_of(table: Table, questions: Sequence[int]) -> Indices:
     """Indices of the answers to questions (indices)."""
-    # Linear in the answers returned, not in all: a task may have thousands of groups (papers).
+    # Linear in the answers returned: a task may have thousands of groups (papers).
     some = np.unique(np.asarray(questions, dtype=np.intp))
     begins, ends = table.begins[some], table.begins[some + 1]
     counts = ends - begins
@@ -674,7 +674,7 @@ def ranked(names: Sequence[str], codes: Codes) -> Indices:
 
 
 def question_sums(table: Table, *values: Floats) -> dict[tuple[str, str], tuple[float, ...]]:
-    """Sums of values over the answers to each question of each task, in table order."""
+    """Sums of values over the answers by task and question, in table order."""
     task = ranked(table.rows.tasks, table.rows.task)
     pairs = table.question * (int(task.max()) + 1) + task
     _, first, pair = np.unique(pairs, return_index=True, return_inverse=True)
@@ -763,7 +763,7 @@ def process_errors(rows: Outcomes, threshold: float) -> ProcessErrors | None:
 
 
 def token_use(rows: Outcomes) -> Tokens:
-    """Tokens of each kind over the responses and their earlier requests; unstated counts are `missing`."""
+    """Tokens of responses and their earlier requests by kind; unstated counts are `missing`."""
     spent = rows.used if rows.spent is None else rows.spent
     prompt, cached, completion, reasoning = (_use(spent[rows.came, kind]) for kind in range(4))
     return Tokens(prompt=prompt, cached=cached, completion=completion, reasoning=reasoning)

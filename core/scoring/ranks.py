@@ -24,7 +24,7 @@ ALPHA = 0.05
 
 
 def side(metric: PairMetric) -> int:
-    """1 where the interval of b - a lies above 0, -1 where below, else 0, as without an interval."""
+    """1 where the interval of b - a is above 0, -1 where below, else 0."""
     low, high = metric["difference"]["ci"] or (0.0, 0.0)
     return (low > 0) - (high < 0)
 

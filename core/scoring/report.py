@@ -1,7 +1,7 @@
 """Report of one run, task by task, group by group.
 
-Metrics beside the mark (`against_mark`): an answer counts from nothing to full in each, numerator over weight;
-undecided ones only where every outcome agrees. pass@k is compared with the mean mark of the question.
+Metrics against the mark (`against_mark`): an answer counts numerator over weight in each; undecided ones only where
+every outcome agrees. pass@k is compared with the mean mark of the question.
 
 Token budgets (`budget_curves`; LiveK12Bench, sections 2.3 and 3.2): Acc≤r = (1/N)·#(S = 1 and l ≤ r · token limit),
 read in two ways over all questions and trials; not available where an answer states no count. `true`: answers drawn

@@ -33,8 +33,7 @@ class Parameters:
         process_weight: share of the process in the overall exam score.
         reference_tokens: completion length at which ARL equals accuracy (profile `article`).
         token_limit: completion tokens that Acc≤1.0 allows.
-        error_threshold: mean presence above which an answer counts as having an error of a type (0.5: a strict majority
-            of the critics).
+        error_threshold: mean presence above which an answer has an error of a type (0.5: a strict majority of critics).
         min_questions: questions from which on a number has an interval.
         min_papers: papers from which on intervals are clustered by paper.
         few_papers: papers below which paired tests by paper are t tests: sign flips could not reach a small p.
@@ -134,7 +133,7 @@ class Group(TypedDict):
 
 
 class ErrorCount(TypedDict):
-    """One process error type: answers in which a majority of critics saw it, and its mean presence."""
+    """Process error type: answers in which most critics saw it, and its mean presence."""
 
     answers: int
     mean_presence: float
@@ -263,8 +262,8 @@ class PairedTest(TypedDict):
 class PairMetric(TypedDict):
     """b - a on the shared questions, and its test.
 
-    `needed` questions like these would show a difference of this size (80 % power, α 0.05, a single test); None where
-    it is 0, or nothing is decided.
+    `needed` questions like these would show this difference (80 % power, α 0.05, a single test); None where it is 0, or
+    nothing is decided.
     """
 
     difference: Estimate
@@ -280,7 +279,7 @@ class DeltaGroup(TypedDict):
 
 
 class Delta(TypedDict):
-    """Variant minus base on the shared questions (`livek12.core.scoring.comparison`); `only_*` count the others."""
+    """Variant minus base on shared questions (`comparison`); `only_*` count the others."""
 
     task: str
     base: str
@@ -293,7 +292,7 @@ class Delta(TypedDict):
 
 
 class Report(TypedDict):
-    """Content of `report.json`, by the formulas of version `formulas` (`FORMULAS`).
+    """Content of `report.json`; `formulas` is their version.
 
     `intervals` names their method; without it they are percentile bootstrap intervals. `variants` has the Δ of each
     task to its bases; `budgets` the tasks with known limits.
@@ -310,7 +309,7 @@ class Report(TypedDict):
 
 
 class Pair(TypedDict):
-    """Two runs on one task; `only_a` and `only_b` count the questions that the other run lacks."""
+    """Two runs on one task; `only_a` and `only_b` count unshared questions."""
 
     a: str
     b: str

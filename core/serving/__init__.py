@@ -1,4 +1,4 @@
-"""Servers of this machine: their addresses, and local pages with token, guard and files.
+"""Servers of this machine: addresses, and local pages with token, guard and files.
 
 A server at loopback answers to loopback names alone (DNS rebinding). Files are served by a list, never by a requested
 path.
@@ -26,7 +26,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css"}
 
 
 def serve_page(make_app: Callable[[], FastAPI], host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serves an application behind its guard until it is interrupted; `ready` receives the address with its token."""
+    """Serves an application behind its guard until interrupted; `ready` receives the address with its token."""
     listening = listen(host, port)
     try:
         import uvicorn
@@ -272,7 +272,7 @@ class Idlers:
 
 
 def bounded(protocol: Any, most: int) -> Any:
-    """Protocol class of uvicorn with so many connections: another one takes the place of an idle one, or is closed."""
+    """Protocol class of uvicorn with so many connections: another one replaces an idle one, or is closed."""
 
     class Bounded(protocol):  # type: ignore[misc]
         def connection_made(self, transport: Any) -> None:

@@ -32,7 +32,7 @@ def solution_of(data: Data) -> str:
 
 
 def plain_fields(row: SourceRow) -> dict[str, Any]:
-    """Fields of a question that keep the form of the row's."""
+    """Fields that keep the row's form."""
     data = row.data
     names = ("release", "paper_id", "number", "removed_in", "difficulty")
     return {

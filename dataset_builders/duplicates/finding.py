@@ -127,7 +127,6 @@ def _difference(first: Stem, other: Stem, asks_other: bool, by_key: bool) -> int
 
 
 def _ask_something_else(stems: Sequence[Stem], first: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """True if endings or options have too little in common; equal texts are not examined."""
     differs: NDArray[np.bool_] = np.zeros(len(first), dtype=bool)
     pairs = zip(first.tolist(), other.tolist(), strict=True)
     wanted = [
@@ -283,7 +282,7 @@ class DuplicateIndex:
             self._figures = [Buckets(table, owners) for table in figure_keys([f for _, f in self._library.figures])]
 
     def matches(self, stem: Stem, *, by_key: bool = True) -> list[Match]:
-        """Other questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
+        """Questions near `stem`: duplicates first, then by similarity. `by_key`: see `compare`."""
         own = sketch([stem])
         keys = levels(own.texts, own.numbers, own.asks)
         places: set[int] = set()

@@ -1,4 +1,4 @@
-"""Library of compared questions: normalised stems in a temporary file, and the hashes by which similar ones meet.
+"""Library of compared questions: normalised stems in a temporary file, and their hashes.
 
 Contract: equal on every machine; sketches do not depend on batches; about 300 bytes of memory a question. Pieces of a
 text are separated by `BREAK`; shingles are runs of `size` characters within a piece, a shorter piece is one. Hashes of
@@ -231,7 +231,7 @@ def _told() -> Iterator[None]:
 
 
 class Library:
-    """Stems by index, in order of addition, in a temporary file.
+    """Stems by index in a temporary file.
 
     Adding and reading raise UserError if the folder for temporary files is full.
     """
@@ -325,7 +325,7 @@ class Ragged(NamedTuple):
 
 
 def shingles(texts: Sequence[str], size: int) -> Ragged:
-    """Hashes of each text's shingles in order, repeats included."""
+    """Hashes of each text's shingles in order."""
     padded = [BREAK.join([piece.ljust(size, BREAK) for piece in text.split(BREAK)]) for text in texts]
     ends = np.cumsum([len(text) + 1 for text in padded], dtype=np.int64)
     joined = BREAK.join([*padded, BREAK * size])
@@ -465,7 +465,6 @@ def _without_margins(greys: NDArray[np.int16]) -> NDArray[np.int16]:
 
 @lru_cache(maxsize=1)
 def _cosines() -> Any:
-    """Lowest waves: shape (FREQUENCIES, GREYS)."""
     waves, places = np.arange(FREQUENCIES)[:, None], np.arange(GREYS)[None]
     return np.cos(np.pi * waves * (2 * places + 1) / (2 * GREYS))
 

@@ -1,9 +1,9 @@
 """The duplicate search: reads sources, finds pairs, writes them to a file for human decisions, marks drafts.
 
-Contract: only stems stay in memory. Sources are compared with each other and with earlier releases, those not among
-themselves. The pair file is JSONL or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A
-decision belongs to two exact texts: a change reopens the pair with a warning. Decided pairs that no longer match go
-last. Drafts get a "duplicate" doubt for each pair that is open or decided the same; older such doubts are removed.
+Contract: only stems stay in memory. Sources are compared with each other and with earlier releases. The pair file is
+JSONL or CSV by its name; the reviewer sets `decision` (and `by`, `at`, `reason`). A decision belongs to two exact
+texts: a change reopens the pair with a warning. Decided pairs that no longer match go last. Drafts get a "duplicate"
+doubt for each pair that is open or decided the same; older such doubts are removed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def read_source(place: str, log: Log, *, pictures: bool) -> Iterator[Parts]:
 def add_questions(
     library: Library, questions: Iterable[Parts], *, pictures: bool, step: Callable[[], None] = lambda: None
 ) -> None:
-    """Adds questions to a library in their order, beyond `FEWEST` with worker processes."""
+    """Adds questions in order, beyond `FEWEST` with worker processes."""
     rest = iter(questions)
     first = list(islice(rest, FEWEST))
     for batch in _batches(first):
@@ -156,7 +156,7 @@ class Decided:
         return self.rows.get(_key(row))
 
     def outdated(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Returns a decision on other texts of the pair if there is none on these."""
+        """Decision on other texts of the pair, if none is on these."""
         *pair, _ = key = _key(row)
         return None if key in self.rows else self._pairs.get(tuple(pair))
 

@@ -917,6 +917,21 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
 
 
+_UNDERLINED: Final = re.compile(
+    r"밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处))",
+    re.IGNORECASE,
+)
+_MARKED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
+"""Labels or rules of what is underlined."""
+
+
+def _underlines_are_read(reading: PaperReading) -> Iterator[Breach]:
+    """Underlined words have labels, or the question says them."""
+    texts = enumerate(draft.question for draft in reading.drafts)
+    places = tuple(place for place, text in texts if _UNDERLINED.search(text) and not _MARKED.search(text))
+    yield Breach("it asks for what is underlined, and no underline was read", places, "text", 0.3)
+
+
 _FEW: Final = 0.75
 """Share of questions with doubts from which the others of a paper are doubted too."""
 
@@ -1133,6 +1148,7 @@ INVARIANTS: Final = (
     _options_end_at_their_end,
     _scans_are_compared,
     _script_is_read,
+    _underlines_are_read,
     _most_are_understood,
 )
 """In the order in which they are checked; their names and first lines say what always holds."""

@@ -50,7 +50,7 @@ def newest_release(releases: Mapping[str, Mapping[str, object]]) -> str:
 def check_history(
     repository: Repository, state: State, local: Mapping[str, LocalFile], questions: set[QuestionId]
 ) -> None:
-    """Refuses to withhold answers that an earlier commit of the repository shows.
+    """Refuses to withhold answers that an earlier commit shows.
 
     Only answer columns are fetched, and each content only once.
     """
@@ -70,7 +70,7 @@ def check_history(
 
 
 def answered(file: Any) -> set[QuestionId]:
-    """Questions of a table (a path or an open file) whose row tells the answer."""
+    """Questions of a table (a path or an open file) with an answer."""
     # Of pictures only the names are read.
     names = (f"{column}.list.{inner}.path" for column in _PICTURES for inner in ("element", "item"))
     return {
@@ -92,7 +92,7 @@ def _answered_there(repository: Repository, path: str, commit: str) -> set[Quest
 
 @dataclass
 class QuestionContent:
-    """Content of one question: the number of entries of each column, and its texts and keys."""
+    """Content of one question: entries by column, texts and keys."""
 
     entries: dict[str, int] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
@@ -125,7 +125,7 @@ class Content:
     pages: set[str] = field(default_factory=set)
 
     def add(self, file: Any, table: str, wanted: Collection[QuestionId] | None = None) -> None:
-        """Adds the rows of a table (a path or an open file), or only those of wanted questions."""
+        """Adds the rows of a table (a path or an open file), perhaps only wanted ones."""
         if table == PAGES:
             rows = read_columns(file, ("paper_id", "page_number"))
             self.pages |= {f"page {row['page_number']} of {row['paper_id']}" for row in rows}
@@ -229,7 +229,6 @@ def _rows(file: Any) -> Iterator[dict[str, Any]]:
 
 
 def _entries(value: Any) -> int:
-    """Texts, numbers and booleans of a value; an object in a list counts at least once."""
     if isinstance(value, Mapping):
         return sum(map(_entries, value.values()))
     if isinstance(value, list):

@@ -43,7 +43,7 @@ class Rows(BaseModel):
     source: Texts | None = None
 
     def cover(self, row: dict[str, Any]) -> bool:
-        """True if a row (columns id, paper_id, release, benchmark, source) fits every named key."""
+        """True if a row (id, paper_id, release, benchmark, source) fits every named key."""
         equal = ((self.id, row["id"]), (self.paper, row["paper_id"]), (self.release, row["release"]))
         named = (*equal, (self.benchmark, row["benchmark"]))
         url = (row["source"] or {}).get("url") or ""
@@ -116,7 +116,7 @@ class PolicyRuling:
     questions: int = 0
 
     def held(self, release: str) -> set[QuestionId]:
-        """Questions of a release and all made from them, whose keys tell its keys."""
+        """Questions of a release and all made from them."""
         originals = (question for releases in self.releases.values() for question in releases.get(release, ()))
         return with_made(originals, self.made) - self.withheld.keys()
 

@@ -1,10 +1,9 @@
 """Steps of a publish: check the set, copy and complete its content, and ship it.
 
 Contract: every check that can refuse runs first. Withheld answers reach their private repository before the public one
-changes: at every moment one of the two heads has them. The same rows give the same bytes. A page with something
-withheld is left out, and so are `image_only` rows that need it. Variants of a question without its answer are never
-published, nor the values drawn for them. Flat configs, `eval.yaml` and `published.json` are made after withholding.
-Others' files on the Hub are not overwritten.
+changes. The same rows give the same bytes. A page with something withheld is left out, and so are `image_only` rows
+that need it. Variants of a question without its answer are never published, nor the values drawn for them. Flat
+configs, `eval.yaml` and `published.json` are made after withholding. Others' files on the Hub are not overwritten.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ def _copy(
     out.mkdir()
     _, tables = tables_of(folder)
     kept, whole = set[QuestionId](), True
-    # Pages come last: the wanted ones are known only after the questions.
+    # Pages last: questions name the wanted ones.
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == PAGES):
         for split, files in splits.items():
             rows = [row for file in files for row in read_columns(file, _COLUMNS[table == PAGES])]
@@ -205,7 +204,7 @@ def _data_hash(folder: Path) -> str:
 def complete(
     folder: Path, built: Path, repository: Repository, before: State | None, tag: str, extras: Extras, notes: list[str]
 ) -> Files:
-    """Writes the additions into the folder to publish; returns all files of that folder.
+    """Writes the additions into the folder to publish; returns all its files.
 
     `built` is the maintainer's dataset, which may hold an `eval.yaml`.
     """
@@ -269,7 +268,7 @@ class NotSound(UserError):
 
 @dataclass
 class Published:
-    """Outcome of a publish or of a dry run; the shipment of withheld answers comes first."""
+    """Outcome of a publish or dry run; withheld answers first."""
 
     folder: str
     dry_run: bool

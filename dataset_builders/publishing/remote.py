@@ -52,7 +52,7 @@ _BESIDE = re.compile(r"(?:[^/]+/)*(?:[^/.]+|\.[^/]+|[^/]+\.(?:md|cff|bib)|licen[
 
 
 class Changed(UserError):
-    """The repository changed in the meantime: its head, unless `what` says otherwise."""
+    """The repository changed meanwhile: its head, unless `what` says otherwise."""
 
     def __init__(self, name: str, what: str = "") -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class Changed(UserError):
 
 
 class Unanswered(UserError):
-    """No answer: the request may have been executed or not."""
+    """No answer: the request may have been executed."""
 
 
 class NotThere(UserError):
@@ -186,7 +186,7 @@ class Repository:
         self._ask(lambda: self._api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def gate(self, gate: Gate) -> None:
-        """Restricts its files to readers on request, granted at once (`auto`) or by hand (`manual`)."""
+        """Restricts its files to requests, granted at once (`auto`) or by hand (`manual`)."""
         self._ask(lambda: self._api.update_repo_settings(self.name, gated=gate or False, repo_type="dataset"))
 
     def upload(self, operations: Sequence[CommitOperationAdd]) -> None:
@@ -197,7 +197,7 @@ class Repository:
         )
 
     def commit(self, added: Sequence[CommitOperationAdd], deleted: Sequence[str], message: str, parent: str) -> None:
-        """Makes one atomic commit on top of `parent`; raises `Changed` if that is no longer the head."""
+        """Makes one atomic commit; raises `Changed` if `parent` is no longer the head."""
         from huggingface_hub import CommitOperationDelete
 
         gone = [CommitOperationDelete(path_in_repo=path, is_folder=False) for path in deleted]
@@ -209,7 +209,7 @@ class Repository:
         )
 
     def tag(self, name: str, commit: str) -> None:
-        """Names a commit; raises `Changed` if the name now belongs to another one."""
+        """Names a commit; raises `Changed` if another has the name."""
         self._ask(
             lambda: self._api.create_tag(self.name, tag=name, revision=commit, repo_type="dataset", exist_ok=True)
         )
@@ -353,7 +353,7 @@ class Change:
 
 
 def local_files(folder: Path, only: str = "*") -> dict[str, LocalFile]:
-    """Visible files of a dataset by their path in the repository; `only` is a glob of names."""
+    """Visible files of a dataset by path; `only` is a glob of names."""
     return {path: _hashed(file) for path, file in data_set_files(folder, only).items()}
 
 

@@ -40,7 +40,7 @@ def stored(tables: Tables) -> Iterator[tuple[Question | Page, list[str], str]]:
     members = members_of(tables)
     for split, files in tables.get(PAGES, {}).items():
         yield from ((page, [PAGES], split) for file in files for page in read_records(Page, file))
-    # image-only rows lack the figures, so every question is read from another of its tables
+    # image-only rows lack the figures: questions are read from other tables
     for table, splits in sorted(tables.items(), key=lambda entry: entry[0] == IMAGE_ONLY):
         for split, files in () if table == PAGES else splits.items():
             for question in (question for file in files for question in read_records(Question, file)):
@@ -97,7 +97,7 @@ def exam_files(source: Path) -> list[Path]:
 
 
 def write_exams(sources: Iterable[Path], older: Path | None, log: Log, folder: Path) -> None:
-    """Writes the exams of sources and of an earlier dataset beside the new tables."""
+    """Writes the exams of sources and an earlier dataset beside the tables."""
     files = [file for source in sources for file in exam_files(source)]
     earlier = read_built(older / EXAMS) if older else []
     questions = list(_questions(folder)) if files else []

@@ -1,7 +1,6 @@
 """Reads the fields of a row; a missing field, null and an empty text all give None, "" or [].
 
-Contract: keys of sources are compared in lower case with underscores. Of several keys with one meaning, the first
-listed takes precedence.
+Contract: keys are compared in lower case with underscores. Of synonyms the first listed counts.
 """
 
 from __future__ import annotations
@@ -135,7 +134,7 @@ def as_text(value: object) -> str:
 
 
 def numbers_of(data: Data, key: str) -> list[Any]:
-    """A list of numbers, also from text ("[1, 2]"); other values are passed on for the record to refuse."""
+    """A list of numbers, also from text ("[1, 2]"); other values pass, for the record to refuse."""
     value = stated(data, key)
     if isinstance(value, str) and (match := _NUMBER_LIST.fullmatch(" ".join(value.split()))):
         return re.split(r"[ ,;]+", match[1])
@@ -143,7 +142,7 @@ def numbers_of(data: Data, key: str) -> list[Any]:
 
 
 def boxes_of(data: Data) -> list[PageBox]:
-    """Boxes of a question on its pages; a list of objects with page, left, top, right, bottom."""
+    """Boxes on pages: objects with page, left, top, right, bottom."""
     value = stated(data, "boxes")
     try:
         return [PageBox.model_validate(box) for box in (parse_list(value) if isinstance(value, str) else value or [])]

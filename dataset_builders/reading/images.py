@@ -59,7 +59,7 @@ def is_picture(file: Path) -> bool:
 
 
 def unused_pictures(root: Path, used: Collection[str]) -> list[str]:
-    """Pictures below a source's folder, except pages, whose names are not in `used`."""
+    """Pictures below a folder, except pages, with names not in `used`."""
     unused = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "pages")
@@ -249,7 +249,7 @@ _DATA_URL = re.compile(r"data:[\w/+.;=-]*;base64,", re.IGNORECASE)
 
 
 class FileBytes(bytes):
-    """Placeholder for a file's bytes, read where it is unpickled, so that no picture is pickled."""
+    """Placeholder for a file's bytes, read where unpickled."""
 
     file: str
     size: int
@@ -323,7 +323,7 @@ def look_of(image: Image) -> Look:
 
 
 def _contents(file: str) -> tuple[bytes, FileState]:
-    """Reads at most one byte more than allowed; takes half the time of `Path.read_bytes`."""
+    """Reads at most one byte more than allowed."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
@@ -405,7 +405,7 @@ class ImageLoader:
             raise BadRow(f"image {one_line(url, 120)}: {name} beside the rows is already another address's file")
 
     def report(self, log: Log, source: str) -> None:
-        """Logs the number of addresses replaced by local files."""
+        """Logs the count of addresses replaced by files."""
         if self.taken:
             log.note(source, None, f"{len(self.taken)} images were taken from files beside the rows, not fetched")
 

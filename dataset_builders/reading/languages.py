@@ -56,7 +56,7 @@ NOT_TOLD: Final = FileLanguage()
 
 
 def vote(texts: Iterable[str]) -> FileLanguage:
-    """Determines the language of a file from the texts of its first rows."""
+    """Language of a file by its first rows."""
     signs = [_signs(text) for text in texts]
     counts = Counter(sign.language for sign in signs if sign.language)
     foreign, silent = counts.pop(OTHER, 0), sum(sign.has_foreign_words for sign in signs)

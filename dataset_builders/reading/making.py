@@ -50,7 +50,7 @@ class Maker(Protocol):
 
 
 class Pack(Protocol):
-    """Questions of the same tables, packed together."""
+    """Questions of the same tables."""
 
     @property
     def places(self) -> list[int]:
@@ -116,7 +116,7 @@ def to_questions(
     other_files: Collection[str] = (),
     forms: Callable[[Iterator[SourceRow]], Iterable[SourceRow]] = lambda rows: rows,
 ) -> Iterator[Question]:
-    """Question of each row of a source with a unique id; a row without one is logged."""
+    """Question of each row of a source with a unique id; other rows are logged."""
     ids = UniqueIds()
     for befores, _, (heads, questions) in _chunks(make, None, _read(source, other_files, forms)):
         waiting = iter(questions)
@@ -256,7 +256,7 @@ def _pickled(
 def make_chunk(
     given: tuple[Maker, Packing[Any] | None], rows: PickledRows, left_out: Collection[int] = ()
 ) -> tuple[list[Head], list[bytes]]:
-    """Processes pickled rows in a worker; questions are returned in pieces of bounded size.
+    """Processes pickled rows in a worker; returns questions in bounded pieces.
 
     `left_out` holds the positions of rows to skip.
     """
@@ -291,7 +291,7 @@ def _size(image: Image) -> int:
 
 
 def _made(make: Maker, row: SourceRow, log: Log, taken: dict[str, str] | None = None) -> tuple[Head, Question | None]:
-    """Makes the question of a row independently of other rows; `log` must be empty."""
+    """Makes a question independently of other rows; `log` must be empty."""
     question = None
     try:
         if (made := make(row, log)) is not None:

@@ -24,7 +24,7 @@ _BETWEEN = "\x1e"
 
 
 def named_pictures(text: str) -> tuple[list[int], int]:
-    """Distinct numbers of pictures named in a text, in order, and the count of unnumbered names."""
+    """Distinct numbers of named pictures in order, and the count of unnumbered names."""
     if _has_marks_only(text):
         return [], 0
     numbers = [match[1] for match in _NAMED.finditer(text) if match[0] != IMAGE_MARK]

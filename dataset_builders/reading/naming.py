@@ -1,4 +1,4 @@
-"""Renames the keys of a source's rows to those of the builder, and counts content without a place.
+"""Renames the keys of rows to the builder's, and counts content without a place.
 
 Contract: no text or picture is dropped unseen. Names specific to a builder are kept.
 """
@@ -143,7 +143,7 @@ def lost_keys(log: Log) -> dict[str, int]:
 
 
 def read_given(file: Path | None, dropped: str, language: str = "", hosts: Iterable[str] = ()) -> Given:
-    """Reads the user's statements: a YAML file of source key: our key, and keys to leave out, separated by commas."""
+    """Reads the user's statements: YAML of source key: our key, and comma-separated keys to leave out."""
     names = read_yaml(file, "map of keys", 64) if file else {}
     if not isinstance(names, dict) or not all(isinstance(text, str) for pair in names.items() for text in pair):
         raise UserError(f"{file}: a map has lines THEIR_KEY: OUR_KEY, both texts")
@@ -155,7 +155,7 @@ def read_given(file: Path | None, dropped: str, language: str = "", hosts: Itera
 
 
 def refuse_losses(source: Path, log: Log) -> None:
-    """Refuses to build if text or pictures of the source would be lost; names the keys."""
+    """Refuses lost text or pictures; names the keys."""
     if lost := lost_keys(log):
         named = ", ".join(f"{one_line(key, 60)} ({count} rows)" for key, count in lost.items())
         raise UserError(

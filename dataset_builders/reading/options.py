@@ -59,7 +59,7 @@ def chosen(key: str, options: Sequence[Option], *, unlabelled: bool = False) -> 
 
 
 def label_only(key: str) -> set[str]:
-    """Labels that a key consists of, before the options are known; empty if it has other text."""
+    """Labels that a key consists of; empty if it has other text."""
     return set(_labels_of(key))
 
 
@@ -123,7 +123,7 @@ _FEWEST = 2
 
 
 def options_of(given: object, *, letters: bool) -> tuple[list[Option], bool]:
-    """Options, and whether they lacked labels; `letters` gives such options letters instead of numbers."""
+    """Options, and true if they lacked labels (then numbers or, with `letters`, letters)."""
     value = parse_object(given)
     if isinstance(value, Mapping):
         return _of_object(value), False

@@ -39,7 +39,7 @@ _ENDS = {"[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class Element:
-    """A row of the file: its text, parsed value, first line and context; `alone` if it is the whole file."""
+    """A row: text, parsed value, first line and context; `alone` if it is the whole file."""
 
     line: int
     text: str
@@ -343,7 +343,7 @@ def _data_files(source: Path, other_files: Collection[str]) -> list[Path]:
 
 
 def _is_data(file: Path, root: Path, other_files: Collection[str]) -> bool:
-    """True if a file is to be read, including broken links, which must not be skipped silently."""
+    """Includes broken links, which must not be skipped silently."""
     if file.suffix.lower() not in SUFFIXES or file.name in other_files:
         return False
     hidden = any(part.startswith(".") for part in file.relative_to(root).parts)

@@ -79,7 +79,7 @@ def _may_refer(text: str) -> bool:
 
 
 def refers_to_passage(text: str) -> bool:
-    """True if a text refers to a passage, or to marked places in one, and is too short to hold it."""
+    """True if a text refers to a passage, or places in one, and is too short to hold it."""
     if not _may_refer(text) or sum(1 for _ in islice(_UNIT.finditer(text), SHORTEST)) == SHORTEST:
         return False
     lines = text.strip().split("\n")
@@ -130,7 +130,7 @@ def _check_bounds(question: Question) -> None:
 
 
 def problems(question: Question, image_only: bool = False) -> Iterator[str]:
-    """Contradictions within a question, one phrase each; `image_only` questions are stored without figures."""
+    """Contradictions, one phrase each; `image_only` questions are stored without figures."""
     if not question.id.strip():
         yield "it has no id"
     texts = [question.question, *(option.text for option in question.options)]

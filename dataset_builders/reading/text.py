@@ -24,7 +24,7 @@ _CLOSING = {r"\(": r"\)", r"\[": r"\]", "$": "$", "$$": "$$"}
 _LETTERS, _CIRCLED = "ABCDEFGHIJ", CIRCLED[:10]
 _JAMO, _SYLLABLES, _RINGED = "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ", "가나다라마바사아자차", "㉠㉡㉢㉣㉤㉥㉦㉧㉨㉩"
 _NUMBERS = [str(number) for number in range(1, 21)]
-# A pattern that begins with a set of characters matches many times as fast as one that begins with a lookbehind.
+# Faster with a set of characters first than with a lookbehind.
 _OPTION_LABELS = [
     *(
         (re.compile(rf"([A-JＡ-Ｊ])(?<![A-Za-z0-9\\][A-J])\s?{mark}"), list(_LETTERS))
@@ -90,7 +90,7 @@ _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*,?""")
 
 
 def without_invisible(value: Any) -> Any:
-    """A value without invisible characters that break comparisons; the same object if it has none."""
+    """A value without invisible characters; the same object if it has none."""
     if isinstance(value, str):
         if value.isascii() or not _MAY_BE_INVISIBLE.search(value) or _FILE_NAME.search(value):
             return value
@@ -247,7 +247,7 @@ def parse_list(value: Any) -> list[Any]:
 
 
 def parse_object(value: Any) -> Any:
-    """A text that spells an object (JSON or Python) as that object; other values unchanged. Never evaluated."""
+    """Object spelled by a text (JSON or Python, never evaluated); other values unchanged."""
     if isinstance(value, str) and value.lstrip().startswith("{") and value.rstrip().endswith("}"):
         for parse in (json.loads, _parse_python):
             try:

@@ -118,7 +118,7 @@ def _counted(folder: Path) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
 def describe_configs(
     folder: Path, summary: Mapping[str, Any], configs: Mapping[str, tuple[str, ...]]
 ) -> list[dict[str, Any]]:
-    """Each config with its splits, their rows and the patterns of their files."""
+    """Configs with splits, rows and file patterns."""
     described = []
     for name, tables in configs.items():
         counted = summary["configs"][name]
@@ -269,7 +269,7 @@ def _release(release: Mapping[str, Any], everything: Mapping[str, Any]) -> str:
 
 
 def kept_back(everything: Mapping[str, Any]) -> list[str]:
-    """Rows that a publish would withhold, judged by the statistics: a sentence for licences, one for reviews."""
+    """Rows that a publish would withhold, by the statistics: a sentence each on licences and reviews."""
     total = everything["questions"]
     unstated = sum(count for name, count in everything["by"]["licence"].items() if not is_stated(name))
     unseen = total - sum(everything["by"]["review"].get(state, 0) for state in REVIEWED)

@@ -36,7 +36,7 @@ class KeyReading:
 
 
 def key_questions(folder: Path, paper: str = "") -> list[Question]:
-    """Questions of the paper that a key is for.
+    """Questions of a key's paper.
 
     Raises:
         UserError: the dataset has several papers and none is named, or not this one.
@@ -89,7 +89,6 @@ def _typed(text: str, questions: Sequence[Question]) -> tuple[Question, str]:
 
 
 def _draft(question: Question) -> Any:
-    """Question as `ingest` read it, with its elective part by its id."""
     from livek12.dataset_builders.ingest.drafts import Draft
 
     middle = question.id.removeprefix(f"{question.paper_id}-")
@@ -137,7 +136,7 @@ def key_version(
 
 
 def put_keys(folder: Path, version: KeyVersion) -> KeyBook:
-    """Puts a version's keys into the rows of a dataset and notes it; the folder is replaced in one step."""
+    """Puts a version's keys into a dataset and notes it; the folder is replaced in one step."""
     book = read_keys(folder).with_version(version)
     keys = {change.id: change.now for change in version.changes}
     with workspace(folder) as room:

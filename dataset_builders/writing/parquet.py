@@ -317,7 +317,6 @@ def batch_of(values: Mapping[str, list[Any]], columns: pa.Schema) -> pa.RecordBa
 
 
 def _column_of(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of a type of `core.features`; None is null."""
     if is_struct := pa.types.is_struct(kind):
         values = [value if value is None or type(value) is dict else vars(value) for value in values]
     validity = None
@@ -502,7 +501,7 @@ class Packer:
 
 
 def not_on_pages(packs: Iterable[Packed]) -> list[tuple[str, str, str]]:
-    """Split, id and reason of the questions that name pages and cannot be asked from them, in order."""
+    """Split, id and reason of the questions whose pages cannot ask them, in order."""
     entries = [
         (packed.places[number], packed.split, packed.ids[number], why)
         for packed in packs

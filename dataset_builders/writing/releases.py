@@ -116,7 +116,7 @@ class Base:
         return self.statistics.questions
 
     def new(self, records: Records, log: Log) -> Records:
-        """New records: neither present already nor near-duplicates; UserError if an existing release differs."""
+        """New records without near-duplicates; UserError if an existing release differs."""
         ids = self._ids()
         seen: dict[Release, set[str]] = {}
         for record in records:
@@ -139,7 +139,7 @@ class Base:
             log.notes.append(f"{_shown(release)}: already in {self._place}, the same {len(present)} questions")
 
     def carry(self, folder: Path) -> None:
-        """Puts the earlier files next to the new ones; new files of an existing split are renamed."""
+        """Adds the earlier files; new files of an existing split are renamed."""
         for table, splits in self._tables.items():
             (folder / table).mkdir(exist_ok=True)
             for split, files in splits.items():
@@ -184,7 +184,6 @@ class Base:
         return digest is None
 
     def _known_as(self, question: Question, release: Release) -> str | None:
-        """Id of this question in the release: its own, or one made unique from it."""
         contents = self._contents[release]
         plain = question.model_copy(update={"removed_in": None})
         for name in chain([question.id], takewhile(self._is_taken, (f"{question.id}-{n}" for n in count(2)))):

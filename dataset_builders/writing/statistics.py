@@ -39,7 +39,7 @@ _SPACES, _RARE_SPACES = b" \t\n\v\f\r\x1c\x1d\x1e\x1f", "\x85\u1680\u2028\u2029"
 
 
 def distribution(counts: Counter[float]) -> dict[str, Any]:
-    """Number of values, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
+    """Number, mean, standard deviation (of the sample), extremes and quantiles (nearest rank)."""
     values, total = sorted(counts), counts.total()
     ranks = list(accumulate(counts[value] for value in values))
     mean = math.fsum(value * counts[value] for value in values) / total
@@ -138,7 +138,7 @@ def _host(url: str | None) -> str:
 
 
 def contents_of(questions: Sequence[Question], looks: Sequence[Sequence[Look]]) -> array[int]:
-    """A hash of each question's texts without case, width and spaces, and of its figures' bytes."""
+    """Hash of each question's texts (ignoring case, width and spaces) and figures' bytes."""
     texts = ["\0".join([q.language, q.question, *(option.text for option in q.options)]) for q in questions]
     plain = _squeezed(_BETWEEN.join(texts)).split(_BETWEEN.encode())  # once for all is half the time
     if len(plain) > len(texts):  # a text with such characters of its own
@@ -292,7 +292,7 @@ class Statistics:
         self.take(PartCounts.of([question], tuple(tables)), tuple(tables), split)
 
     def take(self, counted: PartCounts, tables: tuple[str, ...], split: str) -> None:
-        """Adds the counts of questions stored in exactly these tables."""
+        """Adds counts of questions in exactly these tables."""
         self._merge((tables, split), counted)
         self._unshared += sum(count * self._pages.get(page, 0) for page, count in counted.pages.items())
         if self._compared is not None:

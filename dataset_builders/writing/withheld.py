@@ -29,7 +29,7 @@ _CIRCLED_FIRST = "①"
 
 
 def without_answers(question: Question) -> Question:
-    """Question without its answer, with type and options as inferred without the key."""
+    """Question without its answer, with type and options inferred without the key."""
     variables = [variable.model_copy(update={"value": ""}) for variable in question.variables]
     text, options = _apart(question)
     plain = (plain_label(option.label) if option.label in CIRCLED else option.label for option in options)
@@ -100,7 +100,7 @@ class WithheldAnswers:
         return {id for _, id in self._rows}
 
     def filled(self, question: Question) -> Question:
-        """A public question with its answers; UserError if they are missing or belong to another question."""
+        """A public question with its answers; UserError if missing or of another question."""
         row = self._rows.get((question.benchmark, question.id))
         if question.release != self._held.release and not (row and row.translation_of):
             return question

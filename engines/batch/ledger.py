@@ -5,9 +5,9 @@
     TOKEN.ids           16 bytes a request: a hash of its key and content
     TOKEN.answers.jsonl its results, as they came
 
-Contract: a line is on the disk before the act that it announces: without `before` nothing was submitted, and with it
-the provider's list decides. Requests and results are removed once every outcome is taken and the engine closed; until
-then zeros replace the hash of one that was.
+Contract: a line is on the disk before its act: without `before` nothing was submitted, and with it the provider's list
+decides. Requests and results are removed once every outcome is taken and the engine closed; until then zeros replace
+the hash of one that was.
 """
 
 from __future__ import annotations

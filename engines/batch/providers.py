@@ -48,7 +48,7 @@ _PERHAPS_TAKEN = (408, 409)
 
 
 class Busy(Exception):
-    """The server did not take the request; `wait`: its own seconds until it may."""
+    """The server did not take the request; `wait`: stated seconds until it may."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -142,7 +142,7 @@ def _refusal(error: HTTPError) -> Exception:
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """State of a batch: counts, and once it has ended how (completed, expired, cancelled, failed) and its files."""
+    """State of a batch: counts and, once ended, how (completed, expired, cancelled, failed) and its files."""
 
     answered: int = 0
     failed: int = 0
@@ -197,7 +197,7 @@ class Provider:
         return self._id(self.http.call("POST", self.place, {**body, "metadata": {self.token_field: batch.token}}))
 
     def find(self, batch: Batch, others: Collection[str]) -> str | None:
-        """Batch in the provider's list; None if it is not there, "" if this cannot be told yet."""
+        """Batch in the provider's list; None if missing, "" if unknown yet."""
         for entry in self._listed():
             token = _object(entry, "metadata").get(self.token_field)
             if token == batch.token or entry.get("input_file_id") == batch.file:
@@ -425,7 +425,7 @@ class Gemini(Provider):
 
 
 class Files(Provider):
-    """Files for `vllm run-batch`, which somebody runs."""
+    """Files for `vllm run-batch`, run by the user."""
 
     key_variable = example = ""
     most_bytes = 1 << 40
@@ -483,7 +483,7 @@ def _read_key(file: Path) -> str:
 
 
 def cancel(batches: Iterable[Batch], key_file: str | None) -> int:
-    """Asks the providers to stop the batches that wait there; returns their number."""
+    """Cancels waiting batches; returns their number."""
     waiting = [batch for batch in batches if batch.state == "waiting"]
     for batch in waiting:
         try:

@@ -1,11 +1,11 @@
 """Any OpenAI-compatible endpoint: concurrent requests and retries with backoff.
 
-The wire is aiohttp (transport.py): the openai client spends eleven times its processor time on a request
-(`docs/cluster.md`). Retried: 429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or
-after Retry-After; a slow answer gets twice as long, once; a request refused for lack of capacity (429, 503) while
-others are served waits. Not retried: other 4xx, and an answer that is not a chat completion (it may have been paid
-for). An endpoint that was never reached, or whose first answer is 401, 403, 404 or a redirect (not followed: the exam
-goes nowhere else), raises UserError; one that disappears later is probed every few seconds.
+The wire is aiohttp (transport.py), with an eleventh of the openai client's processor time (`docs/cluster.md`). Retried:
+429, 5xx, 408, 409, 425 and broken connections, with exponential backoff and jitter, or after Retry-After; a slow answer
+gets twice as long, once; a request refused for lack of capacity (429, 503) while others are served waits. Not retried:
+other 4xx, and an answer that is not a chat completion (it may have been paid for). An endpoint that was never reached,
+or whose first answer is 401, 403, 404 or a redirect (not followed), raises UserError; one that disappears later is
+probed every few seconds.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class OpenAIEngine:
         thinking_budget_field: default vLLM's; a dot leads into an object: "thinking.budget_tokens".
         omit: body fields not to send, as a JSON list.
         think_start: unusual tag that opens thinking, if the endpoint leaves it in the text.
-        think_opened: the template opens thinking in the prompt without a tag in the answer.
+        think_opened: the template opens thinking in the prompt.
     """
 
     name = "openai"

@@ -1,9 +1,9 @@
 """POST requests to one address over kept connections, on aiohttp.
 
 One `post` is one request, except that a kept connection found closed before any byte of an answer is replaced and the
-request repeated (servers may close an idle one at that moment; at worst an answer is generated twice). Proxies come
-from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR. It
-follows no redirects; error messages omit the address, which may hold credentials. For one event loop.
+request repeated (at worst an answer is generated twice). Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
+NO_PROXY, certificates from the system or SSL_CERT_FILE and SSL_CERT_DIR. It follows no redirects; error messages omit
+the address, which may hold credentials. For one event loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A pool of Ray actors, on this machine or a cluster.
 
-Ray places actors by their GPUs and CPUs. Ray Data would repeat the whole block of a lost worker, finished requests too.
-Reports are a waiting call, because Ray's client (`ray://`) has no streaming calls. Nodes use their own livek12; other
-versions are refused.
+Ray Data would repeat the whole block of a lost worker. Reports are a waiting call, because Ray's client (`ray://`) has
+no streaming calls. Nodes use their own livek12; other versions are refused.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Album:
 
 
 class Worker:
-    """Runs an engine in the calling thread of `run`; `post` is for another one."""
+    """Runs an engine in `run`'s thread; `post` is for another."""
 
     def __init__(
         self, build: Callable[[], Engine], emit: Callable[[Report], None], cores: frozenset[int] | None = None

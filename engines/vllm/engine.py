@@ -122,7 +122,7 @@ def load(model: str, args: Json, watch: CoreWatch, stages: Stages) -> Any:
 
 @contextmanager
 def _heard(watch: CoreWatch, stages: Stages) -> Iterator[None]:
-    """Captures vLLM's starting processes, and hides the log lines that this needs."""
+    """Captures vLLM's starting processes, hiding the log lines needed."""
     own, level = os.environ.get("VLLM_LOGGING_LEVEL"), level_to_hear(os.environ)
     stages.begin("process", "vLLM starts its process")
     with watch.loading(VllmLog(hides=level is not None, begin=stages.begin)):
@@ -458,7 +458,7 @@ class VLLMEngine:
         return copy.deepcopy(self._tokenizer) if self._watch.own_process else self._tokenizer
 
     def _forget(self, request: Request) -> None:
-        """Has the pictures of a prompt that did not reach vLLM sent anew, for vLLM takes them as sent."""
+        """Resends the pictures of a prompt that did not reach vLLM, which takes them as sent."""
         cache = self._llm.llm_engine.renderer.mm_processor_cache
         if cache is not None:
             for name in request.images:
@@ -481,7 +481,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _passes(error: BaseException) -> bool:
-    """Tests for errors of the machine, not the request; torch reports lack of memory in words only."""
+    """Tests for errors of the machine; torch reports lack of memory in words only."""
     return isinstance(error, (MemoryError, OSError)) or bool(re.search("allocate memory|out of memory", str(error)))
 
 
@@ -503,7 +503,7 @@ class CoreWatch:
     """Listens to vLLM's engine core.
 
     vLLM counts NaNs (VLLM_COMPUTE_NANS_IN_LOGITS) and preemptions, but publishes them only in its metrics, so its
-    outputs are read on their way. When its process is killed, vLLM's own reader waits for ever: it is woken here.
+    outputs are read on their way. vLLM's reader of a killed process would wait for ever: it is woken here.
     """
 
     def __init__(self) -> None:
@@ -599,7 +599,7 @@ class CoreWatch:
 
     @contextmanager
     def _hearing(self, log: VllmLog) -> Iterator[None]:
-        """Keeps the end of stderr, the only place where vLLM's process names its error."""
+        """Keeps the end of stderr, where alone vLLM's process names its error."""
         sys.stderr.flush()
         (source, sink), stderr = os.pipe(), os.dup(2)
         os.dup2(sink, 2)

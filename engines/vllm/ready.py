@@ -50,7 +50,7 @@ def ready_vllm() -> None:
 
 @contextmanager
 def as_main() -> Iterator[None]:
-    """Makes spawned processes begin with this module, so scripts need no `__main__` guard."""
+    """Spawned processes begin with this module: scripts need no `__main__` guard."""
     main = sys.modules["__main__"]
     own = main.__spec__
     main.__spec__ = importlib.util.find_spec("livek12.engines.vllm.ready")

@@ -100,7 +100,7 @@ class Export:
 
 
 def is_held(row: Row, hold: Collection[str]) -> bool:
-    """True if a key is held back: by its release, or because only judges got it."""
+    """True if a key is held back, by its release or for judges alone."""
     keys = [part.gold for part in row.verdict.parts] if row.verdict else []
     lent = any(key.strip() for key in keys) and not _has_key(row.question)
     return row.question.release in hold or lent
@@ -127,7 +127,7 @@ def held_releases(spec: RunSpec) -> frozenset[str]:
 
 
 def model_name(given: str, spec: RunSpec) -> str:
-    """Exported name of the model: the given one, else the run's, without local folders."""
+    """Exported name of the model: as given, else the run's, without local folders."""
     if given:
         if not _HUB_NAME.fullmatch(given):
             raise UserError(f"--model-id {given}: is no ORG/NAME of the Hub")

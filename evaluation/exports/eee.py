@@ -2,7 +2,7 @@
 
 Contract: valid for `every_eval_ever validate`, at the datastore's path (`data/TASK/DEVELOPER/MODEL/UUID4.json`); the
 same run gives the same names. An interval's score is its lower end, with both ends beside it. Undecided and missing
-answers are no samples; the aggregate counts them.
+answers are only in the aggregate.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The Hub's format: `.eval_results/livek12--TASK.yaml` for the model's repository, and its pull request.
 
 Contract: one file a task with its article's first mark. An interval is refused, unless bounds are asked for: then its
-lower end is the value and the whole of it in `notes`. A pull request is opened once for each model, task and mark. A
-dry run sends nothing.
+lower end is the value and the whole of it in `notes`. A pull request is opened once for each model, task and mark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A log of Inspect for each task of a run: `inspect view` shows marks, extracted answers and votes.
 
 Contract: a sample is a question of one trial with its key, text, response, thinking and tokens, and the plug-in's score
-(`livek12/exam_marks`), NaN if undecided. The metrics are those of all answers, also withheld ones. The log names our
-task, for import.
+(`livek12/exam_marks`), NaN if undecided. The metrics include withheld answers. The log names our task, for import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labelling page: the answers to label, what a rater sees of each, and the server that takes labels and regrades.
+"""Labelling page: answers, what a rater sees of each, and the server for labels and regrades.
 
 Every label is on the disk before the reply. Texts become safe HTML here (`report.markup`). Blind, nothing that is sent
 depends on the verdict, on other raters or on why the answer was chosen; no rater sees another's labels.
@@ -253,7 +253,7 @@ def open_labels(
 
 
 def progress(folder: Path, plan: Path | None, warn: Tell) -> dict[str, Any]:
-    """Number of answers to label, and of those labelled by each rater."""
+    """Answers to label, and those labelled by each rater."""
     rows = _answers(RunFolder.open(folder, warn), plan, warn)
     raters = {}
     for file in sorted(folder.glob("labels-*.jsonl")):
@@ -473,7 +473,6 @@ def _mark(row: Row, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: object) -> float:
-    """A number from a page or program; NaN for others."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return float("nan")
     try:

@@ -73,7 +73,7 @@ class MarkBeside:
 
 @dataclass
 class HarnessMarks:
-    """Marks in a harness.jsonl: `of` by name, task, question and trial, and the comparisons (`beside`)."""
+    """Marks in a harness.jsonl: `of` by name, task, question and trial; comparisons `beside`."""
 
     source: str
     of: dict[Place, dict[str, float]] = field(default_factory=dict)

@@ -144,7 +144,7 @@ def _limit_of(log: EvalLog) -> dict[str, int]:
 
 
 def opened(file: Path) -> EvalLog:
-    """Log, of an archive without its samples; the head of a JSON log alone would take quadratic memory."""
+    """Log, of an archive without its samples (JSON's head alone would take quadratic memory)."""
     from inspect_ai.log import read_eval_log
 
     try:

@@ -1,7 +1,7 @@
 """lighteval's logs: `details_*.parquet`, with `--save-details --output-dir OUT`.
 
 Contract: each answer to a document is a trial. No finish reason is logged; tokens are padded to the longest answer of a
-batch: the last one tells an ended answer from a cut one. Two logs of one task of ours are refused.
+batch: the last one tells whether it was cut. Two logs of one task of ours are refused.
 """
 
 from __future__ import annotations

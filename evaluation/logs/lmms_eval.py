@@ -111,7 +111,7 @@ def _model_of(results: Mapping[str, Any]) -> str:
 
 
 def limit_of(results: Mapping[str, Any], name: str) -> dict[str, int]:
-    """Task's token limit; none for vLLM models, which take the larger of it and their own."""
+    """Task's token limit; none for vLLM models, which may raise it."""
     if "vllm" in str(_config_of(results).get("model")):
         return {}
     try:

@@ -52,8 +52,8 @@ from livek12.evaluation.studies.contamination import period
 from livek12.evaluation.studies.items import same_by_rules
 from livek12.evaluation.task_data import reload_task_data
 from livek12.report.paper import anchor_of
+from livek12.report.site.files import SitePictures, SiteStore, digest_of, is_half_made
 from livek12.report.site.pages import Places, page_places, question_fragments, write_front
-from livek12.report.site.store import SitePictures, SiteStore, digest_of, is_half_made
 from livek12.tasks.registry import PREFIX
 
 
@@ -378,7 +378,6 @@ def _before(out: Path) -> dict[str, Any]:
 
 @cache
 def _code() -> str:
-    """Hash of the drawing code; later versions redraw pages."""
     root = Path(__file__).resolve().parents[2]
     files = sorted(
         file
@@ -620,7 +619,7 @@ class Exams:
         names = store.pieces(f"exams/{stem_of(task)}-q{number}", drawn)
         for name in names:
             piece_of |= dict.fromkeys(store.read(name), name)
-        # What was drawn without its pictures is drawn again once they are there.
+        # Pieces drawn without pictures are redrawn later.
         images = sorted({name for _, piece in drawn for name in _images(piece)})
         return {"digest": digest if whole else "", "names": names, "pieces": piece_of, "images": images}
 

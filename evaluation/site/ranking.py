@@ -36,7 +36,7 @@ from livek12.core.statistics import (
 )
 from livek12.evaluation.choosing import task_way
 from livek12.evaluation.studies.items import FEWEST_RUNS, SUSPECT, Answered, ExamItem, SameAnswer, items_study
-from livek12.report.site.store import SiteStore, digest_of
+from livek12.report.site.files import SiteStore, digest_of
 
 MOST_RANKED = 100
 """Runs of a task, the best ones, that are tested against each other."""
@@ -155,7 +155,7 @@ def _table(task: str, record: Mapping[str, Any], slim: Sequence[SlimQuestion], n
 def _outcomes(
     task: str, cells: Mapping[str, Sequence[Any]], slim: Sequence[SlimQuestion], numbers: Mapping[str, int]
 ) -> Outcomes:
-    """Outcomes without tokens: nothing is tested that is ranked by them."""
+    """Outcomes without tokens, which no test needs."""
     codes: dict[tuple[Any, ...], int] = {}
     rows = [
         (numbers[anchor], trial, codes.setdefault(tuple(cell[:5]), len(codes)))

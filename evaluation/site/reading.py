@@ -36,8 +36,8 @@ from livek12.core.text import folded
 from livek12.core.visible import visible
 from livek12.evaluation.reporting import alike, limits_of, read_rows, run_exams, tasks_of
 from livek12.report.paper import anchor_of
+from livek12.report.site.files import PIECE, SiteStore, digest_of
 from livek12.report.site.pages import answer_fragment
-from livek12.report.site.store import PIECE, SiteStore, digest_of
 from livek12.report.views import row_cells
 
 HELD_BACK = "held back"

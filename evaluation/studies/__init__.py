@@ -102,7 +102,7 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True)
 class Study:
-    """A kind of study: its result in sentences, charts and tables, in every form.
+    """A kind of study with its sentences, charts and tables.
 
     Attributes:
         name: title of tables without one of their own.
@@ -151,7 +151,7 @@ _GAP = 3
 
 
 def all_numbers(title: str, result: Found) -> Iterator[TableShown]:
-    """Tables of all that a result holds, section by section."""
+    """Tables of a whole result, by section."""
     single = {name: value for name, value in result.items() if not isinstance(value, Mapping) and not _is_list(value)}
     if single:
         yield TableShown(title, ["", ""], [[_words(name), _cell(value)] for name, value in single.items()])

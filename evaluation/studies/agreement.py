@@ -208,9 +208,9 @@ def require_every_answer(runs: Mapping[str, Iterable[Row]]) -> None:
 
 
 def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
-    """Refuses copies of a run marked by one cached reply: a judge would agree with itself by construction.
+    """Refuses copies of a run marked by one cached reply, which must agree.
 
-    Repeats of `judge --repeats` are independent draws even if cached.
+    Cached repeats of `judge --repeats` are independent draws.
     """
     verdicts = [[row.verdict for row in rows if row.verdict] for rows in copies]
     if any(verdict.repeat for copy in verdicts for verdict in copy):
@@ -227,7 +227,7 @@ def refuse_remembered(name: str, copies: Sequence[Iterable[Row]]) -> None:
 
 
 def between_repeats(name: str, repeats: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Agreement of judges with themselves over the repeats of one run (`evaluation.marking.repeated_rows`)."""
+    """Self-agreement of judges over a run's repeats (`evaluation.marking.repeated_rows`)."""
     if len(repeats) < 2:
         raise UserError(
             f"{name}: its judges were asked once: ask them again with `livek12 judge RUN --judge … --repeats 3`, or"
@@ -508,7 +508,7 @@ def _stages(decided: Sequence[Decided]) -> dict[str, dict[str, Any]]:
 
 
 def decided_by(row: Row) -> str:
-    """Deciders of the parts of an answer, in order, without repetition."""
+    """Distinct deciders of an answer's parts, in order."""
     parts = row.verdict.parts if row.verdict else []
     return "+".join(dict.fromkeys(part.decided_by for part in parts)) or "nothing to decide"
 

@@ -91,7 +91,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Scored:
-    """One run's metric on each question, as shares at worst and best, with weights."""
+    """One run's metric by question, as shares at worst and best, with weights."""
 
     low: Mapping[QuestionKey, float]
     high: Mapping[QuestionKey, float]

@@ -417,7 +417,7 @@ def gathered(
     labels: Mapping[str, Sequence[tuple[Label, Row]]],
     choice: AnswerChoice = ANY,
 ) -> Found:
-    """Wrong answers of each run to questions asked in one way, a sample of them, and people's labels.
+    """Wrong answers of each run asked in one way, a sample, and people's labels.
 
     Raises:
         UserError: the runs have no common way of asking, no answer is wrong, or all wrong ones are of benchmarks whose

@@ -361,7 +361,7 @@ def _suspect(item: ExamItem, seen: Mapping[str, Any], doubt: Suspicion, runs: in
 
 
 def linked(suspects: Sequence[dict[str, Any]], folders: Mapping[str, Path]) -> None:
-    """Adds to each suspect the places of its graded papers, of runs with a report."""
+    """Adds links to graded papers to each suspect."""
     papers = {run: path / "report.html" for run, path in folders.items()}
     papers = {run: paper for run, paper in papers.items() if paper.is_file()}
     for suspect in suspects:

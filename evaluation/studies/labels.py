@@ -254,7 +254,7 @@ def _last_words(labels: Iterable[Label]) -> list[Label]:
 
 
 def of_model(labels: list[Label], model: str | None, files: Sequence[Path]) -> list[Label]:
-    """All labels if they are about one model, under whatever name; else those of the run's model."""
+    """All labels if about one model; else those of the run's model."""
     named = {label.model for label in labels if label.model}
     chosen = [label for label in labels if model is None or len(named) < 2 or label.model in (None, model)]
     if labels and not chosen:
@@ -394,13 +394,13 @@ def _stratum(outcome: Outcome, voted: bool, low: float, high: float) -> str:
 
 @cache
 def rules_record() -> tuple[int, int]:
-    """Labelled answers of the judge card that rules decided, and the wrong ones of them."""
+    """Labelled answers of the judge card that rules decided, and wrong ones."""
     record = json.loads((Path(__file__).parent / "rules_record.json").read_text("utf-8"))
     return int(record["decided"]), int(record["wrong"])
 
 
 def read_plan(file: Path) -> list[Key]:
-    """Task, question and trial of each answer of a plan, without repetition."""
+    """Distinct keys of a plan's answers."""
     return list(_read(file))
 
 
@@ -496,7 +496,7 @@ def allocate(strata: Mapping[Place, Sequence[Judged]], budget: int) -> dict[Plac
     need = {place: sum(a.weight for a in strata[place]) * _deviation(place[1]) for place in strata}
     for _ in range(min(budget, sum(sizes.values())) - sum(counts.values())):
         open_places = [place for place in sizes if counts[place] < sizes[place]]
-        # The next label goes where it lessens the variance most: Neyman's shares, in whole labels.
+        # Neyman's shares in whole labels.
         best = max(open_places, key=lambda place: need[place] ** 2 / ((counts[place] + 0.5) * (counts[place] + 1.5)))
         counts[best] += 1
     return counts
@@ -509,7 +509,7 @@ def _deviation(stratum: str) -> float:
 
 
 def draw(answers: Sequence[Judged], count: int, seed: int) -> list[Judged]:
-    """Every n-th answer, by paper and random within it."""
+    """Every n-th answer, by paper, random within."""
     if not count:
         return []
 

@@ -1,8 +1,8 @@
 """Plans of sweeps: SWEEP.yaml, its run folders, and the very commands that fill them.
 
-A file is read whole or refused; a mistake is one line with the path of its key (`models[1].gpus`). Texts have no
-control characters, so that none can begin a line of its own in a script. A run is a model with all its tasks in
-one folder, OUT/LABEL; its command is a list of words that no shell reads. Later errors are refused here.
+A file is read whole or refused, with the path of the key (`models[1].gpus`). Texts have no control characters, so that
+none can begin a line of its own in a script. A run is a model with all its tasks in one folder, OUT/LABEL; its command
+is a list of words that no shell reads. Later errors are refused here.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class SamplingChoice(Strict):
 
 
 class Resources(Strict):
-    """Resources of one replica (`gpus` None: as the engine takes them); the last three are for Slurm."""
+    """Resources of one replica (`gpus` None: the engine's choice); the last three are for Slurm."""
 
     gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     cpus: Positive | None = None
@@ -395,7 +395,7 @@ def smaller(run: PlannedRun, engine: str) -> PlannedRun | None:
 
 
 def safe_label(text: str) -> str:
-    """Text as a folder name: letters, digits, dot, dash and underscore, the first a letter or digit."""
+    """Text as a folder name of letters, digits, dot, dash and underscore."""
     plain = re.sub(r"[^\w.-]+", "_", unicodedata.normalize("NFC", text)).strip("._-")
     return plain.encode()[:_LONGEST_LABEL].decode(errors="ignore").rstrip("._-")
 
@@ -450,7 +450,7 @@ def _placing(sweep: Sweep, entry: ModelEntry, where: str) -> dict[str, Any]:
 
 
 def remote(entry: ModelEntry) -> bool:
-    """The model runs elsewhere, or not at all: an endpoint, or recorded answers."""
+    """True for an endpoint, or recorded answers."""
     return elsewhere(entry) is not None
 
 

@@ -5,8 +5,8 @@ a few times without progress; after missing memory with less of it, if the sweep
 next starts when the devices have their memory back. Ctrl-C ends all cleanly. A run held by a process of an earlier
 sweep is waited for. A failed start or note neither stops other runs nor leaves a process behind.
 
-Notes state the start and end of each process, in small files beside the run folders (on Slurm one an array element).
-Liveness is a lock that dies with its process, so that no note claims a dead one.
+Notes state the start and end of each process, in files beside the run folders (on Slurm one an array element). Liveness
+is a lock that dies with its process, so that no note claims a dead one.
 """
 
 from __future__ import annotations
@@ -347,7 +347,7 @@ def ended(notes: Iterable[Note]) -> WorkPlace:
 
 
 def why(note: Note) -> str:
-    """Reason of a failure: the last error in the log, or its last line, or the signal."""
+    """Reason of a failure: last error or line in the log, or the signal."""
     if note.said:
         return note.said
     lines = _tail(note)
@@ -363,7 +363,7 @@ def why(note: Note) -> str:
 
 
 def crashed(note: Note) -> bool:
-    """It ended by a signal or in a traceback, unlike any command of ours."""
+    """True for an end by a signal or traceback."""
     code = note.code or 0
     if code in (0, 2, STOPPED):
         return False

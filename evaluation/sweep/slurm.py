@@ -252,7 +252,7 @@ def scripts(plan: SweepPlan, unanswered: Sequence[PlannedRun]) -> list[Script]:
 def places(plan: SweepPlan) -> dict[str, WorkPlace]:
     """State of each run, by queue and notes."""
     jobs = _read_jobs(plan.work)
-    # The last job itself asks when all others have ended, and where it runs there may be no squeue.
+    # The last job runs after all others, perhaps without squeue.
     last = jobs.finish is not None and jobs.finish == os.environ.get("SLURM_JOB_ID")
     try:
         queue = {} if last else _read_queue()

@@ -286,7 +286,7 @@ def _unlike(run: PlannedRun, spec: RunSpec) -> list[str]:
         if task.name in tasks
     }
     wanted = {
-        # A recorded file says whose answers it has.
+        # Recorded files name their model.
         "model": spec.model if kind_of(spec.engine).is_recorded else run.entry.name,
         "engine": run.engine or spec.engine,
         "engine_args": run.engine_args,

@@ -319,7 +319,11 @@ class PanelScorer:
         `authors` are names of the model under test; `cut_short` is by the token limit.
         """
         by_scheme = self._by_scheme(case.question) and bool(case.response.strip())
-        parts, opened = self._criteria(verdict, case) if by_scheme else self._parts(verdict, case, cut_short)
+        parts, opened = (
+            self._criteria(verdict, case)
+            if by_scheme
+            else open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
+        )
         if not opened and not by_scheme:
             return verdict.model_copy(update={"judge": self.version, "versions": self.versions})
 
@@ -337,9 +341,6 @@ class PanelScorer:
             settled[open_part.index] = _ruled(parts[open_part.index], ruling)
         judged = total(case.question, verdict.key, settled, self.config)
         return judged.model_copy(update={"calls": list(calls), "judge": self.version, "versions": self.versions})
-
-    def _parts(self, verdict: Verdict, case: Case, cut_short: bool) -> tuple[list[PartVerdict], list[Open]]:
-        return open_parts(verdict, case, cut_short, self.panel.spec.scope == "all")
 
     def _criteria(self, verdict: Verdict, case: Case) -> tuple[list[PartVerdict], list[Open]]:
         rules = None if self.panel.spec.scope == "all" else self.cascade

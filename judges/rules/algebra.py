@@ -74,8 +74,8 @@ def entries(gold: Node, answer: Node) -> tuple[list[Node], list[Node]]:
     return flat[0], flat[1]
 
 
-def _is_within(value: Value, ends: tuple[Fraction, Fraction]) -> bool:
-    return value.expr.is_number and bool(ends[0] <= value.expr <= ends[1])
+def _worst(results: Sequence[Said]) -> Said:
+    return min(results, key=lambda result: ("reject", "undecided", "accept").index(result[0]), default=("accept", ""))
 
 
 def _is_vector(node: Node) -> bool:
@@ -284,7 +284,8 @@ class Comparer:
         result = self._scalars(*values)
         if "ratio" in kinds and result[0] == "accept" and any(value.expr.is_Integer for value in values):
             return "undecided", "a ratio beside a whole number"
-        if result[0] == "reject" and (ends := trees.as_range(gold)) and _is_within(values[1], ends):
+        other = values[1].expr
+        if result[0] == "reject" and (ends := trees.as_range(gold)) and other.is_number and ends[0] <= other <= ends[1]:
             return "undecided", "a number within what may be a range"
         return result
 
@@ -293,7 +294,7 @@ class Comparer:
         if total[0] in trees.NOT_SCALAR or (parts := components_of(value_of(total).expr, len(pair))) is None:
             return None
         results = [self._scalars(value_of(entry), Value(part, part)) for entry, part in zip(pair, parts, strict=True)]
-        return min(results, key=lambda result: ("reject", "undecided", "accept").index(result[0]))
+        return _worst(results)
 
     # --- scalars ------------------------------------------------------------------------------------------------
 
@@ -612,7 +613,8 @@ class Comparer:
         if distinct and sorted(names[0]) == sorted(names[1]):
             by_name = {node[1]: node for node in answers}
             result = self.in_order(golds, [by_name[name] for name in names[0]])
-            if result[0] == "reject" and trees.numbered(names[0]) and self._other_numbers(golds, answers):
+            plain = [[trees.unnamed(node) for node in nodes] for nodes in (golds, answers)]
+            if result[0] == "reject" and trees.numbered(names[0]) and self.as_sets(plain[0], plain[1])[0] != "reject":
                 return "undecided", "the right values, numbered otherwise"
             return result
         letters = [{name.partition("_")[0] for name in mine} for mine in names]
@@ -629,10 +631,6 @@ class Comparer:
         if outcome == "reject" and any(node[0] == "rel" and node[1][0] != "=" for node in [*golds, *answers]):
             return "undecided", "several conditions"
         return outcome, reason
-
-    def _other_numbers(self, golds: list[Node], answers: list[Node]) -> bool:
-        plain = [[trees.unnamed(node) for node in nodes] for nodes in (golds, answers)]
-        return self.as_sets(plain[0], plain[1])[0] != "reject"
 
     def _pair(self, gold: Node, answer: Node) -> Outcome:
         """One entry of each side; a nested set is no element."""
@@ -658,12 +656,8 @@ class Comparer:
         """Entry by entry."""
         if len(golds) != len(answers):
             return "reject", "another number of entries"
-        results = [self.compare(*pair) for pair in zip(golds, answers, strict=True)]
-        for wanted in ("reject", "undecided"):
-            for outcome, reason in results:
-                if outcome == wanted:
-                    return outcome, reason
-        return "accept", "entry by entry"
+        worst = _worst([self.compare(*pair) for pair in zip(golds, answers, strict=True)])
+        return worst if worst[0] != "accept" else ("accept", "entry by entry")
 
     def list_and_tuple(self, gold: Node, answer: Node) -> Said:
         """X = 1, y = 2 and (1, 2); points and one point."""

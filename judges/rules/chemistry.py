@@ -344,7 +344,7 @@ def _arrow(text: str) -> tuple[str, str, bool]:
     if "⟶" not in text:
         text = _EQUALS.sub("=", text)
         text = text.replace("=", "⟶") if text.count("=") == 1 else text
-    return text, _condition(conditions), both
+    return text, "".join(sorted(_HEATED.sub("△", _NOTHING.sub("", each)) for each in conditions)), both
 
 
 def _arguments(text: str, at: int, most: int) -> tuple[int, list[str]]:
@@ -364,10 +364,6 @@ _NOTHING = late(r"\\(?:text|mathrm|rm|ce|quad|qquad|hspace|mathop|[,;:! ])|[\s{}
 _HEATED = late(r"\\(?:Delta|triangle)|[△Δ]|加热|heat")
 
 
-def _condition(written: list[str]) -> str:
-    return "".join(sorted(_HEATED.sub("△", _NOTHING.sub("", text)) for text in written))
-
-
 NAME = "chemistry"
 _MAX_LIST = 8
 _JOINT = late(r"[、,，;；]|和|及|\band\b")
@@ -380,8 +376,6 @@ class ChemistryStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or reject by the rules above."""
-        if comparison.is_choice:
-            return undecided(NAME)
         gold, answer = comparison.gold, comparison.answer
         shells = _configuration(gold), _configuration(answer)
         if shells[0] and shells[1]:

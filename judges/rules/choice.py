@@ -40,7 +40,7 @@ class ChoiceStage:
             return reject(NAME, "chose none of the options")
         if answer is None:
             return undecided(NAME, doubt)
-        if not _same_script(gold, answer):
+        if len({_script(label) for label in gold | answer}) > 1:
             return undecided(NAME, "key and answer use different labels")
         return _judge(comparison, gold, answer)
 
@@ -219,10 +219,6 @@ def _tree(text: str) -> Node | None:
         return unnamed(parse(text))
     except Unparsable:
         return None
-
-
-def _same_script(gold: frozenset[str], answer: frozenset[str]) -> bool:
-    return len({_script(label) for label in gold | answer}) == 1
 
 
 def _script(label: str) -> str:

@@ -156,15 +156,14 @@ def read_date(text: str) -> Date | None:
         part: text or "" for part, text in match.groupdict().items()
     }
     year, day = (int(groups[part]) if groups[part] else None for part in ("year", "day"))
-    month = _month(groups["name"]) if groups["name"] else int(groups["month"]) if groups["month"] else None
+    name = groups["name"][:3].lower()
+    month = int(groups["month"]) if groups["month"] else None
+    if name:
+        month = next(number for number, each in enumerate(_MONTHS, 1) if each.startswith(name))
     if not (1 <= (month or 1) <= 12 and 1 <= (day or 1) <= 31):
         return None
     before = groups["zh"] in {"公元前", "前", "기원전"} or groups["era"][:1].lower() == "b"
     return (-year if year and before else year), month, day
-
-
-def _month(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
 
 
 def compare_dates(gold: str, answer: str) -> Outcome | None:

@@ -60,7 +60,7 @@ def _function(expr: Expr, names: Names) -> Function:
         return lambda point: _product([part(point) for part in parts])
     if expr.is_Pow and expr.exp.is_Integer:
         base, power = parts[0], int(expr.exp)
-        return lambda point: _whole_power(base(point), power)
+        return lambda point: _of_size((part := base(point))[0] ** power, abs(power) * (part[1] + ROUNDING))
     if expr.is_Pow:
         base, exponent = parts
         return lambda point: _power(base(point), exponent(point))
@@ -82,10 +82,6 @@ def _product(factors: Sequence[Bounded]) -> Bounded:
         product *= value
         errors += error + ROUNDING
     return _of_size(product, errors)
-
-
-def _whole_power(base: Bounded, power: int) -> Bounded:
-    return _of_size(base[0] ** power, abs(power) * (base[1] + ROUNDING))
 
 
 def _power(base: Bounded, exponent: Bounded) -> Bounded:

@@ -204,10 +204,6 @@ def _name_beside_formula(left: Expr, right: Expr) -> str:
     return A_NAME if bare_name and len(_names(left)) > 1 and is_formula(left) else ""
 
 
-def _is_capital(name: str) -> bool:
-    return len(name) == 1 and name.isupper()
-
-
 def _without_letters(left: Expr, right: Expr) -> str:
     names = _names(left), _names(right)
     if not (_are_formulas(left, right) and without_common_letter(left, right)):
@@ -291,7 +287,10 @@ def _are_formulas(left: Expr, right: Expr) -> bool:
     return all(
         len(_names(side)) > 1
         and is_formula(side)
-        and not (all(map(_may_be_words, sympy.Add.make_args(side))) and all(map(_is_capital, _names(side))))
+        and not (
+            all(map(_may_be_words, sympy.Add.make_args(side)))
+            and all(len(name) == 1 and name.isupper() for name in _names(side))
+        )
         for side in (left, right)
     )
 

@@ -119,10 +119,6 @@ def _factors(node: Node) -> list[Node] | None:
     return None if node[0] in {"div", "pow"} and holds_symbol(node) else [node]
 
 
-def _multiplied_sums(node: Node) -> int:
-    return sum(_is_sum(factor) and holds_symbol(factor) for factor in _factors(node) or [])
-
-
 def _unexpanded(node: Node) -> bool:
     node = _unsigned(node)
     if node[0] == "add":
@@ -246,7 +242,7 @@ class FormStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Reject; undecided with a reason only for a doubt."""
-        if comparison.is_choice or not (comparison.asked_form or comparison.asked_expression):
+        if not (comparison.asked_form or comparison.asked_expression):
             return undecided(NAME)
         key = key_value(comparison.gold)
         if max(len(key), len(comparison.answer)) > MAX_CHARS or normal_form(key) == normal_form(comparison.answer):
@@ -384,7 +380,8 @@ def _content(parts: list[Node]) -> int:
 def _expanded(gold: Node, answer: Node, _kind: str, task_kind: Asked) -> Miss:
     if not _is_sum(gold) or _unexpanded(gold):
         return _FINE
-    if task_kind and _multiplied_sums(answer) > 1:
+    sums = [factor for factor in _factors(answer) or [] if _is_sum(factor) and holds_symbol(factor)]
+    if task_kind and len(sums) > 1:
         return _SURE
     return _DOUBT if _unexpanded(answer) else _FINE
 
@@ -436,12 +433,10 @@ _DOUBTS: dict[str, Callable[[Node, Node], bool]] = {
     "square": lambda gold, answer: _unexpanded(gold) and _is_sum(answer) and not _unexpanded(answer),
     "fraction": lambda gold, answer: _is_fraction(gold) and (_is_decimal(answer) or _unsigned(answer)[0] == "percent"),
     "decimal": lambda gold, answer: _is_decimal(gold) and any(part[0] in {"div", "root"} for part in _walk(answer)),
-    "percent": lambda gold, answer: gold[0] == "percent" and (_is_fraction(answer) or _is_share(answer)),
+    "percent": lambda gold, answer: (
+        gold[0] == "percent" and (_is_fraction(answer) or (_is_decimal(answer) and float(_unsigned(answer)[1]) < 1))
+    ),
     "mixed": lambda gold, answer: _is_mixed_number(gold) and (_is_fraction(answer) or _is_decimal(answer)),
     "pi": lambda gold, answer: ["const", "pi"] in _walk(gold) and _is_number(answer),
 }
 """Forms that an answer may miss, but never surely."""
-
-
-def _is_share(node: Node) -> bool:
-    return _is_decimal(node) and float(_unsigned(node)[1]) < 1

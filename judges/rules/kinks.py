@@ -53,7 +53,7 @@ def _factors(expr: Expr) -> list[Expr]:
 
 
 def _zeros_of(part: Expr) -> list[Expr]:
-    if isinstance(part, _SINGLE) or (part.is_Pow and _is_rooted(part.exp)):
+    if isinstance(part, _SINGLE) or (part.is_Pow and not part.exp.is_Integer):
         return [part.args[0]]
     if isinstance(part, _STEPPED):
         return [part.args[0] - step for step in _STEPS]
@@ -62,10 +62,6 @@ def _zeros_of(part: Expr) -> list[Expr]:
     if isinstance(part, sympy.atan | sympy.acot):
         return [1 / part.args[0], part.args[0]]
     return []
-
-
-def _is_rooted(exponent: Expr) -> bool:
-    return not exponent.is_Integer
 
 
 def has_kinks(*exprs: Expr) -> bool:
@@ -107,7 +103,9 @@ def further(left: Expr, right: Expr, search: bool = True) -> Further:
             base = {name: _rational(draw.uniform(low, high)) for name in symbols}
             for symbol in symbols:
                 sides += _around(symbol, base, zeros, search and turn < SEARCHED_TURNS)
-    imaginary = any(_holds_complex(part) for first in (left, right) for part in first.atoms(sympy.Abs))
+    imaginary = any(
+        _is_complex(name) for side in (left, right) for part in side.atoms(sympy.Abs) for name in part.free_symbols
+    )
     far = [point for point in _far(symbols, draw) if not _is_kink(point, zeros)]
     return Further(far, sides, list(_complex(symbols, draw)) if imaginary else [])
 
@@ -138,10 +136,6 @@ def _complex(symbols: Sequence[Expr], draw: random.Random) -> Iterator[Point]:
 
 def _is_complex(name: Expr) -> bool:
     return _COMPLEX.fullmatch(str(name)) is not None
-
-
-def _holds_complex(part: Expr) -> bool:
-    return any(map(_is_complex, part.free_symbols))
 
 
 def _around(symbol: Expr, base: Point, zeros: Sequence[Expr], search: bool) -> list[KinkSide]:
@@ -269,13 +263,10 @@ def _bisected(section: Expr, symbol: Expr, low: float, high: float, below: bool)
 def _border(section: Expr, symbol: Expr, low: float, high: float, real: bool) -> float:
     for _ in range(40):
         middle = (low + high) / 2
-        inside = not _is_unreal(_real(section, symbol, middle))
+        value = _real(section, symbol, middle)
+        inside = value is None or not math.isnan(value)
         low, high = (middle, high) if inside == real else (low, middle)
     return (low + high) / 2
-
-
-def _is_unreal(value: float | None) -> bool:
-    return value is not None and math.isnan(value)
 
 
 def _real(section: Expr, symbol: Expr, place: float) -> float | None:

@@ -181,17 +181,9 @@ def _as_written(name: str) -> str:
     return "".join(words) if any(not word.isdigit() for word in words) else ""
 
 
-def _in_any_order(name: str) -> str:
-    return " ".join(sorted(_words(name))) if _as_written(name) else ""
-
-
-def _without_argument(name: str) -> str:
-    return _as_written(_ARGUMENT.sub("", name.strip().strip("$*` ")))
-
-
-def _in_any_case(name: str) -> str:
-    written = _as_written(name)
-    return written.lower() if len(written) > 1 else ""
-
-
-_FORMS: tuple[Callable[[str], str], ...] = (_as_written, _in_any_order, _without_argument, _in_any_case)
+_FORMS: tuple[Callable[[str], str], ...] = (
+    _as_written,
+    lambda name: " ".join(sorted(_words(name))) if _as_written(name) else "",
+    lambda name: _as_written(_ARGUMENT.sub("", name.strip().strip("$*` "))),
+    lambda name: written.lower() if len(written := _as_written(name)) > 1 else "",
+)

@@ -58,7 +58,9 @@ _CIRCLED = late("[①-⑳㉠-㉻Ⓐ-ⓩ]")
 
 def visible(text: str) -> str:
     """Removes invisible characters and restores commands broken by JSON escapes."""
-    return _INVISIBLE.sub("", _ESCAPED.sub(_restored, text) if _CONTROL.search(text) else text)
+    return _INVISIBLE.sub(
+        "", _ESCAPED.sub(lambda match: "\\" + _LETTER_OF[match[0]], text) if _CONTROL.search(text) else text
+    )
 
 
 _LETTER_OF = {"\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
@@ -69,10 +71,6 @@ _ESCAPED = late(
 )
 r"""A control character before the rest of a command: "\frac" read as a form feed and "rac". What stands behind tabs and
 line ends must be the rest of one; \text and \nu, which leave words, are not mended."""
-
-
-def _restored(match: re.Match[str]) -> str:
-    return "\\" + _LETTER_OF[match[0]]
 
 
 _SET_APART = late(r"(?<=\d) (?=\d)|(?<=\d) (?=\. \d)|(?<=\d \.) (?=\d)|(?<=\d\.) (?=\d)")

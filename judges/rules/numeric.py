@@ -70,7 +70,7 @@ class NumberStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or reject by precision; undecided for doubtful units."""
-        if comparison.is_choice or (_FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold)):
+        if _FLAT.search(comparison.answer) and not _FLAT.search(comparison.gold):
             return undecided(NAME)
         key = key_value(comparison.gold)
         gold, answer = read_number(key), read_number(comparison.answer)

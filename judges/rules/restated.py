@@ -215,7 +215,9 @@ def weigh(pair: Restated, comparison: AnswerComparison, whole: Decision, compare
     exact = outcomes[0] == "accept" if pair.kind == "about" else "accept" in outcomes
     if exact and "reject" not in outcomes and _rounded(pair, alike):
         return accept(NAME, "right, and rounded")
-    return whole if whole.decision == "undecided" and set(outcomes) == {"undecided"} else _two_values(whole)
+    if whole.decision == "undecided" and set(outcomes) == {"undecided"}:
+        return whole
+    return undecided(NAME, "two values that may differ", whole.lasting)
 
 
 def weigh_key(
@@ -247,7 +249,3 @@ def _is_product(pair: Restated, alike: Compare) -> bool:
 def _one_value(pair: Restated, alike: Compare) -> bool:
     outcome = alike(pair.first, pair.second).decision
     return outcome == "accept" or (pair.kind == "about" and outcome == "undecided" and _rounded(pair, alike))
-
-
-def _two_values(whole: Decision) -> Decision:
-    return undecided(NAME, "two values that may differ", whole.lasting)

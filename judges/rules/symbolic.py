@@ -36,7 +36,7 @@ class SymbolicStage:
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept, reject, or undecided with the reason."""
         key, text = key_value(comparison.gold), comparison.answer
-        if comparison.is_choice or _are_numbers(key, text):
+        if None not in (read_number(key), read_number(text)):
             return undecided(NAME)
         if max(len(key), len(text)) > MAX_WRITTEN:
             return undecided(NAME, "too long")
@@ -162,10 +162,6 @@ def _in_the_keys_unit(gold: Node, answer: Node) -> Node:
         return ["unit", scaled(node[1], size), unit, node[3]]
 
     return mapped(answer, converted)
-
-
-def _are_numbers(gold: str, answer: str) -> bool:
-    return read_number(gold) is not None and read_number(answer) is not None
 
 
 def _with_decimal_comma(gold: str, answer: str) -> Decision:

@@ -36,8 +36,6 @@ class TextStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or undecided."""
-        if comparison.is_choice:
-            return undecided(NAME)
         gold, answer = (_rebound(normal_form(text)) for text in (comparison.gold, comparison.answer))
         if gold and gold == answer:
             return accept(NAME, "same text")

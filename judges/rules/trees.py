@@ -359,13 +359,11 @@ def as_quotient(node: Node) -> Node:
 
 def as_range(node: Node) -> tuple[Fraction, Fraction] | None:
     """The ends of 6850:6950 and 0.85-0.89, near enough for a range; None for anything else."""
-    pair = node[1] if node[0] in {"ratio", "add"} else []
-    if len(pair) == 2 and node[0] == "add":
-        pair = [pair[0], pair[1][1]] if pair[1][0] == "neg" else []
-    if len(pair) != 2 or any(entry[0] != "num" for entry in pair):
-        return None
-    low, high = (Fraction(entry[1]) for entry in pair)
-    return (low, high) if low <= high <= 2 * low else None
+    match node:
+        case ["ratio", [["num", low], ["num", high]]] | ["add", [["num", low], ["neg", ["num", high]]]]:
+            ends = Fraction(low), Fraction(high)
+            return ends if ends[0] <= ends[1] <= 2 * ends[0] else None
+    return None
 
 
 def as_count(node: Node) -> Node:

@@ -73,8 +73,6 @@ class TrueFalseStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept or reject; undecided unless both are clear."""
-        if comparison.is_choice:
-            return undecided(NAME)
         judged = type_of(comparison.question_type).answer == "truth"
         if not judged and bare(comparison.gold) == "NO":
             return undecided(NAME, "perhaps nitric oxide")

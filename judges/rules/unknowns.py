@@ -225,13 +225,14 @@ def _with_commutators(node: Node, other: Node) -> Node:
 
 
 def _commutator(node: Node) -> Node:
-    if node[:1] == ["interval"] and node[3] and node[4] and all(map(_is_operator, node[1:3])):
+    if (
+        node[:1] == ["interval"]
+        and node[3]
+        and node[4]
+        and all(is_matrix_name(_base_name(factor)) for end in node[1:3] for factor in _factors(["mul", [end]]))
+    ):
         return ["opaque", "commutator", node[1:3]]
     return node
-
-
-def _is_operator(node: Node) -> bool:
-    return all(is_matrix_name(_base_name(factor)) for factor in _factors(["mul", [node]]))
 
 
 def _matrices(gold: Node, answer: Node) -> set[str]:

@@ -237,7 +237,7 @@ class WordStage:
 
     def decide(self, comparison: AnswerComparison) -> Decision:
         """Accept, reject, or undecided where one is no member or classes disagree."""
-        if comparison.is_choice or max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
+        if max(len(comparison.gold), len(comparison.answer)) > MAX_CHARS:
             return undecided(NAME)
         for compare, what in _COMPARED:
             outcome = compare(comparison.gold, comparison.answer)

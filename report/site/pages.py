@@ -21,7 +21,7 @@ from livek12.report.html import environment, read_template
 from livek12.report.marks import number, span
 from livek12.report.paper import PaperEntry, answer_views, question_view
 from livek12.report.pictures import PAGE_WIDTH
-from livek12.report.site.store import SitePictures, SiteStore
+from livek12.report.site.files import SitePictures, SiteStore
 
 MOST = 1_500_000
 Pages = Mapping[tuple[str, int], Image]

@@ -133,8 +133,6 @@ def _command() -> str:
 
 
 class _Steps:
-    """Says what is done, and after how many seconds."""
-
     def __init__(self) -> None:
         self._began = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""`livek12 exam-day` and `keys`: papers that are asked before their key exists; keys that come late, or turn out wrong.
+"""`livek12 exam-day` and `keys`: papers asked before their key exists; late or wrong keys.
 
 Contract: each step can be repeated; state and clock are in one file. Questions are frozen before they are asked,
 responses sealed before the key is read; both hashes are checked at every call, and a difference ends it. Runs are
@@ -148,7 +148,7 @@ def ingest_papers(folder: ExamFolder, pdfs: Sequence[Path], language: str, licen
 
 
 def accept_undoubted(folder: ExamFolder) -> list[str]:
-    """Ids that wait for a person (not for want of a key); without any, all others are accepted."""
+    """Ids that wait for a person (not for a key); without any, all others are accepted."""
     from livek12.dataset_builders.review.store import ReviewStore
 
     with ReviewStore(folder.paper) as store:
@@ -421,7 +421,7 @@ def amend(
 def change(
     data: Path, runs: list[Path], file: Path | None, typed: list[str], paper: str, by: str, reason: str, as_json: bool
 ) -> None:
-    """Makes the next key version and marks the runs by it; may be repeated."""
+    """Makes the next key version and marks the runs; repeatable."""
     from livek12.dataset_builders.writing.key_changes import key_questions, key_version, put_keys, read_key
     from livek12.evaluation.comparing import check_runs, mark_again
     from livek12.scripts.commands.review import user_name

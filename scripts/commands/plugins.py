@@ -1,7 +1,6 @@
 """`livek12 plugins NAME` and `metrics`: plug-ins, rewards and modules for `evaluate`, where they lie and their calls.
 
-stdout has the path alone, for a shell; text for people goes to stderr. Generated files lie in the cache, one folder for
-each version of the package and of the data set.
+stdout has the path alone, stderr text for people. Generated files are cached by version of package and data set.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ def plugins(
 
 
 def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Guide:
-    """Each harness has an environment of its own."""
     from livek12.tasks.plugins import HARNESSES
 
     if every and harness != EVERY:
@@ -78,7 +76,7 @@ def _harness_guide(harness: str, data: str, out: Path | None, every: bool) -> Gu
 
 def _describe(folder: Path, data: str) -> None:
     from livek12.dataset_builders.registry import CITATION, builders, text_of
-    from livek12.tasks.plugins.lm_eval_readme import write_readme
+    from livek12.tasks.plugins.lm_eval import write_readme
 
     write_readme(folder, data, {name: text for name in builders() if (text := text_of(name, CITATION))})
 

@@ -131,7 +131,7 @@ def outcomes_of(runs: Mapping[str, RunFolder]) -> dict[str, Outcomes]:
 def labelled(
     runs: list[Path], labels: list[Path], chosen: AnswerChoice | None, together: bool = False
 ) -> dict[str, tuple[list[tuple[Label, Row]], list[Stranger]]]:
-    """Labels of each run with their answers, and the labels of other runs."""
+    """Labels of each run with answers, and those of other runs."""
     from livek12.evaluation.choosing import RunRows, sieves
     from livek12.evaluation.studies.labels import fit_labels, read_labels, refuse_strangers
 

@@ -2,8 +2,8 @@
 
 Contract: the rules of `livek12.verify` decide, in processes of their own and from any thread; a row that breaks a limit
 is undecided and never a silent 0. `undecided` is the value of what is undecided: None where the trainer leaves such
-rows out (TRL), else 0, with its count beside it. This file may be loaded twice, by its name and by its path, and be
-sent to other processes: what is kept between calls is in `livek12.evaluation.rewarding`.
+rows out (TRL), else 0, with its count beside it. This file may be loaded twice, by name and by path, and be sent to
+other processes: state is in `livek12.evaluation.rewarding`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ A question Q has units u1 … un, each a sub-question with a verifiable answer. 
     injection          Q, ui with its answer                        → the final answer       (5.4)
     injection_question Q, ui without its answer                     → the final answer       (5.4)
 
-`unit_execution_text` asks the multimodal units without pictures, to see whether they need them. Prompts end with the
-instruction, for the prefix cache.
+`unit_execution_text` asks the multimodal units without pictures. Prompts end with the instruction, for the prefix
+cache.
 """
 
 from __future__ import annotations

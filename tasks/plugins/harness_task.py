@@ -63,7 +63,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Document:
-    """Question for a harness, or a sheet of questions (`question` then has its id and what they share)."""
+    """Question for a harness, or a sheet (`question` then has its id and shared fields)."""
 
     question: Question
     request: Request
@@ -176,7 +176,7 @@ class HarnessTask:
         return [self._marker.by_rules(question, own) for question, own in self.document(id).answered(response)]
 
     def mark_unless(self, failed: str | tuple[str, ...], id: str, text: str, trial: int = 0) -> Verdict:
-        """Marks one answer; a text that begins with one of `failed` is the harness's, and the answer undecided."""
+        """Marks one answer; undecided if its text begins with one of `failed`, the harness's own."""
         from livek12.judges.grade import GradingConfig, total
 
         if not text.startswith(failed):

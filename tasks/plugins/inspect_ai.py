@@ -51,7 +51,7 @@ def guide(data: str, folder: Path) -> Guide:
 
 
 def file_of_tasks(every: bool = True) -> str:
-    """A module whose source lists the tasks, for Inspect and its register."""
+    """Source of a module that lists the tasks."""
     head = (
         '"""Written by `livek12 plugins inspect`: tasks of livek12, which is what they need."""\n\n'
         "from inspect_ai import Task, task\n\nfrom livek12.tasks.plugins.inspect_tasks import exam_task\n"

@@ -1,8 +1,8 @@
 """lmms-eval: generated YAML for `--include_path`, and its functions.
 
 lmms-eval loads a stub of one row, and `process_docs` replaces it with the questions' ids, so `--limit`, `--offset` and
-several processes count in asking order, and no log or cache holds a picture. User errors are raised as `SystemExit`:
-lmms-eval retries any other error five times.
+several processes count in asking order, and no log or cache holds a picture. User errors are `SystemExit`: lmms-eval
+retries others five times.
 """
 
 from __future__ import annotations

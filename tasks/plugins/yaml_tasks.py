@@ -85,7 +85,7 @@ def kind_of(task: Task, pictures: bool) -> Kind:
 
 
 def sought(task: Task) -> bool:
-    """Tests for a whole benchmark or a part of a suite; others are written on demand."""
+    """True for a whole benchmark or a part of a suite."""
     return task.name in disjoint() or not (task.selection.named or task.differs or task.derive or task.budget)
 
 

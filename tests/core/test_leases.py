@@ -31,7 +31,7 @@ from livek12.core.run.locks import Lease, close_own, lives, shared
 from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.run.sums import damage
 from livek12.dataset_builders import build
-from livek12.report.site.store import SiteStore
+from livek12.report.site.files import SiteStore
 from tests.endpoint import oracle_at
 
 AT_ONCE = 4

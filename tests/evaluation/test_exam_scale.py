@@ -15,7 +15,7 @@ from livek12.core.run.remote import is_run_file
 from livek12.dataset_builders import build
 from livek12.dataset_builders.publishing.policy import PolicyRuling
 from livek12.dataset_builders.publishing.publisher import copy_public
-from livek12.report.site.store import SiteStore
+from livek12.report.site.files import SiteStore
 from tests.scripts.command import Ended, livek12_here
 
 NAME = "Exam <script>alert(1)</script> | 수학"

@@ -24,8 +24,8 @@ from livek12.evaluation.reporting import score
 from livek12.evaluation.site import KnownModel, SiteMade, SiteWishes, cost_of, make_site, ranking, read_models
 from livek12.evaluation.site.reading import CUT_OFF, DISAGREE, NOT_EXTRACTED, UNDECIDED
 from livek12.report.paper import anchor_of
-from livek12.report.site import store as site_store
-from livek12.report.site.store import LARGEST, SiteStore
+from livek12.report.site import files as site_files
+from livek12.report.site.files import LARGEST, SiteStore
 from livek12.scripts.bench.common import made_run
 from tests.scripts.command import livek12_here
 
@@ -549,7 +549,7 @@ def test_a_build_that_was_killed_is_begun_again(
 ) -> None:
     """Before the file of that number is written; what it wrote and the next one does not is gone."""
     out, written = tmp_path / "site", 0
-    real = site_store.write_atomically
+    real = site_files.write_atomically
 
     def killed(path: Path, *content: Any, **how: Any) -> None:
         nonlocal written
@@ -559,7 +559,7 @@ def test_a_build_that_was_killed_is_begun_again(
         real(path, *content, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(site_store, "write_atomically", killed)
+        patch.setattr(site_files, "write_atomically", killed)
         with suppress(KeyboardInterrupt):
             made([simple(tmp_path / "secret", "secret", [True], [asked(9)])], out)
     made([few], out)

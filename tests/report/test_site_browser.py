@@ -13,7 +13,7 @@ import pytest
 from livek12.core.records import Option
 from livek12.evaluation.site import SiteWishes, make_site
 from livek12.report.paper import anchor_of
-from livek12.report.site.store import SiteStore
+from livek12.report.site.files import SiteStore
 from tests.evaluation.test_site import TASK, asked, marked, run_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from livek12.core.run.spec import RunSpec, TaskSpec
 from livek12.core.visible import visible
 from livek12.evaluation.site import KnownModel, SiteWishes, make_site
 from livek12.report.paper import anchor_of
-from livek12.report.site.store import SiteStore
+from livek12.report.site.files import SiteStore
 from tests.evaluation.test_site import asked, marked
 from tests.report.test_site_browser import Tab
 

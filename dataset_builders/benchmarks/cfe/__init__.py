@@ -1,8 +1,7 @@
 """CFE-Bench reader: university questions with typed answer variables and reasoning flows.
 
 Contract: the source is the release's folder or one of its files. Steps keep the file's order, whatever their step_id.
-The release's licence does not cover pages without one: each row has its own source's licence by PROVENANCE.csv, or
-none.
+Each row has its own source's licence by PROVENANCE.csv, or none.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Contract: pages are `pages/PAPER_N.png` next to the rows. Of a reviewed row (`qu
 the paper is the id without its number. In a collected row ({keywords, example: [...]}) a list key has one entry a
 sub-question, with `score` points each; `questions` separates them if their passage splits unambiguously. A text key and
 its `score` are of the whole question. These papers are Chinese, whatever a text's language; the year is the release.
-Pictures that are options stay at the end: their printed letters may be out of order.
+Option pictures are at the end: their letters may be out of order.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ def rows(row: SourceRow) -> list[SourceRow]:
 
 
 def _of_reviewed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts a row to our keys; the number is cut from the text."""
     question, answer = row["question"], row["answer"]
     number = str(row.get("question_number") or "") or None
     content = question["content"]
@@ -174,7 +173,6 @@ def questions(row: SourceRow) -> list[dict[str, Any]]:
 
 
 def _type_of_collected(row: SourceRow) -> str:
-    """Question type: a choice for a list of letters, else from the file's name."""
     keywords, key = str(row.context["keywords"]), row.data["answer"]
     if isinstance(key, list) and all(_ONLY_LETTERS.fullmatch(as_text(entry).strip()) for entry in key):
         entries = [as_text(entry).strip() for entry in key]

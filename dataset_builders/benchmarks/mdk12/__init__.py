@@ -1,4 +1,4 @@
-"""mdk12 reader: the published tables, one file a subject, stage, form and modality, or rows of their columns.
+"""mdk12 reader: the published tables (a file a subject, stage, form and modality), or rows of their columns.
 
 Contract: subject, stage and form come from columns, else from the file's name (MSPH_fill_in_the_blank_multi_modal:
 middle school, physics). Keys stay as spelled, except that a choice's letters become one entry and several blanks one

@@ -313,7 +313,7 @@ def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]
     """Answers of a row of numbers, or spans, above one of answers: both are named, or only the numbers count up."""
     if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
         above, below = above[1:], below[1:]
-    elif not _counts_up(above) or len(below) != len(above) or not all(below) or _counts_up(below):
+    elif not _counts_up(above) or len(below) != len(above) or not _are_labels(below):
         return []
     entries = []
     for cell, answer in zip(above, below, strict=False):
@@ -322,6 +322,10 @@ def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]
         elif span := _SPAN_CELL.fullmatch(cell):
             entries += of_span(int(span[1]), int(span[2]), answer)
     return entries
+
+
+def _are_labels(cells: Sequence[str]) -> bool:
+    return all(map(_LABELS.fullmatch, cells)) and 2 * sum(len(cell) == 1 for cell in cells) > len(cells)
 
 
 def _cells(line: str) -> list[str]:
@@ -361,7 +365,9 @@ _LONGEST_LISTED = 120
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_LABELS = re.compile(rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TF√×✓✗○对错]|True|False")
+_LABELS = re.compile(
+    rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
+)
 _SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = re.compile(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count, pairwise, takewhile
+from itertools import count, takewhile
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
-from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, tokens, without_question
+from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, QuestionWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
+from livek12.dataset_builders.ingest.questions.kinds import asks as asks_for
 from livek12.dataset_builders.ingest.questions.kinds import settled, subject_of
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.reading.options import plain_label
@@ -27,7 +28,7 @@ from livek12.judges.rules.true_false import read_truth
 
 _LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
-_LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*")
+_LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 _REASONED = re.compile(
     r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
@@ -90,15 +91,13 @@ def match(
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
     paper = PaperWords(printed.split("\n"))
+    words = QuestionWords({draft.id: draft.markdown for draft in drafts})
+    places = Counter((draft.elective, draft.section, draft.number) for draft in drafts)
     matched, lines = [], []
+    by_draft = _candidates(drafts, entries, electives, headings, rows, used)
+    texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     for draft in drafts:
-        if rows:
-            candidates = rows.get(draft.id, [])
-        else:
-            fitting = (at for at, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings))
-            candidates = [*fitting]
-        used.update(candidates)
-        candidates = [index for index in candidates if rows or _serves(entries[index], draft, drafts, entries)]
+        candidates = by_draft[draft.id]
         answers = {_spelling(entries[index]) for index in candidates}
         name = f"{draft.elective} {draft.number}".strip()
         if not candidates:
@@ -113,7 +112,11 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
-                entry = replace(entry, unsure=entry.unsure or _foreign(entry, draft, paper))
+                twice = not rows and places[draft.elective, draft.section, draft.number] > 1
+                doubt = "its number comes twice in the section" if twice else _foreign(entry, draft, paper)
+                likely = words.likeliest(texts, draft.id)
+                doubt = doubt or (f"its key has the words of question {likely}" if likely else "")
+                entry = replace(entry, unsure=entry.unsure or doubt)
                 solution = (entry.solution or "").split("\n")
                 solution = solution if entry.answer else without_question(solution, draft.markdown)
                 solution = solution[: paper.end(solution, draft.markdown)]
@@ -129,11 +132,29 @@ def match(
     return matched, lines
 
 
+def _candidates(
+    drafts: Sequence[Draft],
+    entries: Sequence[Entry],
+    electives: Sequence[str],
+    headings: str,
+    rows: Mapping[str, list[int]],
+    used: set[int],
+) -> dict[str, list[int]]:
+    """Places of the entries of each question; those of its number and part are `used`."""
+    by_draft: dict[str, list[int]] = {}
+    for draft in drafts:
+        fitting = (at for at, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings))
+        own = rows.get(draft.id, []) if rows else [*fitting]
+        used.update(own)
+        by_draft[draft.id] = [at for at in own if rows or _serves(entries[at], draft, drafts, entries)]
+    return by_draft
+
+
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
     first = (entry.answer or entry.solution or "").partition("\n")[0]
     own = len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
-    asks = says_worth(first[:_WORTH_FIRST])
+    asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 
 
@@ -154,7 +175,7 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
         (first, last + 1, own)
         for first in range(len(ours))
         for last in range(first, min(first + _MOST_SECTIONS, len(ours)))
-        if _rises(own := [drafts[at] for run in ours[first : last + 1] for at in run])
+        if _are_series(own := [drafts[at] for run in ours[first : last + 1] for at in run])
     ]
     values = {
         (place, first, last): _value(own, [entries[at] for at in run])
@@ -186,7 +207,7 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
 
 
 _WORTH_FIRST = 12
-"""Characters at the beginning of a line in which points make it a question's."""
+"""Characters at an end of a line in which points make it a question's."""
 _MOST_SECTIONS, _ALIKE = 12, 0.8
 """Sections that one series of a key goes through; a value from which another series may be meant as well."""
 
@@ -202,8 +223,9 @@ def _runs(numbers: Sequence[int], parts: Sequence[str]) -> list[list[int]]:
     return runs
 
 
-def _rises(drafts: Sequence[Draft]) -> bool:
-    return all(int(before.number) < int(after.number) for before, after in pairwise(drafts))
+def _are_series(drafts: Sequence[Draft]) -> bool:
+    """Checks that nearly each number is there once; one may be misprinted."""
+    return 10 * len({draft.number for draft in drafts}) >= 9 * len(drafts)
 
 
 def _value(drafts: Sequence[Draft], entries: Sequence[Entry]) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from livek12.core.text import squeezed
@@ -56,6 +57,36 @@ class PaperWords:
         own = runs(tokens(text))
         many = sum(run in self._runs and run not in but for run in own)
         return squeezed(text) in self._lines or (bool(own) and 2 * many > len(own))
+
+
+class QuestionWords:
+    """The words that only one of several questions has, by its id."""
+
+    def __init__(self, questions: Mapping[str, str]) -> None:
+        words = {id: {*_WORD.findall(text.lower())} for id, text in questions.items()}
+        many = Counter(word for own in words.values() for word in own)
+        self._own = {id: {word for word in own if many[word] == 1} for id, own in words.items()}
+
+    def likeliest(self, texts: Mapping[str, str], id: str) -> str:
+        """The id of another question, of which a key's text has far more words, or whose key has those of this one."""
+        shares = self._shares(texts[id])
+        best = max(shares, key=lambda other: shares[other], default=id)
+        if shares.get(best, 0) >= _FAR_MORE * (1 + shares.get(id, 0)):
+            return best
+        own = shares.get(id, 0)
+        for other in (other for other, many in shares.items() if many > own + 1 and other in texts):
+            back = self._shares(texts[other])
+            if back.get(id, 0) > back.get(other, 0) + 1:
+                return other
+        return ""
+
+    def _shares(self, text: str) -> dict[str, int]:
+        words = {*_WORD.findall(text.lower())}
+        return {id: len(words & own) for id, own in self._own.items()}
+
+
+_WORD: Final = re.compile(r"[a-z]{4,}|[一-鿿]{3}|[가-힣]{3,}")
+_FAR_MORE: Final = 4
 
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, hull
 
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 8
@@ -662,11 +662,7 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
-        if "\u2e80" <= last.text < "\u2f00" and (last.left, last.right, last.base) == (
-            glyph.left,
-            glyph.right,
-            glyph.base,
-        ):
+        if "\u2e80" <= last.text < "\u2f00" and last.box == glyph.box:
             last.text = glyph.text  # a radical that is the letter behind it too
             continue
         slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
@@ -702,8 +698,7 @@ def _long(glyphs: list[Glyph]) -> list[Glyph]:
         text = re.sub("[−⎯]", "-", "".join(glyph.text for glyph in run))
         if sign := next((sign for form, sign in _LONG if len(run) > 1 and re.fullmatch(form, text)), ""):
             run[0].text, run[0].math, run[0].advance = sign, True, run[-1].advance
-            run[0].left, run[0].right = min(g.left for g in run), max(g.right for g in run)
-            run[0].top, run[0].bottom = min(g.top for g in run), max(g.bottom for g in run)
+            run[0].left, run[0].top, run[0].right, run[0].bottom = hull(run)
             del run[1:]
     return [glyph for run in runs for glyph in run]
 

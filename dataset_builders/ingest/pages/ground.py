@@ -24,7 +24,7 @@ _Key = tuple[int, ...]
 
 
 class Ground:
-    """What the pages of a document share."""
+    """Properties that the pages of a document share."""
 
     def __init__(self, document: Any, numbers: Sequence[int]) -> None:
         pages = numbers[:: -(-len(numbers) // _SAMPLE)] if len(numbers) >= _FEWEST else ()

@@ -444,19 +444,12 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
         own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
         hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
         odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
-        if len(cells) > 1 and texts and odd and not is_grid(xs, ys, table.merged, rules):
+        torn = len(cells) > 1 and odd and not is_grid(xs, ys, table.merged, rules)
+        if not texts or torn or (len(cells) == 1 and not hugs):
             loose += rules
-        elif len(cells) == 1 or not texts:
-            if texts and hugs:
-                parts.frames.append(box)
-            else:
-                loose += rules
-        elif len({cell[1] for cell in cells}) > 1 or len(cells) > 2:
-            if len({cell[1] for cell in cells}) == 1:
-                parts.frames.append(box)
-            else:
-                parts.tables.append(table)
-                parts.dividers = [rule for rule in parts.dividers if rule not in tall]  # they part cells
+        elif len({column for _, column in cells}) > 1:
+            parts.tables.append(table)
+            parts.dividers = [rule for rule in parts.dividers if rule not in tall]  # they part cells
         else:
             parts.frames.append(box)
     return loose

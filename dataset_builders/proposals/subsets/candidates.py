@@ -171,7 +171,6 @@ def _pictures(question: Question, stem: str) -> Features:
 
 
 def _option_images(question: Question) -> int:
-    """Images inside options; for a choice without option texts, its images if there are at least three."""
     if question.question_type in CHOICE_TYPES and not question.options and len(question.images) >= _FEWEST_OPTIONS:
         return len(question.images)
     return sum(option.text.count(IMAGE_MARK) for option in question.options)
@@ -225,7 +224,7 @@ def _unmarked(text: str) -> str:
 
 @dataclass
 class Standing:
-    """Rank of features among questions of the same language and subject, or of the same paper."""
+    """Rank of features within language and subject, or paper."""
 
     _values: dict[tuple[str, str], list[float]]
 

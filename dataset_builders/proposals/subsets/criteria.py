@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CriteriaContext:
-    """Comparison data of the rules: ranks of features, and evidence by question, each a verdict with its reason."""
+    """Comparison data of the rules: ranks of features, and evidence by question (verdict, reason)."""
 
     standing: Standing
     long_answers: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Subset:
 
     @property
     def as_proposed(self) -> bool:
-        """True if runs or a seeded draw decide without a reviewer, as in the articles."""
+        """True if runs or a draw decide without a reviewer."""
         return self.by != "features"
 
     def takes(self, benchmark: BenchmarkName) -> bool:

@@ -135,7 +135,7 @@ def image_dependent(
 
 
 def ablation(items: Sequence[Candidate], seeing: Sequence[RunAnswers], blind: Sequence[RunAnswers]) -> list[str]:
-    """Accuracy with and without images of each model with both (KMMMU Table 9); intervals for open answers."""
+    """Accuracy with and without images by model (KMMMU Table 9); intervals for open answers."""
     lines = []
     pictured = [item for item in items if item.features["images"]]
     for run in seeing if pictured else ():
@@ -146,7 +146,7 @@ def ablation(items: Sequence[Candidate], seeing: Sequence[RunAnswers], blind: Se
 
 
 def long_answers(items: Iterable[Candidate], runs: Sequence[RunAnswers]) -> dict[str, tuple[bool, str]]:
-    """True if at least half of the runs with token counts put a question in their longest quarter, and the reason."""
+    """True if at least half of the runs with token counts put it in their longest quarter, and the reason."""
     longest = {run.name: _longest(run) for run in runs}
     results = {}
     for item in items:

@@ -150,7 +150,6 @@ def _described(subset: Subset) -> dict[str, str]:
 
 
 def _write_pictures(questions: Iterable[Question], ids: Collection[str], sheet: Path) -> dict[str, str]:
-    """Each question's cell."""
     folder = sheet.with_name(f"{sheet.stem}.pictures")
     cells = {}
     try:
@@ -432,7 +431,7 @@ class LabelReport:
 
 @dataclass(frozen=True)
 class Audit:
-    """People's decisions on the labels of a field: of those to audit, decided and accepted, with a Wilson interval."""
+    """Decisions on a field's labels: to audit, decided and accepted, with a Wilson interval."""
 
     field: str
     sampled: int
@@ -496,7 +495,7 @@ def read_label(text: str) -> tuple[str, str]:
 
 
 def draw(labels: dict[str, tuple[str, str]], size: int, seed: int) -> set[str]:
-    """Ids of a sample in which each label has its share, drawn at even steps through the ids sorted by label."""
+    """Ids of a stratified sample, at even steps through the ids sorted by label."""
     ids = sorted(labels, key=lambda id: (labels[id][0].casefold(), seeded_hash(id, seed)))
     size = min(size, len(ids))
     return {ids[(2 * place + 1) * len(ids) // (2 * size)] for place in range(size)}

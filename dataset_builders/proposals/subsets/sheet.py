@@ -169,7 +169,6 @@ def _row(cells: Mapping[str | None, str | list[str] | None], line: int, file: Pa
 
 
 def _cells(row: SheetRow) -> dict[str, str]:
-    """Cells of a row; display-only texts get a space between separator and formula sign."""
     exact = {name: str(getattr(row, name)) for name in _EXACT}
     shown = {name: _AFTER_SEPARATOR.sub(r"\1 ", text.replace("\0", "")) for name, text in row.shown.items()}
     return {**shown, **exact, "score": "" if row.score is None else f"{row.score:.3f}", **row.review, **row.extra}
@@ -222,7 +221,7 @@ def problems(rows: Sequence[SheetRow]) -> list[str]:
 
 
 def agreement(first: Sequence[SheetRow], second: Sequence[SheetRow]) -> list[ReviewerPair]:
-    """Agreement of two reviewers, by subset."""
+    """Reviewers' agreement by subset."""
     a, b = _decisions(first), _decisions(second)
     return [_pair(subset, a, b) for subset in sorted({key[0] for key in (*a, *b)})]
 

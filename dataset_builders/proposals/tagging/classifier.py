@@ -537,7 +537,7 @@ def figures(
 
 
 def calibration(sure: NDArray[np.float64], right: NDArray[np.bool_]) -> dict[str, Any]:
-    """Expected calibration error (equal-count bins), and correct shares of the sure and the unsure half."""
+    """Expected calibration error (equal-count bins), and correct shares of the sure and unsure half."""
     bins = [piece for piece in np.array_split(np.argsort(sure, kind="stable"), BINS) if len(piece)]
     gaps = [abs(float(sure[piece].mean()) - float(right[piece].mean())) * len(piece) for piece in bins]
     halves = np.array_split(np.argsort(-sure, kind="stable"), 2)

@@ -198,7 +198,7 @@ def subjects_of(items: Sequence[Item], names: Names) -> list[str]:
 
 
 def kept(points: Sequence[Proposed]) -> list[Proposed]:
-    """First point, and others of sufficient confidence."""
+    """First point, and sufficiently confident others."""
     return [point for place, point in enumerate(points) if not place or (point.confidence or 0) >= KEPT]
 
 
@@ -251,7 +251,7 @@ def _cleared(draft: Draft, fields: Sequence[str]) -> Draft:
 def put(draft: Draft, field: str, value: Any, who: str, confidence: float | None, threshold: float) -> Draft:
     """Fills an empty field with a proposal and a doubt.
 
-    At a confidence of `threshold` the doubt does not change the order of review.
+    From `threshold` on the doubt does not affect the order of review.
     """
     if getattr(draft, field) or not value:
         return draft
@@ -502,7 +502,7 @@ class SchemeReport:
 def propose_schemes(
     root: Path, engine: Engine, unreviewed: bool = False, step: Callable[[], None] = lambda: None
 ) -> SchemeReport:
-    """Proposes a scheme in each draft that may have one; earlier proposals are replaced."""
+    """Proposes schemes in drafts; earlier proposals are replaced."""
     folder, report = Folder(root), SchemeReport()
     who = f"{engine.model}, {UNREVIEWED}" if unreviewed else engine.model
     with folder.alone():

@@ -1,7 +1,7 @@
 """Trained tagger: a vision-language model with one output a knowledge point.
 
-Contract: `scripts/bench/train_tagger.py` trains it, `livek12 tag --engine FOLDER` uses it. Question text is data: the
-processor's own marks in it are broken. (LiveK12Bench, section 2.2: a knowledge classifier on Qwen3-VL-4B.)
+`scripts/bench/train_tagger.py` trains it, `livek12 tag --engine FOLDER` uses it. The processor's marks in questions are
+broken. (LiveK12Bench, section 2.2: a knowledge classifier on Qwen3-VL-4B.)
 """
 
 from __future__ import annotations

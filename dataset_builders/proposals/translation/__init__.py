@@ -247,7 +247,7 @@ def translate_data(
     retries: int = RETRIES,
     begin: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> TranslationReport:
-    """Translates the questions of a folder or dataset that are in other languages.
+    """Translates questions in other languages.
 
     `start` is called only if there is work; the caller closes the engine.
     """
@@ -312,7 +312,7 @@ def _translate_paper(
 
 def _translated(draft: Draft, pieces: Mapping[str, Piece], to: str, model: str, report: TranslationReport) -> Draft:
     main, solution = pieces[draft.id], pieces[draft.id + _APART]
-    # Boxes are kept for the reviewer; page numbers are not: the pages are in another language.
+    # Page numbers are dropped: the pages are in another language.
     base = {"id": new_id(draft.id, draft.language, to), "translation_of": draft.id, "page_numbers": []}
     base["markdown"] = draft.question
     doubts = [doubt for doubt in draft.doubts if doubt.kind != "translation"]

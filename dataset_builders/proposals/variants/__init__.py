@@ -127,7 +127,7 @@ _BOOL = {"type": "boolean"}
 
 @dataclass(frozen=True)
 class Padding:
-    """Pixels on each side, and their colour."""
+    """Pixels on each side; colour."""
 
     left: int
     top: int
@@ -276,7 +276,7 @@ def _to_fill(question: Question, random: Random) -> Question:
 
 def _to_true_false(question: Question, random: Random) -> Question:
     key = question.answer[0]
-    # Draw true or false evenly, then a matching option.
+    # True or false evenly, then a matching option.
     right = [option for option in question.options if option.label in key]
     wrong = [option for option in question.options if option.label not in key]
     truth = random.random() < 0.5 or not wrong
@@ -762,7 +762,7 @@ def _offered(options: VaryOptions, report: VaryReport) -> list[str]:
 
 def _drawn(data: str, options: VaryOptions, offered: Sequence[str], report: VaryReport) -> list[Made]:
     configs = (f"{BENCHMARK}_{options.config}", options.config)
-    # Two passes: pictures of other questions need no memory.
+    # Two passes, to save memory.
     ids = [question.id for question in iter_questions(data, configs, BENCHMARK) if question.variant is None]
     if not ids:
         raise UserError(f"{data}: config {options.config} has no question of {BENCHMARK} that is no variant itself")

@@ -773,3 +773,19 @@ def test_the_total_of_a_section_is_of_no_question() -> None:
 
     assert doubts("一、计算题（20分）") == [False, False]
     assert doubts("一、计算题 各题皆 10分") == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "doubted"),
+    [
+        ("1. What do the underlined words mean? He left in a hurry.", True),
+        ("1. What do the underlined words mean? He (a) left in a (b) hurry.", False),
+        ("1. What does the underlined word “hurry” mean? He left in a hurry.", False),
+        ("1. 밑줄 친 부분의 뜻은?", True),
+        ("1. 밑줄 친 ⓐ의 뜻은?", False),
+        ("1. 밑줄 친 부분의 뜻은? <u>하늘</u>", False),
+    ],
+)
+def test_underlines_that_a_question_asks_for_are_missed(line: str, doubted: bool) -> None:
+    doubts = [doubt.text for doubt in read(page(line, "2. Find b.")).drafts[0].doubts]
+    assert any("underlined" in text for text in doubts) is doubted

@@ -57,6 +57,16 @@ def test_a_row_of_letters_is_of_its_section_in_order() -> None:
     assert entries("一、选择题", "A,C,D,C,D") == dict(enumerate("ACDCD", 1))
 
 
+def test_keys_that_are_exchanged_are_doubted() -> None:
+    asked = ("1. Explain why Ethernet needs packets of minimum size.", "2. Divide the message to compute its checksum.")
+    given = (
+        "1. Divide it: the remainder of this message is the checksum.",
+        "2. So Ethernet needs packets that are long.",
+    )
+    paper = read(page(*asked), key=AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k"))
+    assert all(any("has the words" in doubt.text for doubt in draft.doubts) for draft in paper.drafts)
+
+
 SET = ("1.【答案】{}。解析：有三种：", "1. 甲；", "2. 乙。", "2.【答案】{}。解析：丙。", "3.【答案】{}。解析：丁。")
 
 

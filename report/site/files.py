@@ -119,7 +119,7 @@ class SiteStore:
         return {path.relative_to(self.root).as_posix(): path.stat().st_size for path in sorted(self._kept)}
 
     def clear(self) -> None:
-        """Removes files of earlier builds that this one neither wrote nor kept, in our folders alone."""
+        """Removes files of earlier builds, in our folders alone."""
         self._fence()
         kept = {path.relative_to(self.root).as_posix() for path in self._kept}
         remove_files(self.root, [name for name in self._listed - kept if Path(name).parts[:1] in _FOLDERS])
@@ -156,7 +156,7 @@ class SitePictures(PictureFiles):
         ).format(label, name, wide, high)
 
     def place(self, image: Image, width: int) -> tuple[str, int, int] | str:
-        """File name, width and height of the picture at that width; or the reason without."""
+        """File name, width and height of the picture; or the reason without."""
         if not image.bytes:
             return "the picture is not at hand"
         stem = f"{image.sha256[:20]}-{width}"
