@@ -38,7 +38,7 @@ from livek12.tasks.extraction.regions import (
 )
 from livek12.tasks.extraction.remarks import TURN, quoted, sentence_before
 from livek12.tasks.extraction.values import NOTHING, Found, final_run, find_values
-from livek12.tasks.extraction.words import any_of, classes, tokens
+from livek12.tasks.extraction.words import classes, tokens
 
 NOUN_ZH = "点球车物地处组班国市图表线角楼厂校队段端极板管瓶杯盒箱区层轨级同型族"
 """A letter before one of these names a thing, not an option."""
@@ -76,57 +76,17 @@ _ONE_DIGIT = (
 )
 DIGITS = rf"{_ONE_DIGIT}(?:(?>\s?{_PUNCTUATION}\s?(?:{CONJUNCTION}\s?)?|\s?{CONJUNCTION}\s?){_ONE_DIGIT}){{0,9}}"
 _ANY_LABEL = r"(?:[A-J]{1,10}(?![A-Za-z0-9])|[①-⑩]|[ㄱ-ㅎ](?![가-힣]))"
-_HEDGE = (
-    r"(?:(?i:possibly|maybe|perhaps|probably|potentially|likely|also|even|then|finally|too|certainly|of\scourse"
-    r"|so\s(?:is|are))\b|可能|也许|或许|大概|还|也|另外|当然|甚至|有|是|아마도?|또한?|역시)[,，]?\s?"
-)
-_DENIED = rf"(?i:{any_of('deny', 'turn')}|\btoo\s(?!$)[a-z])"
-_UNDENIED = rf"(?![^.。!！?？\n;；]{{0,80}}?(?:{_DENIED}))"
-"""Behind a label: its sentence does not deny it, as far as it speaks of it."""
-_BELIEVED = r"and[,，]?\s[—–]?\s?(?:arguably|i\s(?:believe|think|guess|suppose))[,，]?(?:\s[—–])?"
-_JOINED = rf"(?:∪|…|\.{{3}}|(?i:or\seven|with|then|in\saddition\sto|as\sis|{_BELIEVED})|并且|而且)"
-_MORE_BEHIND = late(
-    rf"(?:\s?选?项)?\s?(?:{_PUNCTUATION}|[—–(（])?\s?(?:{CONJUNCTION}|(?i:also|likewise|且|并)|另外|可能|也许|或许)[,，]?\s?"
-    rf"(?:(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}"
-    r"|(?:the\s)?(?:first|second|third|fourth|fifth|last|other|remaining)\s(?:one|option|choice|statement)s?\b)"
-    rf"|\s?[,，;；—–(（]\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_CLOSE}\s(?i:too|as\swell)\b"
-    rf"|[^.。!！?？\n]{{0,40}}[,，;；]\s?(?:(?:and|as)\s)?so\s(?:is|are)\s{_NOUN}{_OPEN}{_ANY_LABEL}"
-    rf"|[^\S\n]?[,，]?[^\S\n]?{_JOINED}[^\S\n]?{_NOUN}{_OPEN}{_ANY_LABEL}{_UNDENIED}"
-    rf"|\s?[(（\[][^()（）\[\]\n]{{2,60}}[)）\]]\s?"
-    rf"(?:{CONJUNCTION}\s?{_NOUN}{_OPEN}{_ANY_LABEL}{_OWN_CLAUSE}|[,，、]\s?{_ANY_LABEL}\s?[(（\[])"
-    rf"|{_CLOSE}\s?[,，、;；]?\s?(?:(?i:and|but)\s)?[,，]?\s?(?:此外|另外|同时|而且|并且|还有|还|又|(?i:also|further(?:more)?|in\saddition|lastly|finally|moreover)|또한?|게다가)"
-    rf"[^。.!！?？\n;；]{{0,12}}?(?<![A-Za-z])(?:{_ANY_LABEL}){_UNDENIED}"
-)
 _MORE_UNNAMED = late(
-    rf"{_CLOSE}(?:\s?选?项)?\s?(?:[,，、;；]\s?)?(?:"
-    r"(?i:(?:and\s)?etc\b|et\scetera\b|and\sso\s(?:on|forth)\b|among\sothers\b|and\s(?:[a-z]{2,8}\s)?(?:more|others)\b"
-    r"|and\s(?:all|some|any|most)?\s?(?:of\s)?the\s(?:others?|rest)\b)"
+    r"(?i)[)）\]〗〙]?[^\S\n]?(?:选?项)?[^\S\n]?[,，、;；]?[^\S\n]?(?:(?:and\s)?etc\b|et\scetera\b|and\sso\s(?:on|forth)\b|among\sothers\b|\.{3}|…"
+    r"|and\s(?:[a-z]{2,8}\s)?(?:more|others?)\b|and\s(?:all|some|any|most)?\s?(?:of\s)?the\s(?:others?|rest|last|first|second|third|fourth)\b"
     r"|等(?=\s?(?:[。.,，;；\n]|\Z|[选项几多]))|등(?=\s?(?:[.,\n]|\Z|이|입)))"
-    rf"|{_CLOSE}\s?[,，、]\s?(?:\.{{3}}|…)"
 )
-_SIGN_OR_END = r"\s?(?:[,，;；:：]|[—–(（]|[.。!！](?=\s|\Z|[^\x00-\x7f]))?\s?"
-_TURN = (
-    r"(?:(?:(?i:and|but|though|although|yet|while|however|with|in\saddition|additionally|moreover|note\sthat)\b"
-    r"|不过|但是?|然而|同时|此外|另外|虽然|이?지만|이며|이고|이나|그러나|하지만|또한)[,，]?\s?){0,2}"
-)
-_AS_WELL = r"(?:(?i:\b(?:also|too|as\swell|equally|works|better)\b)|也|同样|更(?:好|合适|恰当|符合)|(?<=[A-J①-⑩])도)"
-_RIGHT = r"(?:(?i:\b(?:correct|right|true|valid|holds|fits)\b)|正确|成立|符合|对|맞|옳)"
-_ANOTHER_NAMED = (
-    rf"{_CLOSE}{_SIGN_OR_END}{_TURN}{_NOUN}{_OPEN}(?P<other>{_ANY_LABEL}){_CLOSE}"
-    rf"(?![.．:：、]|\s?[=＝∥⊥<>^_{NOUN_ZH}]){_UNDENIED}"
-)
-_ANOTHER = late(
-    rf"{_ANOTHER_NAMED}(?:[^.。!！?？\n;；:：]{{0,24}}?{_AS_WELL}"
-    rf"|(?P<right>[^.。!！?？\n;；:：,，]{{0,12}}?{_RIGHT}(?!\s(?:answer|choice|option))))"
-)
-_MORE_BEFORE = late(
-    rf"(?<![A-Za-z]){_ANY_LABEL}{_CLOSE}(?:{_PUNCTUATION}\s?)?\s?(?:{CONJUNCTION}|[,，、;；])\s?(?:{_HEDGE}){{0,3}}{_NOUN}{_OPEN}\Z"
-)
-_BEFORE_CHARS = 40
+_LABEL_END = late(r"\s?(?:[)）\]]\s?)?(?:[.。,，;；!！)）\n이입]|\Z|[(（\[])")
+_LABEL_STARTS = late(r"\s?(?:[.．:：、]\s?\S|[=＝∥⊥<>^_])")
 _SIGNS = late(rf"\s?(?:{_PUNCTUATION}|{CONJUNCTION})\s?")
 _COMMAS = late(r",(?:\s*,)+\s?")
-_DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
 _LIST_SIGN = late(r"(?<=[A-J])\.(?=[A-J])|\s*[ㆍ・]\s*")
+_DROPPED = late(rf"[()（）\[\]【】〔〕『』《》〈〉]|{_NOUN}(?=[A-J](?![A-Za-z]))")
 # Labels in running text, and behind them perhaps "or B".
 _RUN = (
     rf"(?P<run>{LIST})"
@@ -250,6 +210,7 @@ _NAMED_RUN = late(rf"(?<![A-Za-z0-9\\、]){_LABELS}")
 _VERDICT = late(r"[\s.．、:：)）\]】〗〙]*[^.。!！?？\n；;,，]*+[,，]?")
 _TRUE = late(r"(?i)[:：]\s?true")
 _VERDICT_CHARS, _BESIDE_CHARS, _ADJACENT_CHARS = 60, 12, 16
+_SHARED_CHARS, _BEFORE_CHARS, _ALSO_CHARS, _BELIEVED_CHARS = 160, 24, 50, 4
 NO_LABELS: Labels = frozenset()
 _BEFORE_TEXT = late(r"[\s.．、:：,，()（）〗〙]*")
 _ASKED_WRONG = (
@@ -310,14 +271,33 @@ def written_plainly(run: str) -> str:
     return plain if read_labels(plain) is not None else run
 
 
-def shared(text: str, end: int, labels: frozenset[str], wrong: bool | None) -> bool:
-    """Checks for words that add options, or call another right."""
-    if _MORE_UNNAMED.match(text, end) or (text[end - 1 : end] in "〗〙" and _MORE_BEHIND.match(text, end)):
+def shared(text: str, start: int, end: int, labels: Labels, wrong: bool | None) -> bool:
+    """Checks for words that add options to a run, or call another right, in this sentence or the next."""
+    if _MORE_UNNAMED.match(text, end):
         return True
-    another = None if wrong else _ANOTHER.match(text, end)
-    if another is None or (wrong is None and another["right"]):
+    for run in _NAMED_RUN.finditer(text, max(0, start - _BEFORE_CHARS), start):
+        gap = text[run.end() : start]
+        if classes(gap) & {"also", "hedge"} and remarks.hardly_more(gap, _BELIEVED_CHARS):
+            return True
+    spans = remarks.sentences_behind(text[: end + _SHARED_CHARS], end)[:2]
+    runs = [(run, number, span) for number, span in enumerate(spans) for run in _NAMED_RUN.finditer(text, *span)]
+    letters = any(map(str.isalpha, labels))
+    read = ((read_labels(entry[0]["run"]) or labels, entry) for entry in runs)
+    others = [entry for named, entry in read if not named <= labels and any(map(str.isalpha, named)) is letters]
+    return any(
+        _adds(text, run, text[slice(*span)], text[end : run.start()], number, wrong) for run, number, span in others
+    )
+
+
+def _adds(text: str, run: re.Match[str], sentence: str, gap: str, number: int, wrong: bool | None) -> bool:
+    kinds = classes(sentence)
+    if kinds & {"deny", "neglect", "rest"} or _LABEL_STARTS.match(text, run.end()):
         return False
-    return not (read_labels(another["other"]) or frozenset()) <= labels
+    if len(gap) <= _BEFORE_CHARS and remarks.hardly_more(gap, _BELIEVED_CHARS) and _LABEL_END.match(text, run.end()):
+        return number == 0
+    called = {"also"} if wrong is None or number else {"also", "right"}
+    near = len(sentence) <= _ALSO_CHARS and (number == 0 or len(gap) <= _BEFORE_CHARS)
+    return not wrong and near and not kinds.isdisjoint(called)
 
 
 @dataclass(frozen=True)
@@ -564,7 +544,8 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     behind = cleaned[match.end("run") :][:_QUOTED_CHARS].lstrip(" ().:").lower()
     is_printed = any(behind.startswith(option.lower()) for option in offer.texts.values() if option)
-    called_wrong = not is_printed and remarks.called_wrong(cleaned, match.end("run"))
+    until = next((run.start() for run in _NAMED_RUN.finditer(cleaned, match.end("run"))), len(cleaned))
+    called_wrong = not is_printed and remarks.called_wrong(cleaned[:until], match.end("run"))
     if plain and (called_wrong or remarks.false_lead(cleaned, match.start(), start)):
         return NO_LABELS
     if _OR_ANOTHER.match(cleaned, match.end()):
@@ -574,8 +555,7 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return None
     if offer.wrong and not wrong_one and _of_truth(cleaned, match):
         return NO_LABELS
-    before = cleaned[max(0, start - _BEFORE_CHARS) : start]
-    goes_on = not filled and (_MORE_BEHIND.match(cleaned, match.end("run")) or _MORE_BEFORE.search(before))
+    goes_on = not filled and shared(cleaned, start, match.end("run"), labels or NO_LABELS, offer.wrong)
     return NO_LABELS if match["or"] or goes_on else labels
 
 
@@ -708,7 +688,7 @@ def _holding(cleaned: str, listed: list[Claim], offer: Asked) -> Claim | None:
         verdicts = (verdict for verdict in label_verdicts(cleaned) if verdict.right and not verdict.as_answer)
         if any(not verdict.labels <= best.labels for verdict in verdicts):
             return replace(best, labels=NO_LABELS, said=quoted(cleaned))
-    if any(shared(cleaned, end, best.labels, offer.wrong) for end in {best.end, until}):
+    if any(shared(cleaned, best.start, end, best.labels, offer.wrong) for end in {best.end, until}):
         denial: int | None = len(cleaned)
     else:
         denial = _denied_until(cleaned, replace(best, end=until), offer)

@@ -244,9 +244,9 @@ def taken_back(text: str, end: int, named: Named) -> int | None:
 def _topic(clause: str, named: Named) -> str:
     around = named.without_this(clause)
     other = named.others.search(around)
-    if around != clause and (other is None or around[: other.start()] != clause[: other.start()]):
+    if around != clause and (other is None or "deny" in classes(around[: other.start()])):
         return "this"
-    return "other" if other or "rest" in classes(clause) else "this" if around != clause else ""
+    return "other" if other or "rest" in classes(clause) else ""
 
 
 def _replaces(clause: _Clause, named: Named) -> bool:
@@ -258,7 +258,7 @@ def _replaces(clause: _Clause, named: Named) -> bool:
 
 def _says_other(clause: _Clause, sentence: str, named: Named) -> bool:
     """Checks for a short sentence that ends with the only other value."""
-    words = named.without_this(sentence).rstrip(" .。!！)）$")
+    words = named.without_this(sentence).rstrip(" .。!！)）$이다입니")
     matches = list(named.others.finditer(words))
     short = clause.topic == "other" and "deny" not in clause.kinds and len(sentence) <= _SHORT_CHARS
     return short and len(matches) == 1 and matches[0][0].isalnum() and matches[0].end() == len(words)
