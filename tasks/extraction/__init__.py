@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from livek12.core.patterns import late
 from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.parts import needs_prose, part_count
@@ -20,6 +21,10 @@ from livek12.tasks.extraction.remarks import quoted
 from livek12.tasks.extraction.values import boxed_values, find_truth, find_values, is_expression
 
 __all__ = ["Extraction", "extract"]
+
+
+_RULED = late(r"([:：])\s*(?:[-=_~*]{3,}|[\"']{1,3})[^\S\n]*\n")
+"""A rule or opening quotes on the line of a label, or on the next; the answer stands below."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def extract(response_text: str, question: Question, finish_reason: str | None) -
             answers = [box] if shape == "labels" and count == 1 and is_choice(box, text, question) else []
         if answers:
             return Extraction(answers, "boxed", truncated)
+    text = _RULED.sub(r"\1\n", text)
     if not truncated and (closing := closing_answer(text, question)):
         text = f"{text}\nAnswer: {closing}"
     if count == 1:

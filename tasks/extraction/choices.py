@@ -244,6 +244,7 @@ _OR_ANOTHER = late(
 _ARTICLE = late(r"\s+(?!(?:and|or|because|since|as|is|for|with|which|due|so|given|from|by)\b)[a-z]{2,}")
 _OF_TRUTH = late(r"(?i)正确|错误|成立|说法|叙述|[^应]对$|\b(?:correct|right|true|statement)s?\b|옳|맞")
 _OR = late(r"或者?|\bor\b|또는")
+_STEM_CHARS = 6
 _REFUSAL_CHARS = 28
 _OPTIONS = late(
     r"(?i)[(（]?A[)）.．:：、]\s?(?![A-J](?:[,，、.。\s]|\Z))[^\n]{1,200}?[ ,，;；]"
@@ -531,7 +532,7 @@ def _region(cleaned: str, match: re.Match[str], strength: int) -> Claim | None:
 def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels | None:
     start = match.start("run")
     before = cleaned[max(0, start - _REFUSAL_CHARS) : start]
-    filled = match.re.pattern in [form.pattern for form in FILLED]
+    filled = match.re.pattern in [form.pattern for form in FILLED] and _repeats(before, offer.question.question)
     wrong_one = not filled and _OF_WRONG.search(before) is not None
     if wrong_one and not offer.wrong:
         return None
@@ -557,6 +558,12 @@ def _labels_in_prose(cleaned: str, match: re.Match[str], offer: Asked) -> Labels
         return NO_LABELS
     goes_on = not filled and shared(cleaned, start, match.end("run"), labels or NO_LABELS, offer.wrong)
     return NO_LABELS if match["or"] or goes_on else labels
+
+
+def _repeats(before: str, question: str) -> bool:
+    """Checks for the end of the question's stem before a bracket, if both are known."""
+    stem = "".join(filter(str.isalnum, before))[-_STEM_CHARS:]
+    return not (stem and question) or stem in "".join(filter(str.isalnum, question))
 
 
 def _of_truth(cleaned: str, match: re.Match[str]) -> bool:

@@ -153,7 +153,14 @@ _ASKED_SYMBOL = late(
     rf"(?:\b(?:[Ff]ind|[Dd]etermine|[Cc]alculate|[Cc]ompute|[Ww]hat\sis|value\sof)\s|[求算])\s?(?:the\svalue\sof\s)?\$?{_SYMBOL}\$?"
     r"(?:的值|,?\s(?:if|given|when|where|in)\b|\s?[.?。？]?\s?\Z)"
 )
-_NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b)")
+_NAMED_SYMBOL = late(rf"{_SYMBOL}\s?(?:=|is\b|[是为는은])")
+_STATED_TWICE = late(
+    r"\b(?:is|are)\s\$?[-−]?\d[\d.,/]*[^.。;\n]{0,25}?(?:,?\s(?:and|but)|;)\s"
+    rf"(?!{SO}(?![A-Za-z]))[^.。\n\d]{{1,40}}?\b(?:is|are)\s\$?\Z"
+)
+"""Two statements of a number each in one sentence, before the second number."""
+_IN_NAME = late(r"\s[A-Z][a-z]+\s\Z")
+"""Before a number that is a piece of a name ("the Apollo 11 mission")."""
 _ANGLE = late(r"(?:\\angle|∠|[Aa]ngle)\s?")
 _QUANTITIES = [
     row.split()
@@ -336,7 +343,11 @@ def is_of_another(question: str, text: str, value: str) -> bool:
     """Checks whether a value is that of another quantity than the one asked for ("Find x.", "y = 3")."""
     start = text.rfind(value)
     wording = clause_before(text, start).removesuffix(r"\boxed{") + value
-    stated, requests = _NAMED_SYMBOL.match(wording.lstrip("$( ")), [*_ASKED_SYMBOL.finditer(question)]
+    if _STATED_TWICE.search(sentence_before(text, start)):
+        return True
+    named = (name for name in _NAMED_SYMBOL.finditer(wording) if not wording[: name.start()][-1:].isalpha())
+    near = [name for name in named if not wording[name.end() : -len(value)].strip(" $(")]
+    stated, requests = near[-1] if near else None, [*_ASKED_SYMBOL.finditer(question)]
     if stated and requests:
         name = _ANGLE.sub("∠", requests[-1]["name"])
         names = list({name, name[::-1] if name.isalpha() and name.isupper() else name})
@@ -381,6 +392,8 @@ def _numbers(sentence: str, question: str, count: int, given: str | None = None)
     new = [number for number in numbers if _plain(number["value"]) not in old]
     if not all(_stands_alone(sentence, number, question.lower()) for number in new):
         return None
+    if any(_IN_NAME.search(sentence, 0, number.start()) and not _measured(sentence, number) for number in new):
+        return None
     around = [(sentence[: number.start()].rstrip()[-1:], sentence[number.end() :].lstrip()[:1]) for number in new]
     if len(new) != count or not _JOINING.isdisjoint(sum(around, ())):
         return None
@@ -406,6 +419,13 @@ def _stands_alone(sentence: str, number: re.Match[str], question: str) -> bool:
         return behind is None or behind[1] != "的"
     unit = _UNIT.match(sentence, number.end())
     return behind[1].lower() in question or bool(unit and read_unit(unit[0].strip()) is not None)
+
+
+def _measured(sentence: str, number: re.Match[str]) -> bool:
+    """Checks for a unit of a quantity behind a number."""
+    unit = _UNIT.match(sentence, number.end())
+    read = read_unit(unit[0].strip()) if unit else None
+    return read is not None and bool(read.symbol)
 
 
 def _plain(number: str) -> str:

@@ -7,6 +7,7 @@ first named there by label, printed text or value, else that of the clause befor
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -147,7 +148,7 @@ def _leads_falsely(clause: str) -> bool:
     return _of_wrong(clause, words) or any(len(gap) <= _GAP_CHARS or "answer" in classes(gap) for gap in gaps)
 
 
-def _of_wrong(text: str, words: list[Token]) -> bool:
+def _of_wrong(text: str, words: Sequence[Token]) -> bool:
     """Checks for "the wrong answer"."""
     pairs = pairwise(words)
     return any("adjective" in a[2] and b[2] & {"answer", "mine"} and text[a[1] : b[0]] in _ADJACENT for a, b in pairs)
@@ -202,7 +203,7 @@ class _Clause:
     """
 
     text: str
-    words: list[Token]
+    words: Sequence[Token]
     topic: str
     number: int
     last: bool
@@ -298,7 +299,7 @@ def _retracts(clause: _Clause, at_once: bool) -> bool:
     return False
 
 
-def denies(words: list[Token]) -> bool:
+def denies(words: Sequence[Token]) -> bool:
     """Checks for denials, but for two that cancel each other ("not wrong")."""
     denials = [(start, end) for start, end, kinds in words if "deny" in kinds]
     return bool(denials) and not (len(denials) == 2 and denials[1][0] - denials[0][1] <= _CANCELLING)

@@ -62,13 +62,15 @@ def _classes_of(word: str) -> frozenset[str]:
     return _NONE.union(*(_classes().get(form, ()) for form in (plain, *stems)))
 
 
-def tokens(text: str) -> list[Token]:
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[Token, ...]:
     """The known words of a text; longer ones win."""
     small = text.lower()
     small = small if len(small) == len(text) else text
-    return [(word.start(), word.end(), _classes_of(word[0])) for word in _scan().finditer(small)]
+    return tuple((word.start(), word.end(), _classes_of(word[0])) for word in _scan().finditer(small))
 
 
+@lru_cache(maxsize=4096)
 def classes(text: str) -> frozenset[str]:
     """The classes of all words of a text."""
     return _NONE.union(*(kinds for *_, kinds in tokens(text)))

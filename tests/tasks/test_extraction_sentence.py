@@ -6,7 +6,7 @@ import pytest
 
 from livek12.tasks.extraction import extract
 from livek12.tasks.extraction.closings import sentence_value
-from tests.judges.helpers import mark, question
+from tests.judges.helpers import mark, options, question
 from tests.seconds import within
 
 SAID = [
@@ -113,3 +113,34 @@ def test_long_texts_take_no_time() -> None:
     for text in ("1" * 100_000, "so " * 50_000 + "1", "the total is 1, " * 20_000, "1,111" * 20_000):
         with within(1):
             assert sentence_value(text) is None
+
+
+RULED = [
+    f"{label}\n{sign}\n18\n{sign}" for label in ("Answer:", "FINAL ANSWER:", "答案：") for sign in ("---", "===", '"""')
+]
+TWO_THINGS = [
+    ("How old is Tom?", "Tom is 17 years old, and his sister is 23."), ("What is x?", "x is 5 and y is 7."),
+    ("What is the smaller root?", "The smaller root is 2 and the larger root is 5."),
+    ("Who commanded Apollo 11?", "The Apollo 11 mission was commanded by Neil Armstrong."),
+]  # fmt: skip
+LEFT_OUT = ["Therefore, we can eliminate (D).", "So we rule out (D).", "所以排除(D)。"]
+
+
+@pytest.mark.parametrize("text", RULED)
+def test_a_rule_behind_a_label_is_no_answer(text: str) -> None:
+    assert extract(text, question("short_answer", question="How many?"), "stop").answers == ["18"]
+
+
+@pytest.mark.parametrize(("asked", "text"), TWO_THINGS)
+def test_a_number_of_another_thing_is_left_open(asked: str, text: str) -> None:
+    put = question("short_answer", language="en", question=asked)
+    for key in ("5", "7", "23", "11", "2"):
+        answers = extract(text, put, "stop").answers
+        assert mark(put.model_copy(update={"answer": [key]}), *answers).correct is None
+
+
+@pytest.mark.parametrize("text", LEFT_OUT)
+def test_a_bracket_behind_a_verb_is_no_blank_of_the_stem(text: str) -> None:
+    put = question("single_choice", question="Which colour?", options=options("red", "green", "blue", "white"))
+    answers = extract(text, put, "stop").answers
+    assert mark(put.model_copy(update={"answer": ["D"]}), *answers).correct is not True
