@@ -33,7 +33,7 @@ def any_of(*classes: str) -> str:
         by_first[word[0]].append(rest + ("[a-z]*" if word.endswith("*") else ""))
     latin = "".join(filter(lambda first: "a" <= first <= "z", by_first))
     ways = [
-        f"{first}(?<![a-z].)(?:{'|'.join(rests)})(?![a-z])" if first in latin else f"{first}(?:{'|'.join(rests)})"
+        f"{first}(?<![a-z_].)(?:{'|'.join(rests)})(?![a-z_])" if first in latin else f"{first}(?:{'|'.join(rests)})"
         for first, rests in by_first.items()
     ]
     return f"(?:{'|'.join(ways)})"
