@@ -157,7 +157,7 @@ def test_killed_workers_change_nothing(verifier: Verifier) -> None:
 def test_a_row_beyond_the_limits_costs_itself() -> None:
     line = b'{"id": 1, "gold": "12", "response": "\\\\boxed{12}"}'
     endless = b'{"id": 2, "gold": "12", "response": "%s"}' % (b"\\\\boxed{%s}" % (b"\\\\x" * 12_000_000))
-    with pair_pool(1, seconds=0.5) as rows:
+    with pair_pool(1, seconds=0.25) as rows:
         said = [reply["row"] for reply in rows.stream([line, line, endless, line])]
     assert [row["decision"] for row in said] == ["accept", "accept", "undecided", "accept"]
     assert said[2]["reason"] == "no result: its process ended by SIGPROF"
