@@ -76,17 +76,14 @@ def draft_all(
         segment = body.segments[place]
         at = boxes(segment, stream, columns)
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
-        choice = bool(draft.options)
-        passage = segment.passage
-        low, high = points.questions_of("\n".join(item.text for item in passage[:2]))
-        products = "\n".join(item.text for item in passage if points.says_product(item.text))
-        shared = high - low + 1 if high else groups[id(passage[0])] if passage else 0
-        of_it = products and (not high or low <= segment.number <= high)
-        worth = points.section_points(products, segment.number, shared) if of_it else None
-        above = "\n".join([*(item.text for item in (*passage[:1], *passage[-1:])), segment.section.text])
-        for text in (above, above_of.get(id(segment.section), "")):
-            worth = points.section_points(text, segment.number, len(many[place]), choice) if worth is None else worth
-        return draft.model_copy(update={"points": worth}) if draft.points is None else draft
+        if draft.points is not None:
+            return draft
+        worth = _product_of_passage(segment, groups)
+        passage = [item.text for item in (*segment.passage[:1], *segment.passage[-1:])]
+        for text in ("\n".join([*passage, segment.section.text]), above_of.get(id(segment.section), "")):
+            if worth is None:
+                worth = points.section_points(text, segment.number, len(many[place]), bool(draft.options))
+        return draft.model_copy(update={"points": worth})
 
     made.drafts = [*map(draft_of, range(len(names)))]
     sections = {tuple(others) for others in many}
@@ -99,6 +96,16 @@ def draft_all(
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
+
+
+def _product_of_passage(segment: Segment, groups: Counter[int]) -> float | None:
+    """Points by a product in the passage (3 × 2 = 6), of which `groups` has the number of questions."""
+    passage = segment.passage
+    products = "\n".join(item.text for item in passage if points.says_product(item.text))
+    low, high = points.questions_of("\n".join(item.text for item in passage[:2]))
+    if not products or (high and not low <= segment.number <= high):
+        return None
+    return points.section_points(products, segment.number, high - low + 1 if high else groups[id(passage[0])])
 
 
 def _above(body: Body) -> dict[int, str]:

@@ -99,10 +99,11 @@ class Folder:
         self._pages[paper_id] = max(number, self._pages.get(paper_id, 0))
 
     def save_key(self, key: KeyFile, pictures: Sequence[bytes]) -> None:
-        """Writes the pictures of a key's pages."""
+        """Writes the pictures of a key's pages that are not there: their names tell the PDF."""
         for number, picture in enumerate(pictures, 1):
-            if picture:
-                write_atomically(self.root / STATE / key.page_name(number), picture, before=self._fence)
+            file = self.root / STATE / key.page_name(number)
+            if picture and not file.is_file():
+                write_atomically(file, picture, before=self._fence)
 
     def save(self, paper: IngestedPaper, pictures: Mapping[str, Image]) -> None:
         """Replaces a paper and its pictures, and writes the rows of all papers."""

@@ -23,8 +23,6 @@ from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.ground import Ground
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
     from livek12.core.records import Language
     from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
@@ -135,11 +133,6 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
         return replace(paper.picture(page, number), lost=reason)
 
 
-def _drawn(page: Any) -> Picture:
-    """The page for people, without annotations that write."""
-    return pdf.drawn(page, PAGE_DPI, annotated=not pdf.has_annotations(page))
-
-
 class _Paper:
     def __init__(self, language: Language | None, how: str, slow: Callable[[], None], ground: Ground) -> None:
         self.language = language
@@ -160,7 +153,10 @@ class _Paper:
             return self.picture(page, number)
         with self.ground.hidden(page) as hidden:
             read = self._read(page, number, hidden)
-        return read if read.image else replace(read, image=pdf.png(_drawn(page)))
+        if read.image:
+            return read
+        annotated = not pdf.has_annotations(page)
+        return replace(read, image=pdf.png(pdf.drawn(page, PAGE_DPI, annotated=annotated)))
 
     def _read(self, page: Any, number: int, hidden: bool) -> PageBlocks:
         raw = glyphs.read(page)
@@ -168,17 +164,16 @@ class _Paper:
             page.set_rotation((page.get_rotation() + degrees) % 360)
             raw = glyphs.read(page)
         if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
-            read = self._by_text(page, raw, number)
-            return replace(read, image=b"") if hidden else read
+            return self._by_text(page, raw, number, hidden)
         return self._by_ocr(page, raw, number)
 
     def picture(self, page: Any, number: int) -> PageBlocks:
         width, height = page.get_size()
         return PageBlocks(number=number, width=width, height=height, image=pdf.png(pdf.drawn(page, PAGE_DPI)))
 
-    def _by_text(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
+    def _by_text(self, page: Any, raw: glyphs.RawPage, number: int, hidden: bool) -> PageBlocks:
         annotated = not pdf.has_annotations(page)
-        picture = _drawn(page)
+        picture = pdf.drawn(page, PAGE_DPI, annotated=annotated)
         seen = sight.looked_at(page, raw, picture, PAGE_DPI)
         reading = text_layer.blocks_of(
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
@@ -188,7 +183,7 @@ class _Paper:
             number=number,
             width=raw.width,
             height=raw.height,
-            image=pdf.png(picture),
+            image=b"" if hidden else pdf.png(picture),
             blocks=reading.blocks,
             notes=raw.notes,
             loose=reading.loose,

@@ -170,6 +170,8 @@ def ingest(
     key = AnswerKey.read(*options.answers)
     outcome = IngestOutcome()
     with folder.alone():
+        for file in key.files:
+            folder.save_key(file, [page.image for page in key.pages[file.name]])
         for pdf in pdfs:
             try:
                 _one(pdf, folder, options, template, key, parser, reader, step, outcome)
@@ -209,8 +211,6 @@ def _one(
             folder.forget_pages(paper_id)
         raise
     folder.forget_pages(paper_id, beyond=len(pages))
-    for file in paper.keys:
-        folder.save_key(file, [page.image for page in key.pages[file.name]])
     folder.save(paper.model_copy(update={"made_by": made_by}), pictures)
     outcome.papers.append(paper)
 

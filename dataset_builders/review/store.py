@@ -159,7 +159,9 @@ class ReviewStore:
             printed = [name for name in ("number", "points", "answer", "solution") if getattr(read, name)]
             return {"kind": "edit", "fields": fields_read(read, [*READ, *printed]), "figures": read.figures}
         if kind == "add":
-            return self._adding(entry, by, payload)
+            boxes = _boxes(payload.get("boxes") or [], self.board.papers[entry.paper_id].pages)
+            read = self._read_boxes(entry, boxes, new_id(draft, self.board.entries.keys()))
+            return {"kind": "add", "drafts": [read], "paper": entry.paper_id}
         if kind == "key":
             before = as_draft(entry.draft, entry.copy(by))
             keyed = self._read_key(entry, before, payload)
@@ -212,11 +214,6 @@ class ReviewStore:
         group = str(payload.get("group") or "")[:64]
         return {"kind": "edit", "fields": fields, "boxes": boxes, "figures": figures, "group": group}
 
-    def _adding(self, entry: Entry, by: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-        boxes = self._editing(entry, by, {"boxes": payload.get("boxes")})["boxes"]
-        draft = self._read_boxes(entry, boxes or [], new_id(entry.draft.id, self.board.entries.keys()))
-        return {"kind": "add", "drafts": [draft], "paper": entry.paper_id}
-
     def _read_boxes(self, entry: Entry, boxes: list[Box], id: str) -> Draft:
         if not boxes:
             raise UserError("draw a box around the question first (B)")
@@ -226,10 +223,13 @@ class ReviewStore:
 
     def _read_key(self, entry: Entry, draft: Draft, payload: Mapping[str, Any]) -> Draft:
         """The draft with what a box holds on a page of the key, or (without `sha256`) of the paper."""
-        paper, sha256 = self.board.papers[entry.paper_id], payload.get("sha256")
+        paper = self.board.papers[entry.paper_id]
         whole = KeyFile(name=paper.source, sha256=paper.sha256, pages=paper.pages)
-        key = next((key for key in paper.keys if key.sha256 == sha256), whole)
-        boxes = _boxes(payload.get("boxes"), key.pages)
+        sha256 = payload.get("sha256") or paper.sha256
+        key = next((file for file in (whole, *paper.keys) if file.sha256 == sha256), None)
+        if key is None:
+            raise UserError(f"{entry.draft.id}: its paper has no such key; reload the page")
+        boxes = _boxes(payload.get("boxes") or [], key.pages)
         if not boxes:
             raise UserError("draw a box around the answer first (W)")
         return read_answer(self._originals.file(key.name, key.sha256), boxes, draft)

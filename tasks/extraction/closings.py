@@ -18,7 +18,7 @@ from livek12.core.question_types import type_of
 from livek12.core.records import Question
 from livek12.judges.rules.names import place_of
 from livek12.judges.rules.notation import to_latex
-from livek12.judges.rules.units import read_unit
+from livek12.judges.rules.units import Unit, read_unit
 from livek12.tasks.extraction.regions import tail, without_stars
 from livek12.tasks.extraction.remarks import (
     SO,
@@ -392,7 +392,7 @@ def _numbers(sentence: str, question: str, count: int, given: str | None = None)
     new = [number for number in numbers if _plain(number["value"]) not in old]
     if not all(_stands_alone(sentence, number, question.lower()) for number in new):
         return None
-    if any(_IN_NAME.search(sentence, 0, number.start()) and not _measured(sentence, number) for number in new):
+    if any(_IN_NAME.search(sentence, 0, number.start()) and not _is_measured(sentence, number) for number in new):
         return None
     around = [(sentence[: number.start()].rstrip()[-1:], sentence[number.end() :].lstrip()[:1]) for number in new]
     if len(new) != count or not _JOINING.isdisjoint(sum(around, ())):
@@ -417,15 +417,17 @@ def _stands_alone(sentence: str, number: re.Match[str], question: str) -> bool:
     behind = _WORD_BEHIND.match(sentence, number.end())
     if behind is None or not question:
         return behind is None or behind[1] != "的"
-    unit = _UNIT.match(sentence, number.end())
-    return behind[1].lower() in question or bool(unit and read_unit(unit[0].strip()) is not None)
+    return behind[1].lower() in question or _unit_behind(sentence, number) is not None
 
 
-def _measured(sentence: str, number: re.Match[str]) -> bool:
-    """Checks for a unit of a quantity behind a number."""
-    unit = _UNIT.match(sentence, number.end())
-    read = read_unit(unit[0].strip()) if unit else None
-    return read is not None and bool(read.symbol)
+def _is_measured(sentence: str, number: re.Match[str]) -> bool:
+    unit = _unit_behind(sentence, number)
+    return unit is not None and bool(unit.symbol)
+
+
+def _unit_behind(sentence: str, number: re.Match[str]) -> Unit | None:
+    match = _UNIT.match(sentence, number.end())
+    return read_unit(match[0].strip()) if match else None
 
 
 def _plain(number: str) -> str:

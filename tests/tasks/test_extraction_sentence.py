@@ -131,9 +131,9 @@ def test_a_rule_behind_a_label_is_no_answer(text: str) -> None:
     assert extract(text, question("short_answer", question="How many?"), "stop").answers == ["18"]
 
 
-@pytest.mark.parametrize(("asked", "text"), TWO_THINGS)
-def test_a_number_of_another_thing_is_left_open(asked: str, text: str) -> None:
-    put = question("short_answer", language="en", question=asked)
+@pytest.mark.parametrize(("prompt", "text"), TWO_THINGS)
+def test_a_number_of_another_thing_is_left_open(prompt: str, text: str) -> None:
+    put = question("short_answer", language="en", question=prompt)
     for key in ("5", "7", "23", "11", "2"):
         answers = extract(text, put, "stop").answers
         assert mark(put.model_copy(update={"answer": [key]}), *answers).correct is None

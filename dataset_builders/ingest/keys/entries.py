@@ -278,7 +278,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
 
 
 _PRIOR = {"answer": 1.5, "points": -2.0, "solution": -2.0, "elective": -2.0, "number": -2.0}
-"""What a column's name says of its holding answers."""
+"""Weight of a column's name for its holding answers."""
 _FITS = 1.5
 """A column of less is none of answers: labels alone have 3, short values 1."""
 _SHORT_VALUE = 12
