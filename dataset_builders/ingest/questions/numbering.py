@@ -21,68 +21,44 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
-_FOR_ANSWER = r"\s*(?:[(（]\s*[)）]\s*)?"
-"""Print before a number: a bracket for the answer."""
 _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)"
-_STYLES: tuple[tuple[str, re.Pattern[str], float], ...] = (
-    (
-        "word",
+_ENTRY = r"[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_][\w-]{0,15}?)?"
+_AFTER = r"[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년])"
+"""A separator behind a number, which is not that of a decimal."""
+_FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "word": (
         re.compile(
             r"\s*[(（\[【]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?[A-Z]?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]】]*(?![\d~～-])\s*",
             re.I,
         ),
-        1.2,
+        re.compile(r"\s*(?:[A-Z][\w-]*\s){1,2}(?:Question|Problem|Exercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"),
+        re.compile(rf"\s*第\s*(\d{{1,3}}|{_NUMERAL})\s*[题題]\s*[.:．：、，,—–-]*\s*"),
     ),
-    (
-        "word",
+    "chapter": (
+        re.compile(rf"\s*(?:{_ENTRY})?\s?\d{{1,2}}\s?[.．]\s?(\d{{1,3}})(?![\d%])\s*[.:：．)]?\s+(?=\S)"),
+    ),
+    "dot": (
         re.compile(
-            r"\s*(?:[A-Z][\w-]*\s){1,2}(?:Question|Problem|Exercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"
+            rf"\s*(?:[(（]\s*[)）]\s*|_+\s{{4,}})?[*＊]?\s*(\d{{1,3}})(?:\s?(?P<dotted>{_AFTER})\s*"
+            r"|(?P<near>\s*(?=[(（][\d.]+\s*分[)）])|(?=a\s+[A-Z])|(?=\s?[-–]\s?1\s?[.．)）]\s*[^\s\d]))"
+            r"|(?P<comma>\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)\s*)|(?P<gap>(?:\s{4,}|\t)(?=[^\s\d.]))"
+            r"|(?P<bare>\s*$|\s+(?=[\$A-Z“‘\"•]|[가-힣]{2}|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"
+            r"|\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])))"
         ),
-        1.2,
+        re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*(?P<dotted>[】〗\]］])\s*[.．、:：]?\s*"),
     ),
-    ("word", re.compile(rf"\s*第\s*(\d{{1,3}}|{_NUMERAL})\s*题\s*[.:．：、，,]?\s*"), 1.2),
-    (
-        "chapter",
+    "paren": (re.compile(r"\s*(?:[(（]\s*[)）]\s*)?(\d{1,3})\s?(?P<closed>[)）])\s*"),),
+    "round": (re.compile(r"\s*(?:[(（]\s*[)）]\s*)?[(（]\s*(\d{1,2})\s*(?P<round>[)）])\s*(?=\S)"),),
+    "any": (re.compile(rf"\s*{_ENTRY}[\s-]?(\d{{1,3}})(?![\d.])(?P<round>)\s*[.:：)]?\s*"),),
+    "han": (
         re.compile(
-            r"\s*(?:Question|Problem|Exercise|Q|문제|例|题)?\s?\d{1,2}\s?[.．]\s?(\d{1,3})(?![\d%])\s*[.:：．)]?\s+(?=\S)",
-            re.I,
+            rf"\s*题?\s*({_NUMERAL})(?:\s*[、．.]\s*(?=\S)|\s*(?=选择|填空|判断|简答)|(?<=题.)\s*(?=[(（]|$))"
         ),
-        1.0,
     ),
-    (
-        "dot",
-        re.compile(
-            _FOR_ANSWER + r"[*＊]?\s*(\d{1,3})\s?(?:[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년]))\s*"
-        ),
-        1.0,
-    ),
-    (
-        "dot",
-        re.compile(
-            r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\}?\s*[.．、]?\s*\$\s*[.．、](?!\d)\s*"
-        ),
-        1.0,
-    ),
-    ("dot", re.compile(r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})\s*[.．、]\}?\s*\$\s*"), 1.0),
-    ("dot", re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*[】〗\]］]\s*[.．、:：]?\s*"), 1.0),
-    ("dot", re.compile(r"\s*(\d{1,3})\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)(?!\s*\d)\s*"), 0.7),
-    ("dot", re.compile(r"\s*(\d{1,3})(?=\s*[(（][\d.]+\s*分[)）])\s*"), 0.8),
-    ("dot", re.compile(r"\s*(\d{1,2})\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])"), 0.2),
-    ("dot", re.compile(r"\s*(?:_+\s{4,})?(\d{1,2})(?:\s{4,}|\t)(?=[^\s\d.])"), 0.5),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=\$)"), 0.2),
-    ("dot", re.compile(r"\s*(0\d)(?:\s+|[.．]\s*)(?=[^\s\d])"), 0.8),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[가-힣]{2})"), 0.2),
-    ("dot", re.compile(r"\s*(\d{1,2})\s*$"), 0.2),
-    ("dot", re.compile(r"\s*(?=(\d{1,2})\s?[-–]\s?1\s?[.．)）]\s*[^\s\d])"), 0.8),
-    ("paren", re.compile(_FOR_ANSWER + r"(\d{1,3})\s?[)）]\s*"), 0.7),
-    ("round", re.compile(_FOR_ANSWER + r"[(（]\s*(\d{1,2})\s*[)）]\s*(?=\S)"), 0.6),
-    ("dot", re.compile(r"\s*(\d{1,2})(?=a\s+[A-Z])"), 0.8),
-    ("dot", re.compile(r"\s*(\d{1,2})\s+(?=[A-Z“‘\"•]|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"), 0.2),
-    ("any", re.compile(r"\s*[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_]\w{0,15})?[\s-]?(\d{1,3})(?![\d.])\s*[.:：)]?\s*"), 0.6),
-    ("han", re.compile(rf"\s*题\s*({_NUMERAL})\s*(?=[(（]|$)"), 1.0),
-    ("han", re.compile(rf"\s*题?\s*({_NUMERAL})\s*(?:[、．.]\s*(?=\S)|(?=选择|填空|判断|简答))"), 1.0),
-)
-"""Style, form, and how much a line of that form weighs."""
+}
+"""Heads of lines: by a word, with a separator or alone, closed, in brackets, and by Chinese numerals."""
+_WEIGHTS = {"dotted": 1.0, "near": 0.8, "comma": 0.7, "closed": 0.7, "round": 0.6, "gap": 0.5, "bare": 0.2}
+"""By what stands behind the number."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
 """A heading of a source that is a number alone."""
 _BRACKETED = re.compile(r"\s*[(（]\s*(\d{1,3})\s*[)）]\s*(?=\S)")
@@ -384,14 +360,15 @@ def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> 
             continue
         if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
             continue
-        forms = (("word", _HEADED, 1.2), *_STYLES) if item.is_heading else _STYLES
-        for name, pattern, weight in forms:
+        forms = (_HEADED, *_FORMS["word"], *_FORMS[style]) if item.is_heading and style == "dot" else _FORMS[style]
+        if item.is_heading and style == "word":
+            forms = (_HEADED, *forms)
+        for pattern in forms:
             match = pattern.match(item.line.text)
-            if (
-                (name == style or (item.is_heading and name == "word" and style == "dot"))
-                and match
-                and 0 < (number := _value(match[1])) <= MAX_NUMBER
-            ):
+            if match and 0 < (number := _value(match[1])) <= MAX_NUMBER:
+                weight = _WEIGHTS.get(match.lastgroup or "", 1.2 if pattern in (_HEADED, *_FORMS["word"]) else 1.0)
+                if match.lastgroup == "bare" and match[1].startswith("0"):
+                    weight = _WEIGHTS["near"]
                 share = _WRAPPED if _wrapped(items, place) else 1.0
                 announced = number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
                 candidates.append(_Candidate(place, number, match.end(), share * weight, announced=announced))

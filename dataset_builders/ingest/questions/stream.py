@@ -35,8 +35,11 @@ _LABELLED = re.compile(r"(?:^|\s)(?:[(（]?[A-H][)）.．、]|[①-⑩])|(?:^|\s
 _TYPED = 0.8
 _LEVEL, _AT_EDGE, _SEVERAL, _A_COLUMN = 0.003, 0.02, 4, 8
 """Shares of the page by which right edges of marks differ, and lie from that of the column; how many are no chance."""
-_SET_NUMBER = re.compile(r"\s*\$\s*(\d{1,3})\s*([.．、])\s*(?=[^\d\s$])")
-"""The number of a question that is set as part of its first formula."""
+_SET_NUMBER = re.compile(
+    r"\s*\$\s*(?:\\(?:mathrm|mathbf|boldsymbol|text)\s*\{)?(\d{1,3})(?:"
+    r"\s*([.．、])(?:\s*(?=[^\d\s$}])|(?P<all>\}?\s*\$\s*))|\}?\s*\$\s*(?P<behind>[.．、])(?!\d)\s*)"
+)
+"""The number of a question that is set as a formula or as part of one."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
 _SCORE_BOX = re.compile(
@@ -285,7 +288,10 @@ def _mark_alone(line: Line, mark: str) -> Line:
 def _numbered(line: Line) -> Line:
     """A line with its number first: not in its formula, behind a box for the score, marks or a label; so its marks."""
     number = _SET_NUMBER.match(line.text)
-    text = f"{number[1]}{number[2]} ${line.text[number.end() :]}" if number else _SCORE_BOX.sub("", line.text)
+    text = _SCORE_BOX.sub("", line.text)
+    if number:
+        whole = number["all"] or number["behind"]
+        text = f"{number[1]}{number[2] or number['behind']} {'' if whole else '$'}{line.text[number.end() :]}"
     text = _DASHED.sub("", _MARKS_BEFORE.sub(r"\2 (\1 marks) ", text))
     pieces = re.split(r"\s{3,}", text)
     names = [piece for piece in pieces if _NAMED.fullmatch(piece)]
