@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import Line
+from livek12.dataset_builders.ingest.questions.headings import is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -73,7 +74,7 @@ _ANNOUNCES = re.compile(r"(?:[:：]|following|下列.{0,8}|以下.{0,8}|다음.{
 """The end of a line before a list."""
 _LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]】>]\s*$", re.IGNORECASE)
 """A line before a list, or its name in brackets."""
-_BONUS = re.compile(r"\s*(?:Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
+_BONUS = re.compile(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
 _SPREAD = 3
@@ -151,28 +152,48 @@ def anchors(
     """
     best: tuple[float, list[_Candidate]] = (0.0, [])
     of_best: list[_Candidate] = []
-    for style in ("word", "dot", "paren", "round", "chapter", "any"):
-        if style == "any" and (len(best[1]) > 1 or not strays):
-            break
+    words = _candidates(items, "word", without)
+    headings = [candidate for candidate in words if items[candidate.place].is_heading]
+    words = headings if len(headings) > 1 else words
+    others = _by_word(items, without)
+    for series in (words, *others):
+        best_of_word = _best_run(series, sorted(starts), sorted(sections))
+        run = best_of_word[1]
+        by_points = series is words or _worth(items, run)
+        if by_points and _heads(items, run) and not _preceded(items, without, run):
+            return _with_runs(_completed(items, run, series) if strays else run)  # numbers below them are of parts
+        if series is words:
+            best, of_best = best_of_word, words
+    for style in ("dot", "paren", "round", "chapter"):
         candidates = _candidates(items, style, without)
         chapters = {re.findall(r"\d+", items[each.place].text)[0] for each in candidates if style == "chapter"}
         if len(chapters) > 1 or (chapters and 2 * len(best[1]) >= len(candidates)):
             continue  # parts of questions
-        if style == "word" and sum(items[candidate.place].is_heading for candidate in candidates) > 1:
-            candidates = [candidate for candidate in candidates if items[candidate.place].is_heading]
         chosen = _best_run(candidates, sorted(starts), sorted(sections))
-        if style == "word" and _heads(items, chosen[1]) and not _preceded(items, without, chosen[1]):
-            run = _completed(items, chosen[1], candidates) if strays else chosen[1]
-            return _with_runs(run)  # what stands numbered below them are parts
         fewest = max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
         parts = style == "round" and best[1] and len(chosen[1]) < fewest
         if chosen[0] > best[0] and not parts:
             best, of_best = chosen, candidates
+    if strays and len(best[1]) < 2:
+        for series in others:
+            chosen = _best_run(series, sorted(starts), sorted(sections))
+            best, of_best = (chosen, series) if chosen[0] > best[0] else (best, of_best)
     run = _titles_that_ask(items, without, best[1])
     if not run:
         run = _continued(items, best[1], sorted(sections))
         run = _completed(items, run, of_best) if strays else run
     return _with_runs(_behind(run, _candidates(items, "word", without)))
+
+
+def _by_word(items: Sequence[Item], without: Collection[int]) -> list[list[_Candidate]]:
+    """Heads by each word that is no name of a section."""
+    series: dict[str, list[_Candidate]] = {}
+    for candidate in _candidates(items, "any", without):
+        text = items[candidate.place].text
+        word = "".join(re.findall(r"[^\W\d_]+", text[: candidate.end])).casefold()
+        if not is_section(text):
+            series.setdefault(word, []).append(candidate)
+    return list(series.values())
 
 
 def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Sequence[_Candidate]) -> list[_Candidate]:

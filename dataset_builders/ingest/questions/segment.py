@@ -128,7 +128,8 @@ _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 _ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*第一题", re.IGNORECASE)
 """Begins a list: of the rules, and behind it of the questions."""
 _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
-_AGAIN = 3
+_AGAIN, _HEAD_SIGNS = 3, 30
+"""Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
@@ -225,6 +226,9 @@ def segment(stream: Stream) -> Body:
     if listed := _listed_rules(items, chosen):
         others = {*listed, *heads}
         chosen = anchors(items, starts, others, titles, strays=True)
+    if (end := _second_time(items, chosen)) < len(items):
+        first = segment(replace(stream, items=items[:end]))
+        return replace(first, answers=[*first.answers, *stream.items[end:]])
     named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)} | heads
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
@@ -336,6 +340,13 @@ def _answers_begin(items: Sequence[Item]) -> int:
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
     return len(items)
+
+
+def _second_time(items: Sequence[Item], chosen: Sequence[Anchor]) -> int:
+    """Begin of the last run of heads if each of them has come before: there the paper is printed again, solved."""
+    heads = [re.sub(r"\W+", "", items[anchor.place].text)[:_HEAD_SIGNS] for anchor in chosen]
+    again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
+    return chosen[again].place if len(heads) - again >= _AGAIN else len(items)
 
 
 def _head_of(title: str) -> str:

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
 
 MAX_ITEMS = 60_000
@@ -49,6 +49,8 @@ _SCORE_BOX = re.compile(
 _MARKS_BEFORE = re.compile(r"^\s*[\[(（]\s*(\d{1,2})\s*[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?)\s*")
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
+_BINDING, _FEWEST_BOUND = re.compile(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
+"""A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")
 _CONTENTS, _FEWEST_CONTENTS = re.compile(r"(?:[.·‥…][ \u00a0]?){4,}\s*(\d{1,3})\s*$"), 4
@@ -124,6 +126,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
             if block.kind == "caption" and labels == {block.text.strip()}:
                 continue
             _add(block, page, ground, stream)
+    _without_binding(stream.items)
     _underlined(stream.items)
     _edges(stream)
     stream.columns |= {(page.number, 0): (0.0, 1.0) for page in pages if not page.width}
@@ -145,6 +148,18 @@ def _without_contents(page: PageBlocks) -> PageBlocks:
         of_contents = any(line in block.lines for line, _ in lines)
         blocks.append(replace(block, kind="header") if of_contents else block)
     return replace(page, blocks=blocks)
+
+
+def _without_binding(items: list[Item]) -> None:
+    """Drops a dotted line along the edge of pages, where the paper is bound, and its dots before other lines."""
+    lines = [item for item in items if item.line]
+    if sum(bool(_BINDING.fullmatch(item.line.text)) for item in lines if item.line) < _FEWEST_BOUND:
+        return
+    for item in lines:
+        if item.line and (dots := _BINDING.match(item.line.text)):
+            pictures = item.line.pictures[dots[0].count(PICTURE) :]
+            item.line = replace(item.line, text=item.line.text[dots.end() :], pictures=pictures)
+    items[:] = [item for item in items if item.line is None or item.text or item.line.pictures]
 
 
 def _edge_marks(stream: Stream) -> None:
