@@ -32,12 +32,12 @@ _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
             r"\s*[(（\[【]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?[A-Z]?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]】]*(?![\d~～-])\s*",
             re.I,
         ),
-        re.compile(r"\s*(?:[A-Z][\w-]*\s){1,2}(?:Question|Problem|Exercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"),
+        re.compile(
+            r"\s*(?:[A-Z][\w-]*\s){1,2}(?:[Qq]uestion|[Pp]roblem|[Ee]xercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"
+        ),
         re.compile(rf"\s*第\s*(\d{{1,3}}|{_NUMERAL})\s*[题題]\s*[.:．：、，,—–-]*\s*"),
     ),
-    "chapter": (
-        re.compile(rf"\s*(?:{_ENTRY})?\s?\d{{1,2}}\s?[.．]\s?(\d{{1,3}})(?![\d%])\s*[.:：．)]?\s+(?=\S)"),
-    ),
+    "chapter": (re.compile(rf"\s*(?:{_ENTRY})?\s?\d{{1,2}}\s?[.．]\s?(\d{{1,3}})(?![\d%])\s*[.:：．)]?\s+(?=\S)"),),
     "dot": (
         re.compile(
             rf"\s*(?:[(（]\s*[)）]\s*|_+\s{{4,}})?[*＊]?\s*(\d{{1,3}})(?:\s?(?P<dotted>{_AFTER})\s*"
@@ -52,9 +52,7 @@ _FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
     "round": (re.compile(r"\s*(?:[(（]\s*[)）]\s*)?[(（]\s*(\d{1,2})\s*(?P<round>[)）])\s*(?=\S)"),),
     "any": (re.compile(rf"\s*{_ENTRY}[\s-]?(\d{{1,3}})(?![\d.])(?P<round>)\s*[.:：)]?\s*"),),
     "han": (
-        re.compile(
-            rf"\s*题?\s*({_NUMERAL})(?:\s*[、．.]\s*(?=\S)|\s*(?=选择|填空|判断|简答)|(?<=题.)\s*(?=[(（]|$))"
-        ),
+        re.compile(rf"\s*题?\s*({_NUMERAL})(?:\s*[、．.]\s*(?=\S)|\s*(?=选择|填空|判断|简答)|(?<=题.)\s*(?=[(（]|$))"),
     ),
 }
 """Heads of lines: by a word, with a separator or alone, closed, in brackets, and by Chinese numerals."""
@@ -150,39 +148,30 @@ def anchors(
         sections: places of titles: a 1 behind one may begin anew.
         strays: also those whose numbers do not go on.
     """
-    best: tuple[float, list[_Candidate]] = (0.0, [])
-    of_best: list[_Candidate] = []
     words = _candidates(items, "word", without)
     headings = [candidate for candidate in words if items[candidate.place].is_heading]
     words = headings if len(headings) > 1 else words
-    others = _by_word(items, without)
-    for series in (words, *others):
-        best_of_word = _best_run(series, sorted(starts), sorted(sections))
-        run = best_of_word[1]
+    others = [(_best_run(series, starts, sections), series) for series in _by_word(items, without)]
+    best, of_best = _best_run(words, starts, sections), words
+    for (_, run), series in ((best, words), *others):
         by_points = series is words or _worth(items, run)
         if by_points and _heads(items, run) and not _preceded(items, without, run):
             return _with_runs(_completed(items, run, series) if strays else run)  # numbers below them are of parts
-        if series is words:
-            best, of_best = best_of_word, words
     for style in ("dot", "paren", "round", "chapter"):
         candidates = _candidates(items, style, without)
         chapters = {re.findall(r"\d+", items[each.place].text)[0] for each in candidates if style == "chapter"}
         if len(chapters) > 1 or (chapters and 2 * len(best[1]) >= len(candidates)):
             continue  # parts of questions
-        chosen = _best_run(candidates, sorted(starts), sorted(sections))
-        fewest = max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
-        parts = style == "round" and best[1] and len(chosen[1]) < fewest
+        chosen = _best_run(candidates, starts, sections)
+        parts = style == "round" and best[1] and len(chosen[1]) < max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
         if chosen[0] > best[0] and not parts:
             best, of_best = chosen, candidates
     if strays and len(best[1]) < 2:
-        for series in others:
-            chosen = _best_run(series, sorted(starts), sorted(sections))
-            best, of_best = (chosen, series) if chosen[0] > best[0] else (best, of_best)
-    run = _titles_that_ask(items, without, best[1])
-    if not run:
+        best, of_best = max(((best, of_best), *others), key=lambda pair: pair[0][0])
+    if not (run := _titles_that_ask(items, without, best[1])):
         run = _continued(items, best[1], sorted(sections))
         run = _completed(items, run, of_best) if strays else run
-    return _with_runs(_behind(run, _candidates(items, "word", without)))
+    return _with_runs(_behind(run, words))
 
 
 def _by_word(items: Sequence[Item], without: Collection[int]) -> list[list[_Candidate]]:
@@ -216,7 +205,8 @@ def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Seq
             and _shape(items, other) == shape
             and (
                 tops[items[other.place].box.page] == other.place
-                or abs(items[other.place].box.left - lefts.get(_column(items[other.place]), 2.0)) < _LEVEL / 2
+                or abs((box := items[other.place].box).left - lefts.get((box.page % 2, items[other.place].column), 2.0))
+                < _LEVEL / 2
             )
         ]
         pieces = [items[a.place : b.place] for a, b in pairwise([head, *own, end])]
@@ -266,10 +256,6 @@ def _look(line: Line | None) -> tuple[bool, float]:
 def _shape(items: Sequence[Item], candidate: _Candidate) -> str:
     """The printed form of a number."""
     return re.sub(r"\d+", "#", squeezed(items[candidate.place].text[: candidate.end]))
-
-
-def _column(item: Item) -> tuple[int, int]:
-    return item.box.page % 2, item.column
 
 
 def _asks_something(piece: Sequence[Item]) -> bool:
@@ -474,7 +460,7 @@ def _best_run(
     before: list[int] = []
     parts, titles = _parts(candidates, starts), _parts(candidates, sections)
     for index, candidate in enumerate(candidates):
-        score, previous = candidate.weight - _opening(candidate.number), -1
+        score, previous = candidate.weight - 0.5 * (candidate.number != 1), -1
         since = _since_title(candidates, titles, index)
         for earlier in range(index):
             last = candidates[earlier].number
@@ -511,10 +497,6 @@ def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index:
 
 def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:
     return [sum(start <= candidate.place for start in starts) for candidate in candidates]
-
-
-def _opening(number: int) -> float:
-    return 0.0 if number == 1 else 0.5
 
 
 def _step(last: int, next_: int, new_part: bool) -> float:

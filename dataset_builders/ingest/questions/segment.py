@@ -226,7 +226,7 @@ def segment(stream: Stream) -> Body:
     if listed := _listed_rules(items, chosen):
         others = {*listed, *heads}
         chosen = anchors(items, starts, others, titles, strays=True)
-    if (end := _second_time(items, chosen)) < len(items):
+    if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
     named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)} | heads
@@ -313,7 +313,9 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
                 runs[-1].append(place)
                 last = rank
         within = [run for run in runs if _goes_on_behind(run[0], chosen)]
-        bare = [run for run in within if any(not _between(chosen, a, b) for a, b in pairwise(run))]
+        bare = [
+            run for run in within if any(not any(a < anchor.place < b for anchor in chosen) for a, b in pairwise(run))
+        ]
         heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
     return heads
 
@@ -322,10 +324,6 @@ def _goes_on_behind(place: int, chosen: Sequence[Anchor]) -> bool:
     before = [anchor for anchor in chosen if anchor.place < place]
     after = [anchor for anchor in chosen if anchor.place > place]
     return bool(before) and (not after or after[0].number == before[-1].number + 1)
-
-
-def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
-    return any(begin < anchor.place < end for anchor in chosen)
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
@@ -342,9 +340,10 @@ def _answers_begin(items: Sequence[Item]) -> int:
     return len(items)
 
 
-def _second_time(items: Sequence[Item], chosen: Sequence[Anchor]) -> int:
-    """Begin of the last run of heads if each of them has come before: there the paper is printed again, solved."""
-    heads = [re.sub(r"\W+", "", items[anchor.place].text)[:_HEAD_SIGNS] for anchor in chosen]
+def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
+    """Begin of the last run of heads if each has come before in its form: there the paper is printed again, solved."""
+    lines = [items[anchor.place] for anchor in chosen]
+    heads = [(forms.get(line.box.page), re.sub(r"\W+", "", line.text)[:_HEAD_SIGNS]) for line in lines]
     again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
     return chosen[again].place if len(heads) - again >= _AGAIN else len(items)
 
@@ -388,12 +387,8 @@ def _rules(items: Sequence[Item]) -> range:
 
 
 def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
-    starts, last = [], ""
-    for place, item in enumerate(items):
-        if (part := part_of.get(item.box.page, "")) != last:
-            starts.append(place)
-            last = part
-    return starts
+    names = ["", *(part_of.get(item.box.page, "") for item in items)]
+    return [place for place, (last, name) in enumerate(pairwise(names)) if name != last]
 
 
 class _Sorter:
@@ -571,35 +566,24 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
             set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
         )
         where = f" of {part}" if part else ""
-        for run in _runs(absent):
+        for _, pairs in groupby(enumerate(absent), key=lambda pair: pair[1] - pair[0]):
+            run = [number for _, number in pairs]
             single = len(run) == 1
             named = f"question {run[0]}" if single else f"questions {run[0]} to {run[-1]}"
             lines.append(f"{named}{where} {'was' if single else 'were'} not found")
     return lines
 
 
-def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
-
-
 def boxes(question: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
     """Boxes of a question: one a column and page, as wide as the column, clear of the neighbours in `all_items`."""
-    groups: dict[tuple[int, int], list[Item]] = {}
-    for item in question.items:
-        groups.setdefault((item.box.page, item.column), []).append(item)
-    return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups.items()]
+    groups = by_column(question).items()
+    return [_box(items, stream.columns.get(key), all_items.get(key, ())) for key, items in groups]
 
 
-def by_column(stream: Stream) -> dict[tuple[int, int], list[Item]]:
-    """The items of each column of each page."""
+def by_column(source: Stream | Segment) -> dict[tuple[int, int], list[Item]]:
+    """The items of each column of each page, of a paper or a question."""
     columns: dict[tuple[int, int], list[Item]] = {}
-    for item in stream.items:
+    for item in source.items:
         columns.setdefault((item.box.page, item.column), []).append(item)
     return columns
 
@@ -633,6 +617,7 @@ _LEVEL = 0.012
 _LETTER = re.compile(r"\s*[(（]([a-z])[)）]\s*")
 _RULE = 2
 """Words of instructions that make one of a title."""
+_ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
 _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
 
@@ -674,7 +659,9 @@ def _add_unnumbered(body: Body) -> None:
                 Segment(number, end, some, section, part, label=label)
                 for number, (label, end, some) in enumerate(lettered, 1)
             ]
-        elif place and items and (whole or _asks_alone(items)):
+        elif (
+            place and items and (whole or asks("".join(item.text for item in items if not INSTRUCTS.search(item.text))))
+        ):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
             guess = f"it has no number: {one_line(items[0].text, 40)!r}"
@@ -683,10 +670,6 @@ def _add_unnumbered(body: Body) -> None:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
-
-
-def _asks_alone(items: Sequence[Item]) -> bool:
-    return asks("".join(item.text for item in items if not INSTRUCTS.search(item.text)))
 
 
 def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
@@ -721,11 +704,7 @@ def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Ite
     for item in items[1:]:
         at = 0
         text = mask_formulas(item.text)
-        while number < end and (match := _alone(number).search(text, at)):
+        while number < end and (match := re.compile(_ALONE.format(number)).search(text, at)):
             numbers.append((number, item))
             number, at = number + 1, match.end()
     return numbers
-
-
-def _alone(number: int) -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])(?<![.,:$]){number}(?![^\W_]|%|[.,:]\d)")
