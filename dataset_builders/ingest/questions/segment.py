@@ -345,7 +345,11 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     lines = [items[anchor.place] for anchor in chosen]
     heads = [(forms.get(line.box.page), re.sub(r"\W+", "", line.text)[:_HEAD_SIGNS]) for line in lines]
     again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
-    return chosen[again].place if len(heads) - again >= _AGAIN else len(items)
+    if len(heads) - again < _AGAIN:
+        return len(items)
+    page, place = lines[again].box.page, chosen[again].place
+    above = [at for at in range(place) if items[at].box.page == page and lines[again].box.top < TOP]
+    return min([place, *above])
 
 
 def _head_of(title: str) -> str:

@@ -234,6 +234,23 @@ def test_heads_by_the_shape_of_their_series() -> None:
     assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
 
 
+def test_steps_within_a_question_are_no_heads() -> None:
+    steps = [f"Step {n}: divide by {n}" for n in (1, 2, 3)]
+    lines = [line for n in range(1, 4) for line in (f"第{n}題—極限", "What is it?", *(steps if n == 2 else []))]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
+
+
+def test_a_paper_printed_again_is_its_key() -> None:
+    questions = [f"{n}. What is {word}?" for n, word in enumerate(("red", "blue", "green"), 1)]
+    solved = [line for question in questions for line in (question, "It is a colour.")]
+    assert [draft.number for draft in read(page(*questions, *solved)).drafts] == list("123")
+
+
+def test_the_binding_edge_is_no_text() -> None:
+    lines = [line for n in range(1, 4) for line in (f"… {n}. What is {n}?", *["密"] * 5)]
+    assert [draft.question for draft in read(page(*lines)).drafts] == [f"What is {n}?" for n in range(1, 4)]
+
+
 def test_a_line_to_write_on_has_the_number_of_its_question() -> None:
     drafts = read(page("1. What is one?", "1. ____", "2. What is two?", "2. ____")).drafts
     assert [draft.question for draft in drafts] == ["What is one?", "What is two?"]
