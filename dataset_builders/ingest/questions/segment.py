@@ -345,9 +345,10 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
     lines = [items[anchor.place] for anchor in chosen]
     heads = [(forms.get(line.box.page), re.sub(r"\W+", "", line.text)[:_HEAD_SIGNS]) for line in lines]
     again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
-    if len(heads) - again < _AGAIN:
-        return len(items)
-    page, place = lines[again].box.page, chosen[again].place
+    place = chosen[again].place if len(heads) - again >= _AGAIN else len(items)
+    if not {item.text for item in items[place:]} - {item.text for item in items[:place]}:
+        return len(items)  # it has no line of its own
+    page = lines[again].box.page
     above = [at for at in range(place) if items[at].box.page == page and lines[again].box.top < TOP]
     return min([place, *above])
 
