@@ -314,7 +314,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     elif (
         entry.solution
         and len(given := _GROUND.sub("", entry.answer)) > _LABEL
-        and (given in _GROUND.sub("", draft.question) or (is_open and entry.unsure == NO_HEAD))
+        and (given in _GROUND.sub("", draft.question) or (is_open and entry.unsure == NO_HEAD and not entry.by_ocr))
     ):
         entry = replace(entry, answer="", solution=f"{entry.answer}\n{entry.solution}")
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
