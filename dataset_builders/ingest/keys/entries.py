@@ -402,13 +402,15 @@ _BARE_NUMBER = re.compile(r"(\d{1,3})$")
 _SIGNED_NUMBER = re.compile(
     r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
 )
+_LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
+_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
+_LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER
+"""Beginnings of entries."""
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"\s*[A-J](?:[\s,，、;；]+[A-J]){3,}\s*[.。]?\s*")
 """Answers of a section in order, without numbers."""
 _FEWEST, _LEVEL = 3, 0.005
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
-_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-"""Beginnings of entries."""
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
 _FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
@@ -416,7 +418,7 @@ _TWICE = "a number comes twice in the key: those behind it may be of other quest
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
     r"\n[ \t]*(?:points?|marks?|배점|分值)[ \t]*[:：].*"
-    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)\s*[)）\]]?[ \t]*(?=\n|\Z)",
+    r"|\A\s*[(（\[]?\s*\d{1,3}\s*(?:points?|marks?|pts|分|점)(?:\s*[)）\]]?|[^\n()（）]{2,30}[)）])[ \t]*(?=\n|\Z)",
     re.IGNORECASE,
 )
 """A line of points, below an answer or behind its number."""
@@ -427,7 +429,8 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     """Entries of a key's PDF: those with a head each, if no fewer than are read otherwise."""
     stream = flatten(pages)
     entries = _entries_by_page(stream, pages, name)
-    headed = _weighed(_numbered(stream.items, name), stream.items) if _answered(stream.items) else []
+    labels = _answered(stream.items) or _alone(stream.items, _LABELLED)
+    headed = _weighed(_numbered(stream.items, name), stream.items) if labels else []
     return headed if len(headed) >= len({(entry.elective, entry.number) for entry in entries}) > 0 else entries
 
 
@@ -561,6 +564,8 @@ def entries_of_csv(file: Path) -> tuple[list[Entry], list[str]]:
 _PART_LABEL = re.compile(
     r"(?:^|\n)[ \t]*[(（]?(?:(?P<roman>[ivx]{1,4})|(?P<small>[a-h])|(?P<digit>\d))\s?[)）.．](?!\d)"
 )
+_LABELS_AND_VALUE = re.compile(r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*)\n[ \t]*解析(?=\s)")
+"""The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""
 _NAMED = re.compile(r"((?:[A-Z][a-z]+ ){0,1}[A-Z][a-z]+) Answer")
@@ -607,7 +612,7 @@ def _split_parts(text: str) -> tuple[str, str] | None:
 
 def split_answered(text: str) -> tuple[str, str | None, str | None]:
     """A question's text, and the answer and solution printed below it, or below each of its parts."""
-    text = _BARE_HEAD.sub("\nAnswer: ", _AT_ONCE.sub("\n", text))
+    text = _LABELS_AND_VALUE.sub(r"\nAnswer: \1\n解析：", _BARE_HEAD.sub("\nAnswer: ", _AT_ONCE.sub("\n", text)))
     if parts := _split_parts(text):
         return parts[0], None, parts[1]
     answer = ANSWER_HEAD.search(text)
@@ -699,18 +704,13 @@ def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]
 def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
     """Entries of blocks of lines in columns, all of them at the first line, in order."""
     rows = [[_series(cell) for cell in _APART.split(text)] for text in texts]
-    whole = [all(len(cell) == 1 for cell in row) for row in rows]
     grids: dict[int, list[tuple[int, str]]] = {}
-    for is_grid, run in groupby(range(len(texts)), key=whole.__getitem__):
-        places = [*run] if is_grid else []
-        cells = sorted(cell[0] for place in places for cell in rows[place])
-        numbers = [number for number, _ in cells]
-        wide = sum(len(rows[place]) > 1 for place in places)
-        if (
-            len({*numbers}) == len(numbers) > 3
-            and 2 * wide > len(places)
-            and numbers[-1] - numbers[0] <= 1.1 * len(cells)
-        ):
+    for is_grid, run in groupby(range(len(texts)), key=lambda place: all(len(cell) == 1 for cell in rows[place])):
+        places = [*run]
+        cells = sorted(cell[0] for place in places for cell in rows[place]) if is_grid else []
+        numbers = [*dict(cells)]
+        wide = 2 * sum(len(rows[place]) > 1 for place in places) > len(places)
+        if wide and len(numbers) == len(cells) > 3 and numbers[-1] - numbers[0] <= 1.1 * len(cells):
             grids |= {place: cells if place == places[0] else [] for place in places}
     return grids
 
@@ -747,7 +747,7 @@ def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
 
 def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
     """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
-    signed = _answered(items) or _alone(items, _BRACKETS) or _alone(items, _SIGNED_NUMBER)
+    signed = _answered(items) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
     chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
     twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
     entries = []
@@ -778,6 +778,8 @@ def _answered(items: Sequence[Item]) -> list[Anchor]:
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
     """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
     lines = [(place, match) for place, item in enumerate(items) if (match := form.match(item.text))]
+    words = Counter(match[0][: match.start(1)] for _, match in lines)
+    lines = [line for line in lines if words[line[1][0][: line[1].start(1)]] == max(words.values())]
     steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
     if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
         return []

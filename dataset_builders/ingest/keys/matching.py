@@ -31,13 +31,15 @@ _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 _REASONED = re.compile(
-    r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、]))(?P<reason>\s*[(（:：,，。.\s].*)", re.DOTALL
+    r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、])))"
+    r"(?:[.．。]\s*|(?=\s*[(（:：,，\s]))(?P<reason>.+)",
+    re.DOTALL,
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
 _JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False)(?:[。.，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
 _CHOSEN = re.compile(
-    r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.。]?\s*$",
+    r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.．。]?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a solution that ends in the label of an option."""
@@ -98,7 +100,9 @@ def match(
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
     for draft in drafts:
         candidates = by_draft[draft.id]
-        answers = {_spelling(entries[index]) for index in candidates}
+        answers = {
+            squeezed(own.answer).upper() or squeezed(own.solution or "") for own in map(entries.__getitem__, candidates)
+        }
         name = f"{draft.elective} {draft.number}".strip()
         if not candidates:
             lines.append(f"question {name}: no key in {source}")
@@ -112,7 +116,7 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
-                twice = not rows and places[draft.elective, draft.section, draft.number] > 1
+                twice = draft.id not in rows and places[draft.elective, draft.section, draft.number] > 1
                 doubt = "its number comes twice in the section" if twice else _foreign(entry, draft, paper)
                 likely = words.likeliest(texts, draft.id)
                 doubt = doubt or (f"its key has the words of question {likely}" if likely else "")
@@ -142,9 +146,11 @@ def _candidates(
 ) -> dict[str, list[int]]:
     """Places of the entries of each question; those of its number and part are `used`."""
     by_draft: dict[str, list[int]] = {}
+    placed = {at for own in rows.values() for at in own}
     for draft in drafts:
         fitting = (at for at, entry in enumerate(entries) if _fits(entry, draft, electives, entries, headings))
-        own = rows.get(draft.id, []) if rows else [*fitting]
+        named = (at for at in fitting if not rows or (entries[at].elective and at not in placed))
+        own = rows.get(draft.id) or [*named]
         used.update(own)
         by_draft[draft.id] = [at for at in own if rows or _serves(entries[at], draft, drafts, entries)]
     return by_draft
@@ -165,12 +171,12 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     """
     numbers = [entry.number for entry in entries]
     single = len({*numbers}) == len(numbers) or any(entry.of for entry in entries)
-    if single or any(draft.elective or not draft.number.isdigit() for draft in drafts):
+    if single or not all(draft.number.isdigit() for draft in drafts):
         return {}
     theirs = _runs(numbers, [entry.elective for entry in entries])
     if len(theirs) < 2:
         return {}
-    ours = _runs([int(draft.number) for draft in drafts], [draft.section for draft in drafts])
+    ours = _runs([int(draft.number) for draft in drafts], [f"{draft.elective} {draft.section}" for draft in drafts])
     spans = [
         (first, last + 1, own)
         for first in range(len(ours))
@@ -203,7 +209,7 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
             if values[other, first, last] >= _ALIKE * values[place, first, last]:
                 for draft, at in _pairs(own, [entries[at] for at in theirs[other]]):
                     aligned.setdefault(draft.id, []).append(theirs[other][at])
-    return aligned
+    return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
 
 
 _WORTH_FIRST = 12
@@ -232,6 +238,7 @@ def _value(drafts: Sequence[Draft], entries: Sequence[Entry]) -> float:
     """Questions that a series answers in the form of their type, less half of the numbers that one of both lacks."""
     pairs = [(draft, entries[at]) for draft, at in _pairs(drafts, entries)]
     fits = sum(1.0 if bool(_labels(entry.answer)) == bool(draft.options) else 0.5 for draft, entry in pairs)
+    fits += sum(squeezed(entry.elective) in squeezed(draft.section) for draft, entry in pairs if entry.elective)
     return fits - 0.5 * (len(drafts) + len(entries) - len({draft.id for draft, _ in pairs}) - len(pairs))
 
 
@@ -296,6 +303,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         solution = entry.solution and entry.solution.replace(PICTURE, UNREAD)
         entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
+    is_open = draft.question_type not in ("fill_in_blank", "true_false")
     if draft.question_type in CHOICE_TYPES:
         entry = _concluded(draft, explained(entry))
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
@@ -306,7 +314,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     elif (
         entry.solution
         and len(given := _GROUND.sub("", entry.answer)) > _LABEL
-        and given in _GROUND.sub("", draft.question)
+        and (given in _GROUND.sub("", draft.question) or (is_open and entry.unsure == NO_HEAD and not entry.by_ocr))
     ):
         entry = replace(entry, answer="", solution=f"{entry.answer}\n{entry.solution}")
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
@@ -315,7 +323,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     kind = draft.question_type
     if answer and kind in ("single_choice", "multiple_choice") and not problem:
         several = len(answer) == 1 and settled("choice", answer) == "multiple_choice"
-        if several and kind == "single_choice" and _says_single(draft):
+        if several and kind == "single_choice" and "单" in (draft.question_type_raw or ""):
             problem = f"the key {entry.answer!r} has several letters, the section asks for one"
         elif several:
             changes["question_type"] = "multiple_choice"
@@ -368,10 +376,6 @@ def is_torn(text: str) -> bool:
     return digits or bool(_SCRIPT.search(text) or _BREAKS_OFF.search(text)) or any(map(_PIECE.fullmatch, lines))
 
 
-def _judges(answer: str) -> bool:
-    return read_truth(answer, signs=True, reasoned=True) is not None
-
-
 def _misread(draft: Draft, entry: Entry) -> str:
     """The reason to doubt a key read from a picture; "" for a label that was read for sure."""
     if draft.question_type not in CHOICE_TYPES:
@@ -391,8 +395,7 @@ def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
 
 def _part(draft: Draft) -> str:
     """The elective without the form of the paper."""
-    words = [word for word in draft.elective.split(" ") if word not in _FORMS]
-    return " ".join(words)
+    return " ".join(word for word in draft.elective.split(" ") if word not in _FORMS)
 
 
 def _form(draft: Draft, headings: str) -> str:
@@ -451,21 +454,14 @@ def _is_named(entry: Entry, part: str) -> bool:
     return names[0] == names[1] or (min(map(len, names)) > 1 and (names[0] in names[1] or names[1] in names[0]))
 
 
-def _spelling(entry: Entry) -> str:
-    return squeezed(entry.answer).upper() or squeezed(entry.solution or "")
-
-
-def _says_single(draft: Draft) -> bool:
-    return bool(draft.question_type_raw) and "单" in (draft.question_type_raw or "")
-
-
 def _answer(draft: Draft, printed: str) -> tuple[list[str], str]:
     """The answer in the form of its type, and the problem ("" for none)."""
     printed = printed.strip()
     if not printed:
         return [], ""
     if draft.question_type == "true_false":
-        return [printed], "" if _judges(printed) else f"the key {printed[:40]!r} is neither true nor false"
+        judges = read_truth(printed, signs=True, reasoned=True) is not None
+        return [printed], "" if judges else f"the key {printed[:40]!r} is neither true nor false"
     if draft.question_type in CHOICE_TYPES:
         labels = _labels(printed) or _labels(printed.split("\n")[0])
         options = [option.label for option in draft.options]
