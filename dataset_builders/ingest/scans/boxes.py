@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
 
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.scans import scan
-
-if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.scans.scan import Dark
+from livek12.dataset_builders.ingest.scans.scan import Dark
 
 
 @dataclass(slots=True)
@@ -80,8 +80,6 @@ def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
 
 def inked(dark: Dark, box: Bounds) -> Bounds | None:
     """A box without white at its sides; None if hardly any ink is in it."""
-    import numpy as np
-
     left, top, right, bottom = (max(0, round(value)) for value in box)
     columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
     if len(columns) < 2:
@@ -91,8 +89,6 @@ def inked(dark: Dark, box: Bounds) -> Bounds | None:
 
 def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
     """Gaps in a box's ink over its whole height, `least` pixels wide."""
-    import numpy as np
-
     left, top, right, bottom = (max(0, round(value)) for value in box)
     columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
     steps = np.flatnonzero(np.diff(columns) > least)
@@ -101,8 +97,6 @@ def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
 
 def white(dark: Dark, box: Bounds, x: float, reach: float) -> float:
     """The white column nearest to a place within `reach`; else the place."""
-    import numpy as np
-
     inner = 0.12 * (box[3] - box[1])
     start, end = max(0, round(x - reach)), round(x + reach) + 1
     columns = dark[max(0, round(box[1] + inner)) : max(0, round(box[3] - inner)), start:end].any(axis=0)

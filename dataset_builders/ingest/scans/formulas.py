@@ -10,17 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
+
+import numpy as np
 
 from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, stacks
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from livek12.dataset_builders.ingest.scans.scan import Dark, Grey
-
+from livek12.dataset_builders.ingest.scans.scan import Dark, Grey
 
 UP: Final = "\x02"
 DOWN: Final = "\x03"
@@ -109,7 +106,6 @@ def _spans(read: Read, page: Grey) -> list[_Span | None]:
 def _cells(read: Read, page: Grey) -> list[Bounds]:
     """Boxes of a line's ink from left to right, stacked ones joined."""
     import cv2
-    import numpy as np
 
     left, top, right, bottom = (max(0, round(value)) for value in read.box)
     grey = page[top : bottom + 1, left : right + 1]
@@ -129,10 +125,8 @@ def _cells(read: Read, page: Grey) -> list[Bounds]:
     return [part for cell in cells for part in _apart(cell, crop, left, top)]
 
 
-def _apart(cell: Bounds, crop: np.ndarray[Any, np.dtype[np.uint8]], left: int, top: int) -> list[Bounds]:
+def _apart(cell: Bounds, crop: Grey, left: int, top: int) -> list[Bounds]:
     """Two touching letters of different height, cut at the thinnest column."""
-    import numpy as np
-
     a, b, c, d = (int(value) for value in cell)
     ink = crop[b - top : d - top, a - left : c - left]
     wide, tall = c - a, d - b

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, white
@@ -26,10 +26,7 @@ from livek12.dataset_builders.ingest.scans.formulas import (
     part_boxes,
     read_part,
 )
-
-if TYPE_CHECKING:
-    from livek12.dataset_builders.ingest.scans.scan import Dark
-
+from livek12.dataset_builders.ingest.scans.scan import Dark
 
 _HOCR: Final = re.compile(
     r"<span class='ocr_(?P<line>\w+)'|x_bboxes (?P<box>\d+ \d+ \d+ \d+); x_conf (?P<sure>[\d.]+)'>(?P<text>[^<]{1,12})<"

@@ -11,7 +11,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL, language_of, languages
@@ -21,10 +24,6 @@ from livek12.dataset_builders.ingest.pages.geometry import Bounds
 from livek12.dataset_builders.ingest.scans import hangul, scan
 from livek12.dataset_builders.ingest.scans.boxes import MOST_PARTS, Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
-
-if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
@@ -101,8 +100,6 @@ class _Rapid:
 
     def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
         """The texts of boxes, without empty ones; upward texts are turned, unless all are `level`."""
-        import numpy as np
-
         pixels, wide, tall = _pixels(picture), picture.width, picture.height
         crops: list[Any] = []
         kept: list[tuple[Bounds, bool]] = []
@@ -127,8 +124,6 @@ class _Rapid:
 
 
 def _pixels(picture: Picture) -> Any:
-    import numpy as np
-
     return np.asarray(picture.convert("RGB"))[:, :, ::-1]
 
 

@@ -7,18 +7,16 @@ profiles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from PIL import Image
+from PIL.Image import Image as Picture
 
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
 
-if TYPE_CHECKING:
-    import numpy as np
-    from PIL.Image import Image as Picture
-
-    Grey = np.ndarray[Any, np.dtype[np.uint8]]
-    Dark = np.ndarray[Any, np.dtype[np.bool_]]
-
-
+Grey: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Dark: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6.0
 """Degrees: pages lie askew by less than this."""
 LEAST: Final = 0.15
@@ -43,38 +41,33 @@ def ready() -> None:
 
 def grey(picture: Picture) -> Grey:
     """Its grey values."""
-    import numpy as np
-
     values: Grey = np.asarray(picture.convert("L"))
     return values
 
 
-def ink(page: Grey) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def ink(page: Grey) -> Dark:
     """Darkness against the paper around it (shadows and yellowed paper are no ink)."""
     import cv2
 
     small = max(31, (min(page.shape) // 30) | 1)
-    marks: np.ndarray[Any, np.dtype[np.bool_]] = (
-        cv2.adaptiveThreshold(page, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, small, 18) > 0
-    )
+    values = cv2.adaptiveThreshold(page, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, small, 18)
+    marks: Dark = values > 0
     return marks
 
 
-def skew(dark: np.ndarray[Any, Any]) -> float:
+def skew(dark: Dark) -> float:
     """Degrees by which lines of text rise to the right, within `MOST`; 0 by default."""
     angle, sharp, level = _sharpest(dark)
     return angle if abs(angle) < MOST - 0.01 and sharp > 1.08 * level else 0.0
 
 
-def sideways(dark: np.ndarray[Any, Any]) -> bool:
+def sideways(dark: Dark) -> bool:
     """Checks whether lines of text run up and down the page."""
     return _sharpest(dark.T)[1] > 1.6 * _sharpest(dark)[1] > 0
 
 
-def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
+def _sharpest(dark: Dark) -> tuple[float, float, float]:
     """The best angle by projection profile, its score, and that of no turn."""
-    import numpy as np
-
     ys, xs = np.nonzero(dark)
     if len(ys) < 500:
         return 0.0, 0.0, 0.0
@@ -93,8 +86,6 @@ def _sharpest(dark: np.ndarray[Any, Any]) -> tuple[float, float, float]:
 
 def straightened(picture: Picture) -> tuple[Picture, float]:
     """The picture with level lines, and its former angle in degrees."""
-    from PIL import Image
-
     angle = skew(ink(grey(picture)))
     if abs(angle) < LEAST:
         return picture, 0.0
@@ -102,10 +93,9 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
     return picture.rotate(-angle, Image.Resampling.BICUBIC, fillcolor=white), angle
 
 
-def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> list[Rule]:
+def bars(dark: Dark, shortest: int, slender: float = 4.0) -> list[Rule]:
     """Level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
     import cv2
-    import numpy as np
 
     kernel = cv2.getStructuringElement(cv2.MORPH_RECT, (shortest, 1))
     level = cv2.morphologyEx(dark.astype(np.uint8), cv2.MORPH_OPEN, kernel)
@@ -118,12 +108,11 @@ def bars(dark: np.ndarray[Any, Any], shortest: int, slender: float = 4.0) -> lis
     ]
 
 
-def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float) -> list[Bounds]:
+def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Regions of ink outside texts: figures; `letter` is the height of a line."""
     import cv2
-    import numpy as np
 
-    rest: np.ndarray[Any, np.dtype[np.uint8]] = dark.astype(np.uint8)
+    rest: Grey = dark.astype(np.uint8)
     for left, top, right, bottom in texts:
         rest[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = 0
     edge = max(4, int(0.004 * max(dark.shape)))
@@ -140,12 +129,8 @@ def drawings(dark: np.ndarray[Any, Any], texts: Sequence[Bounds], letter: float)
             continue
         box = (float(x + columns[0]), float(y + rows[0]), float(x + columns[-1] + 1), float(y + rows[-1] + 1))
         wide, high = box[2] - box[0], box[3] - box[1]
-        if (
-            high > 2.0 * letter
-            and wide > 1.6 * letter
-            and wide < 0.95 * dark.shape[1]
-            and inside.sum() > 0.8 * (wide + high)
-        ):
+        big = high > 2.0 * letter and 1.6 * letter < wide < 0.95 * dark.shape[1]
+        if big and inside.sum() > 0.8 * (wide + high):
             regions.append(box)
     return regions
 
@@ -169,8 +154,6 @@ def _touches(rule: Rule, text: Bounds) -> bool:
 
 def beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
     """The row of ink next to a bar: begins within half a letter, ends at the first gap, at most two high."""
-    import numpy as np
-
     left, right = max(0, int(rule.left) - 2), int(rule.right) + 3
     start = int(rule.bottom) + 1 if down else int(rule.top) - 1
     reach = int(1.6 * letter)

@@ -5,11 +5,12 @@ Contract: a `Scanner` serves one paper. Boxes are of the straightened picture.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from PIL.Image import Image as Picture
 
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.pages import layout
@@ -24,11 +25,7 @@ from livek12.dataset_builders.ingest.pages.text_layer import table_lines
 from livek12.dataset_builders.ingest.scans import ocr, scan
 from livek12.dataset_builders.ingest.scans.boxes import Read, line_height
 from livek12.dataset_builders.ingest.scans.formulas import formulas
-
-if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
-
-    from livek12.dataset_builders.ingest.scans.scan import Dark
+from livek12.dataset_builders.ingest.scans.scan import Dark
 
 
 def tables(
@@ -67,7 +64,7 @@ def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
     for start, end in zip([left, *cuts], [*cuts, right], strict=True):
         text = "".join(letter for letter, x in zip(read.text, read.places, strict=True) if start <= x < end).strip()
         if text:
-            done.append(dataclasses.replace(read, text=text, box=(start, top, end, bottom), places=()))
+            done.append(replace(read, text=text, box=(start, top, end, bottom), places=()))
     return done
 
 
@@ -210,7 +207,7 @@ def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None
 
 def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
     box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
-    return dataclasses.replace(read, box=box)
+    return replace(read, box=box)
 
 
 def _split(read: Read, rule: Rule) -> list[Read]:

@@ -11,28 +11,24 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from livek12.core.languages import HANGUL
-from livek12.dataset_builders.ingest.pages.atoms import symbol
+from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 
-_FUNCTIONS: Final = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln lg log exp lim max min sup inf det gcd arg".split()
-)
 _ACCENTS: Final = {
     "\u0302": "hat", "^": "hat", "\u0303": "tilde", "~": "tilde", "\u0304": "bar", "\u0305": "overline",
     "¯": "overline", "‾": "overline", "_": "underline", "\u0332": "underline", "\u20d7": "vec", "→": "overrightarrow",
     "\u0307": "dot", "˙": "dot", "\u0308": "ddot", "¨": "ddot", "⏞": "overbrace", "⏟": "underbrace",
     "⌢": "overset{\\frown}", "\u0311": "overset{\\frown}", "⏜": "overset{\\frown}",
 }  # fmt: skip
+_SIGNS: Final = {"\\to": "→", "\\rightarrow": "→", "\\hat{}": "^", "\\_": "_", "\\sim": "~"}
+"""Accents that are written as symbols."""
 _STYLES: Final = {
-    "double-struck": "mathbb",
-    "script": "mathcal",
-    "fraktur": "mathfrak",
-    "b": "mathbf",
-    "bold": "mathbf",
-}
+    "double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "b": "mathbf", "bold": "mathbf",
+}  # fmt: skip
 _WORDS: Final = re.compile(rf"[一-鿿{HANGUL}][一-鿿{HANGUL}\s，、。]*")
 _BASES: Final = re.compile(r"\\?[^\\{}\s]|\\[A-Za-z]+|\{.*\}|\\math[a-z]+\{[^{}]*\}", re.DOTALL)
 _OPERATORS: Final = re.compile(r"\\(?:lim|max|min|sup|inf|sum|prod|int|iint|oint|bigcup|bigcap|coprod)\b\s*")
 _TALL: Final = re.compile(r"\\(?:[dt]?frac|sum|int|begin|sqrt|left|overset|underset)\b")
+_MATRICES: Final = {"()": "pmatrix", "[]": "bmatrix", "||": "vmatrix"}
 _FENCES: Final = {"{": "\\{", "}": "\\}", "‖": "\\|", "∥": "\\|"}
 
 
@@ -50,8 +46,13 @@ def joined(pieces: Sequence[str]) -> str:
     return text
 
 
+def local_name(node: Element) -> str:
+    """The name of an element without its namespace."""
+    return node.tag.rpartition("}")[2]
+
+
 def _of(node: Element) -> str:
-    name = node.tag.rpartition("}")[2]
+    name = local_name(node)
     if name.endswith("Pr") or name in ("annotation", "annotation-xml", "mphantom"):
         return ""
     return _RULES.get(name, _row)(node)
@@ -62,11 +63,11 @@ def _row(node: Element) -> str:
 
 
 def _part(node: Element, name: str) -> str:
-    return joined([_row(child) for child in node if child.tag.rpartition("}")[2] == name])
+    return joined([_row(child) for child in _parts(node, name)])
 
 
 def _parts(node: Element, name: str) -> list[Element]:
-    return [child for child in node if child.tag.rpartition("}")[2] == name]
+    return [child for child in node if local_name(child) == name]
 
 
 def _setting(node: Element, name: str, default: str = "") -> str:
@@ -74,7 +75,7 @@ def _setting(node: Element, name: str, default: str = "") -> str:
     for properties in node:
         if properties.tag.endswith("Pr"):
             for child in properties:
-                if child.tag.rpartition("}")[2] == name:
+                if local_name(child) == name:
                     return next((value for key, value in child.attrib.items() if key.endswith("}val")), "")
     return default
 
@@ -85,7 +86,7 @@ def _letters(text: str, style: str, upright: bool) -> str:
     for piece in re.split(rf"({_WORDS.pattern}|[A-Za-z]{{2,}})", text.replace("\u2061", "").replace("\u00a0", " ")):
         if _WORDS.fullmatch(piece):
             pieces.append(f"\\text{{{piece}}}")
-        elif piece in _FUNCTIONS:
+        elif piece in FUNCTIONS:
             pieces.append(f"\\{piece}")
         elif upright and len(piece) > 1 and piece.isascii() and piece.isalpha():
             pieces.append(f"\\mathrm{{{piece}}}")
@@ -96,20 +97,16 @@ def _letters(text: str, style: str, upright: bool) -> str:
 
 
 def _run(node: Element) -> str:
-    texts = [child.text or "" for child in node if child.tag.rpartition("}")[2] == "t"]
+    texts = [child.text or "" for child in node if local_name(child) == "t"]
     style = _STYLES.get(_setting(node, "scr"), "") or _STYLES.get(_setting(node, "sty"), "")
-    if any(_setting_of(child, "nor") for child in node):
+    if _setting(node, "nor", "missing") != "missing":
         return f"\\text{{{''.join(texts)}}}" if any(texts) else ""
     return _letters("".join(texts), style, _setting(node, "sty") == "p")
 
 
-def _setting_of(properties: Element, name: str) -> bool:
-    return properties.tag.endswith("}rPr") and any(child.tag.endswith("}" + name) for child in properties)
-
-
 def _token(node: Element) -> str:
     text = " ".join("".join(node.itertext()).split())
-    if node.tag.rpartition("}")[2] in ("mtext", "ms"):
+    if local_name(node) in ("mtext", "ms"):
         return f"\\text{{{text}}}" if text else " "
     style = _STYLES.get(node.get("mathvariant", ""), "")
     return _letters(text, style, len(text) > 1)
@@ -132,12 +129,14 @@ def _limits(base: str, below: str = "", above: str = "") -> str:
     if _OPERATORS.fullmatch(base) or not (below or above):
         return _scripts(base, below, above)
     for mark, stack in ((above, "overset"), (below, "underset")):
-        if mark:
-            accent = _ACCENTS.get(
-                {"\\to": "→", "\\rightarrow": "→", "\\hat{}": "^", "\\_": "_", "\\sim": "~"}.get(mark, mark)
-            )
-            base = f"\\{accent}{{{base}}}" if accent else f"\\{stack}{{{mark}}}{{{base}}}"
+        base = _stacked(mark, _SIGNS.get(mark, mark), base, stack) if mark else base
     return base
+
+
+def _stacked(mark: str, sign: str, base: str, stack: str) -> str:
+    """A base under the accent of a sign; over or under its mark where LaTeX has no such accent."""
+    accent = _ACCENTS.get(sign)
+    return f"\\{accent}{{{base}}}" if accent else f"\\{stack}{{{mark}}}{{{base}}}"
 
 
 def _fenced(node: Element) -> str:
@@ -149,14 +148,7 @@ def _fenced(node: Element) -> str:
 def _between(opening: str, inner: str, closing: str) -> str:
     """A text in brackets; a matrix or cases with theirs."""
     if array := re.fullmatch(r"\\begin\{(matrix|array)\}(?:\{l\})?(.*)\\end\{\1\}", inner, re.DOTALL):
-        names = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix"}
-        name = (
-            "cases"
-            if (opening, closing) == ("{", "")
-            else names.get((opening, closing))
-            if array[1] == "matrix"
-            else None
-        )
+        name = "cases" if (opening, closing) == ("{", "") else array[1] == "matrix" and _MATRICES.get(opening + closing)
         if name and "\\begin" not in array[2]:
             return f"\\begin{{{name}}}{array[2]}\\end{{{name}}}"
     first, last = (_FENCES.get(sign, symbol(sign) if sign else ".") for sign in (opening, closing))
@@ -172,24 +164,21 @@ def _array(rows: Sequence[Sequence[str]], name: str = "matrix") -> str:
 
 def _accent(node: Element) -> str:
     sign, inner = _setting(node, "chr", "\u0302"), _part(node, "e")
-    accent = _ACCENTS.get(sign)
-    if accent == "vec" and len(inner) > 1 and not re.fullmatch(r"\\\w+", inner):
-        accent = "overrightarrow"
-    return f"\\{accent}{{{inner}}}" if accent else f"\\overset{{{symbol(sign)}}}{{{inner}}}"
+    if sign == "\u20d7" and len(inner) > 1 and not re.fullmatch(r"\\\w+", inner):
+        sign = "→"
+    return _stacked(symbol(sign), sign, inner, "overset")
 
 
 def _grouped(node: Element) -> str:
-    sign, inner = _setting(node, "chr", "⏟"), _part(node, "e")
-    accent = _ACCENTS.get(sign)
-    stack = "overset" if _setting(node, "pos") == "top" else "underset"
-    return f"\\{accent}{{{inner}}}" if accent else f"\\{stack}{{{symbol(sign)}}}{{{inner}}}"
+    sign, stack = _setting(node, "chr", "⏟"), "overset" if _setting(node, "pos") == "top" else "underset"
+    return _stacked(symbol(sign), sign, _part(node, "e"), stack)
 
 
 def _nary(node: Element) -> str:
-    limits = (
-        "" if _setting(node, f"{name}Hide") in ("1", "on", "true") else _part(node, name) for name in ("sub", "sup")
-    )
-    return joined([_scripts(symbol(_setting(node, "chr", "∫")), *limits), " ", _part(node, "e")])
+    shown = [name for name in ("sub", "sup") if _setting(node, f"{name}Hide") not in ("1", "on", "true")]
+    limits = {name: _part(node, name) for name in shown}
+    sign = symbol(_setting(node, "chr", "∫"))
+    return joined([_scripts(sign, limits.get("sub", ""), limits.get("sup", "")), " ", _part(node, "e")])
 
 
 def _fraction(node: Element) -> str:
@@ -205,7 +194,7 @@ def _root(degree: str, inner: str) -> str:
 
 def _semantics(node: Element) -> str:
     for child in node:
-        if child.tag.rpartition("}")[2] == "annotation" and "tex" in child.get("encoding", "").lower():
+        if local_name(child) == "annotation" and "tex" in child.get("encoding", "").lower():
             return (child.text or "").strip()
     return _row(node)
 

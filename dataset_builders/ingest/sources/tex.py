@@ -15,15 +15,18 @@ from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.web import decoded
 from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer
+from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer, joined
 
 MAX_EXPANSIONS: Final = 20_000
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
 _DISPLAYS: Final = frozenset(
-    "equation displaymath math align aligned gather eqnarray multline flalign alignat split cases".split()
+    "equation displaymath math align aligned gather eqnarray multline flalign alignat split cases array matrix pmatrix"
+    " bmatrix vmatrix".split()
 )
+_TITLES: Final = frozenset("title subtitle subject".split())
+_OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwidth centerline".split())
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
 _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
@@ -125,16 +128,16 @@ def read(path: Path) -> Writer:
     return reader.writer
 
 
-def _group(text: str, place: int, brackets: str = "{}") -> tuple[str, int]:
-    """The text of a group that begins at a place, and the place behind it."""
-    opening, closing = brackets[0], brackets[1]
+def _group(text: str, place: int) -> tuple[str, int]:
+    """The text of a group in braces or brackets that begins at a place, and the place behind it."""
+    opening, closing = "[]" if text[place : place + 1] == "[" else "{}"
     depth, at = 0, place
     while at < len(text):
         if text[at] == "\\":
             at += 1
         elif text[at] == opening and (opening == "{" or not depth):
             depth += 1
-        elif brackets == "[]" and text[at] == "{":
+        elif opening == "[" and text[at] == "{":
             at = _group(text, at)[1] - 1
         elif text[at] == closing:
             depth -= 1
@@ -150,6 +153,12 @@ def _spaces(text: str, place: int) -> int:
             break
         place += 1
     return place
+
+
+def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
+    """The text of a group that begins so, and the place behind it; None and the place if there is none."""
+    start = _spaces(text, place)
+    return _group(text, start) if text[start : start + 1] == opening else (None, place)
 
 
 class _List:
@@ -227,11 +236,10 @@ class _Reader:
         )
         for match in pattern.finditer(text):
             place, many, default = match.end(), len(match[3] or "") // 2, None
-            if text[place : place + 1] == "[":
-                given, place = _group(text, place, "[]")
-                many = int(given) if given.isdecimal() else 0
-                if text[place : place + 1] == "[":
-                    default, place = _group(text, place, "[]")
+            number, place = _group_if("[", text, place)
+            if number is not None:
+                many = int(number) if number.isdecimal() else 0
+                default, place = _group_if("[", text, place)
             if "NewDocument" in match[0]:
                 given, place = _group(text, place)
                 many = given.count("m") if not given.strip("m ") else 10
@@ -250,14 +258,13 @@ class _Reader:
             raise UserError("its macros expand without end: save it without them, or as PDF")
         given = []
         if default is not None:
-            optional, place = _group(text, place, "[]") if text[place : place + 1] == "[" else (default, place)
-            given.append(optional)
+            optional, place = _group_if("[", text, place)
+            given.append(default if optional is None else optional)
         while len(given) < many:
-            place = _spaces(text, place)
-            value, place = (
-                _group(text, place) if text[place : place + 1] == "{" else (text[place : place + 1], place + 1)
-            )
-            given.append(value)
+            value, end = _group_if("{", text, place)
+            start = _spaces(text, place)
+            given.append(text[start : start + 1] if value is None else value)
+            place = start + 1 if value is None else end
         body = re.sub(r"#([1-9])", lambda match: given[int(match[1]) - 1] if int(match[1]) <= len(given) else "", body)
         self.expansions += len(body) // 1000
         return body, place
@@ -356,7 +363,7 @@ class _Reader:
     @staticmethod
     def _argument_end(text: str, place: int) -> int:
         if text[place] in "{[":
-            return _group(text, place, "{}" if text[place] == "{" else "[]")[1]
+            return _group(text, place)[1]
         match = _NAME.match(text, place)
         return match.end() if match and text[place] == "\\" else place + 2
 
@@ -365,16 +372,12 @@ class _Reader:
         """Options in brackets and arguments in braces behind a command, and the place behind them."""
         options: list[str] = []
         arguments: list[str] = []
-        while True:
-            start = _spaces(text, place)
-            if text[start : start + 1] == "{":
-                value, place = _group(text, start)
-                arguments.append(value)
-            elif text[start : start + 1] == "[" and not arguments:
-                value, place = _group(text, start, "[]")
-                options.append(value)
-            else:
-                return options, arguments, place
+        for opening, values in (("[", options), ("{", arguments)):
+            value, place = _group_if(opening, text, place)
+            while value is not None:
+                values.append(value)
+                value, place = _group_if(opening, text, place)
+        return options, arguments, place
 
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command of structure; the place behind what it takes."""
@@ -414,18 +417,9 @@ class _Reader:
             self.paragraph.formula(f"\\{name}" + "".join(f"{{{value}}}" for value in arguments[:many]))
             return self._skip(text, place, many)
         elif name in _KEPT_TEXT:
-            if name in (
-                "title",
-                "subtitle",
-                "subject",
-                "paragraph",
-                "subsubsection",
-                "uplevel",
-                "fullwidth",
-                "centerline",
-            ):
+            if name in _OWN_LINES:
                 self.flush()
-                self.paragraph.heading = name in ("title", "subtitle", "subject")
+                self.paragraph.heading = name in _TITLES
             return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
         elif name in _DROPPED:
             if name in _ENDS:
@@ -442,11 +436,11 @@ class _Reader:
 
     def _skip(self, text: str, place: int, many: int) -> int:
         """The place behind options and so many arguments."""
-        while text[(start := _spaces(text, place)) : start + 1] == "[":
-            place = _group(text, start, "[]")[1]
+        option: str | None = ""
+        while option is not None:
+            option, place = _group_if("[", text, place)
         for _ in range(many):
-            start = _spaces(text, place)
-            place = _group(text, start)[1] if text[start : start + 1] == "{" else place
+            _, place = _group_if("{", text, place)
         return place
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
@@ -468,13 +462,12 @@ class _Reader:
             self.answers.append(answer)
 
     def _choice(self) -> str:
-        if self.lists[-1].kind.startswith("onepar") if self.lists else False:
-            label = f"{self.lists[-1].next()} "
-            self.paragraph.text += f"    {label}"
+        if self.lists and self.lists[-1].kind.startswith("onepar"):
+            self.paragraph.text += "    "
         else:
             self.flush()
-            label = f"{self.lists[-1].next()} " if self.lists else ""
-            self.paragraph.text = label
+        label = f"{self.lists[-1].next()} " if self.lists else ""
+        self.paragraph.text += label
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
@@ -493,9 +486,7 @@ class _Reader:
         outer = self.lists[-1] if self.lists else None
         if outer is None:
             self.lists.append(outer := _List("questions", "decimal."))
-        start, own = _spaces(text, place), ""
-        if text[start : start + 1] == "[":
-            own, place = _group(text, start, "[]")
+        own, place = _group_if("[", text, place)
         if outer.kind in _CHOICES:
             self._choice()
             return place
@@ -504,7 +495,7 @@ class _Reader:
         self.flush()
         self.paragraph.level = len(self.lists) - 1
         label = self.taken(own) if name == "item" and own else outer.next()
-        worth = self._worth(own) if name != "item" else ""
+        worth = self._worth(own or "") if name != "item" else ""
         if name == "titledquestion":
             title, place = _group(text, _spaces(text, place))
             label = f"{label} {self.taken(title)}"
@@ -527,9 +518,8 @@ class _Reader:
         closing = re.compile(r"\\end\s*\{" + re.escape(name) + r"\}").match(text, end)
         body, behind = text[place:end], closing.end() if closing else end
         plain = name.rstrip("*")
-        if plain in _DISPLAYS or plain in ("array", "pmatrix", "bmatrix", "vmatrix", "matrix"):
-            inner = self._displayed(plain, body)
-            self.paragraph.formula(self.formula(inner))
+        if plain in _DISPLAYS:
+            self.paragraph.formula(self.formula(self._displayed(plain, body)))
         elif plain in _DRAWN:
             self.paragraph.gap()
         elif plain in _VERBATIM:
@@ -581,12 +571,12 @@ class _Reader:
             self.lists = self.lists[:opened]
             return
         options, _, after = self._arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
-        form, kind = self._form(name, options), name
+        form = self._form(name, options)
+        self.flush()
         if form is not None:
-            self.flush()
             resumed = self.question if name in _QUESTIONS and not opened else 0
             begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
-            self.lists.append(_List(kind, form, int(begin[1]) - 1 if begin else resumed))
+            self.lists.append(_List(name, form, int(begin[1]) - 1 if begin else resumed))
             self.run(body[after:])
             if name in _QUESTIONS and not opened:
                 self.question = self.lists[opened].last
@@ -594,7 +584,6 @@ class _Reader:
             self.flush()
             self.lists = self.lists[:opened]
         else:
-            self.flush()
             self.run(body[after:])
             self.flush()
 
@@ -638,7 +627,7 @@ class _Reader:
         self.cells = outer
         rows = [row for row in rows if any(row)]
         if outer is not None:
-            self.paragraph.text += "\n".join("    ".join(p.text for cell in row for p in cell) for row in rows)
+            outer[-1] += [joined(row, "    ") for row in rows]
         else:
             self.writer.table(rows)
 

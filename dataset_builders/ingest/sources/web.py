@@ -18,24 +18,25 @@ from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
+from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer, joined
 
 MAX_FILE: Final = 32 << 20
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
     " header hr li main ol p pre section ul caption legend details summary".split()
 )
-_HEADINGS: Final = frozenset("h1 h2 h3 h4 h5 h6".split())
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
 _DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
-_FOLDED: Final = frozenset({"collapse"})
-"""Classes of what a click shows: solutions."""
+_FOLDED: Final = "collapse"
+"""Class of what a click shows: solutions."""
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
 _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
+_PARTS: Final = frozenset({"table", "tr", "td", "th"})
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
 _MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)
 """Formulas and code of Markdown."""
@@ -140,14 +141,15 @@ class _Reader(HTMLParser):
 
     def _is_hidden(self, given: dict[str, str]) -> bool:
         classes = given.get("class", "").split()
-        hidden = "hidden" in given or bool(_HIDDEN.search(given.get("style", "")))
-        hidden = hidden or bool(_FOLDED & set(classes))
-        if hidden and not _RENDERED & set(classes):
+        if _RENDERED & set(classes):
+            return True
+        hidden = "hidden" in given or _FOLDED in classes or bool(_HIDDEN.search(given.get("style", "")))
+        if hidden:
             self.writer.notes["hidden text was left out"] = None
-        return hidden or bool(_RENDERED & set(classes))
+        return hidden
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
+        if tag in _BLOCKS | _PARTS:
             self.flush()
         if tag in ("ol", "ul"):
             styled = _COUNTED.search(given.get("style", ""))
@@ -205,7 +207,7 @@ class _Reader(HTMLParser):
     def _end(self, tag: str) -> None:
         if tag in _HEADINGS:
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
-        if tag in _BLOCKS or tag in ("table", "tr", "td", "th"):
+        if tag in _BLOCKS | _PARTS:
             self.flush()
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()
@@ -215,8 +217,7 @@ class _Reader(HTMLParser):
                 self.writer.table(rows)
                 return
             for row in rows:  # within a cell: a line
-                joined = [paragraph for cell in row for paragraph in cell]
-                self._put(Paragraph("    ".join(p.text for p in joined), unread=any(p.unread for p in joined)))
+                self._put(joined(row, "    "))
         elif self.marks and self.marks[-1][0] == tag:
             self._marked(*self.marks.pop())
 

@@ -19,7 +19,8 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.atoms import symbol
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.sources.mathml import latex
-from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer
+from livek12.dataset_builders.ingest.sources.mathml import local_name as _name
+from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer, joined
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
@@ -31,8 +32,11 @@ _LABEL, _SHORT_LABEL = 40, 6
 """Characters of the longest label within a group of shapes, and of one that stands in no group."""
 _ON: Final = ("1", "true", "on")
 _HAN: Final = "零一二三四五六七八九"
-_STEMS: Final = "甲乙丙丁戊己庚辛壬癸"
-_SYLLABLES: Final = "가나다라마바사아자차카타파하"
+_SERIES: Final = {
+    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
+    **dict.fromkeys(("ganada", "koreanDigital2"), "가나다라마바사아자차카타파하"),
+    "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
+}
 _SYMBOLS: Final = dict(
     zip(
         "abgdezhqiklmnxoprstufcywGDQLXPSFYW\xb0\xb1\xb4\xb8\xb9\xa3\xb3\xa5\xd0\xde\xae\xce\xc7\xc8\xd6^\xbb\xa2",
@@ -52,17 +56,7 @@ def read(path: Path) -> Writer:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Document(archive).writer
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        NotImplementedError,
-        KeyError,
-        ValueError,
-        ParseError,
-        RuntimeError,
-    ):
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, ParseError, RuntimeError):
         raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
 
 
@@ -85,12 +79,9 @@ class _Builder(TreeBuilder):
         return super().end(tag)
 
 
-def _name(node: Element) -> str:
-    return node.tag.rpartition("}")[2]
-
-
-def _value(node: Element, name: str = "val") -> str:
-    return next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+def _value(node: Element | None, name: str = "val") -> str:
+    attributes = node.attrib.items() if node is not None else ()
+    return next((value for key, value in attributes if key.rpartition("}")[2] == name), "")
 
 
 def _child(node: Element | None, *names: str) -> Element | None:
@@ -108,77 +99,59 @@ def _set(properties: Element | None, name: str) -> bool:
 class _Numbers:
     """Automatic numbers of paragraphs, which the text of a document does not hold."""
 
-    def __init__(self, numbering: Element | None, styles: Element | None) -> None:
-        levels = {
-            _value(abstract, "abstractNumId"): {
-                int(_value(level, "ilvl")): level for level in abstract if _name(level) == "lvl"
-            }
-            for abstract in (numbering if numbering is not None else ())
-            if _name(abstract) == "abstractNum"
-        }
-        self.lists: dict[str, tuple[str, dict[int, Element]]] = {}
-        for num in numbering if numbering is not None else ():
-            if _name(num) == "num" and (abstract := _child(num, "abstractNumId")) is not None:
-                self.lists[_value(num, "numId")] = (_value(abstract), dict(levels.get(_value(abstract), {})))
-        self.styles = {_value(style, "styleId"): style for style in (styles if styles is not None else ())}
+    def __init__(self, numbering: Element, styles: Element) -> None:
+        levels: dict[str, dict[int, Element]] = {}
+        self.lists: dict[str, str] = {}  # the abstract list of each
+        self.starts: dict[str, dict[int, int]] = {}  # where a list restarts, until it did
+        for node in numbering:
+            if _name(node) == "abstractNum":
+                own = {int(_value(level, "ilvl")): level for level in node if _name(level) == "lvl"}
+                levels[_value(node, "abstractNumId")] = own
+            elif _name(node) == "num":
+                id = _value(node, "numId")
+                self.lists[id] = _value(_child(node, "abstractNumId"))
+                for over in node:
+                    if _name(over) == "lvlOverride" and (start := _child(over, "startOverride")) is not None:
+                        self.starts.setdefault(id, {})[int(_value(over, "ilvl"))] = int(_value(start) or 1)
+        self.levels = levels
+        self.styles = {_value(style, "styleId"): style for style in styles}
         self.counts: dict[str, dict[int, int]] = {}
-        self.restarted: set[str] = set()
-        self.starts = {
-            _value(num, "numId"): {int(_value(over, "ilvl")): int(_value(start) or 1)}
-            for num in (numbering if numbering is not None else ())
-            for over in num
-            if _name(over) == "lvlOverride" and (start := _child(over, "startOverride")) is not None
-        }
 
     def of(self, properties: Element | None) -> tuple[str, int]:
         """The number of the next paragraph with these properties, and its level; "" for none."""
-        own, style = _child(properties, "numPr"), _child(properties, "pStyle")
-        name = _value(style) if style is not None else ""
+        own, name = _child(properties, "numPr"), _value(_child(properties, "pStyle"))
         for _ in range(10):
             if own is not None or name not in self.styles:
                 break
             own = _child(self.styles[name], "pPr", "numPr")
-            based = _child(self.styles[name], "basedOn")
-            name = _value(based) if based is not None else ""
-        id, depth = _child(own, "numId"), _child(own, "ilvl")
-        if id is None or _value(id) not in self.lists:
-            return "", 0
-        level = int(_value(depth) or 0) if depth is not None else 0
-        return self._next(_value(id), level), level
+            name = _value(_child(self.styles[name], "basedOn"))
+        id, level = _value(_child(own, "numId")), int(_value(_child(own, "ilvl")) or 0)
+        return (self._next(id, level), level) if id in self.lists else ("", 0)
 
     def heading(self, properties: Element | None) -> bool:
         """Checks for a title or a heading by its style's name."""
-        style = _child(properties, "pStyle")
-        name = _child(self.styles.get(_value(style)), "name") if style is not None else None
-        return name is not None and bool(re.match(r"title|heading|标题", _value(name), re.IGNORECASE))
+        name = _child(self.styles.get(_value(_child(properties, "pStyle"))), "name")
+        return bool(re.match(r"title|heading|标题", _value(name), re.IGNORECASE))
 
     def _next(self, id: str, level: int) -> str:
-        abstract, levels = self.lists[id]
-        counts = self.counts.setdefault(abstract, {})
-        if id in self.starts and id not in self.restarted:
-            self.restarted.add(id)
-            counts.update({depth: start - 1 for depth, start in self.starts[id].items()})
+        levels = self.levels.get(self.lists[id], {})
+        counts = self.counts.setdefault(self.lists[id], {})
+        counts.update({depth: start - 1 for depth, start in self.starts.pop(id, {}).items()})
         for deeper in [depth for depth in counts if depth > level]:
             del counts[deeper]
         definition = levels.get(level)
         if definition is None:
             return ""
         for depth in range(level + 1):
-            counts.setdefault(depth, self._start(levels.get(depth)) - (depth == level))
+            counts.setdefault(depth, int(_value(_child(levels.get(depth), "start")) or 1) - (depth == level))
         counts[level] += 1
-        text, form = _child(definition, "lvlText"), _child(definition, "numFmt")
-        if text is None or (form is not None and _value(form) in ("bullet", "none")):
-            return ""
-        return re.sub(r"%([1-9])", lambda match: self._counted(levels, counts, int(match[1]) - 1), _value(text))
 
-    def _counted(self, levels: dict[int, Element], counts: dict[int, int], depth: int) -> str:
-        form = _child(levels.get(depth), "numFmt")
-        return numeral(counts.get(depth, 1), _value(form) if form is not None else "decimal")
+        def counted(match: re.Match[str]) -> str:
+            depth = int(match[1]) - 1
+            return numeral(counts.get(depth, 1), _value(_child(levels.get(depth), "numFmt")))
 
-    @staticmethod
-    def _start(level: Element | None) -> int:
-        start = _child(level, "start")
-        return int(_value(start) or 1) if start is not None else 1
+        is_plain = _value(_child(definition, "numFmt")) in ("bullet", "none")
+        return "" if is_plain else re.sub(r"%([1-9])", counted, _value(_child(definition, "lvlText")))
 
 
 def numeral(number: int, form: str) -> str:
@@ -195,12 +168,8 @@ def numeral(number: int, form: str) -> str:
     if form.startswith(("chinese", "japaneseCounting", "ideographDigital", "taiwanese")) and 0 < number < 100:
         tens, ones = divmod(number, 10)
         return (_HAN[tens] if tens > 1 else "") + "十" * (tens > 0) + (_HAN[ones] if ones else "")
-    if form in ("decimalEnclosedCircle", "decimalEnclosedCircleChinese") and 0 < number <= 20:
-        return chr(0x2460 + number - 1)
-    if form == "ideographTraditional" and 0 < number <= 10:
-        return _STEMS[number - 1]
-    if form in ("ganada", "koreanDigital2") and 0 < number <= 14:
-        return _SYLLABLES[number - 1]
+    if 0 < number <= len(series := _SERIES.get(form, "")):
+        return series[number - 1]
     return f"{number:02}" if form == "decimalZero" else str(number)
 
 
@@ -208,10 +177,9 @@ class _Document:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
         self.writer = Writer()
-        relations = self._xml("word/_rels/document.xml.rels")
         self.relations = {
             _value(relation, "Id"): posixpath.normpath(posixpath.join("/word", _value(relation, "Target"))).lstrip("/")
-            for relation in (relations if relations is not None else ())
+            for relation in self._xml("word/_rels/document.xml.rels")
             if _value(relation, "TargetMode") != "External"
         }
         self.numbers = _Numbers(self._xml("word/numbering.xml"), self._xml("word/styles.xml"))
@@ -224,24 +192,14 @@ class _Document:
         self._blocks(body)
 
     def _part(self, name: str) -> bytes | None:
-        try:
-            info = self.archive.getinfo(name)
-        except KeyError:
-            return None
-        if info.file_size > MAX_PART:
+        info = self.archive.NameToInfo.get(name)
+        if info and info.file_size > MAX_PART:  # a zip's reader stops at the size that is written there
             raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
-        with self.archive.open(info) as part:
-            data = part.read(MAX_PART + 1)
-        if len(data) > MAX_PART:
-            raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
-        return data
+        return self.archive.read(info) if info else None
 
-    def _xml(self, name: str) -> Element | None:
-        data = self._part(name)
-        if data is None:
-            return None
+    def _xml(self, name: str) -> Element:
         parser = XMLParser(target=_Builder())
-        parser.feed(data)
+        parser.feed(self._part(name) or b"<none/>")
         root: Element = parser.close()
         return root
 
@@ -260,8 +218,7 @@ class _Document:
         for row in _named(table, "tr"):
             cells: list[Cell] = []
             for cell in _named(row, "tc"):
-                span = _child(cell, "tcPr", "gridSpan")
-                wide = _value(span) if span is not None else ""
+                wide = _value(_child(cell, "tcPr", "gridSpan"))
                 cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
                 cells.append(self._cell(cell))
             yield cells
@@ -275,11 +232,7 @@ class _Document:
                 paragraphs += [p for p in self._paragraphs(child) if p.text.strip()]
                 self.boxes, self.floating = outer
             elif _name(child) == "tbl":
-                for row in self._rows(child):
-                    inner = [p for own in row for p in own]
-                    joined = Paragraph("    ".join(p.text for p in inner), unread=any(p.unread for p in inner))
-                    joined.pictures = [picture for p in inner for picture in p.pictures]
-                    paragraphs.append(joined)
+                paragraphs += [joined(row, "    ") for row in self._rows(child)]
             elif _name(child) not in _SKIPPED:
                 paragraphs += self._cell(_chosen(child))
         return paragraphs
@@ -349,12 +302,11 @@ class _Document:
             self._runs(child if base is None else base, paragraph)
 
     def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
-        aligned, underline = _child(properties, "vertAlign"), _child(properties, "u")
-        lined = underline is not None and _value(underline) != "none"
-        if lined and not text.strip():
+        sign = {"superscript": "^", "subscript": "_"}.get(_value(_child(properties, "vertAlign")))
+        if _value(_child(properties, "u")) not in ("", "none") and not text.strip():
             paragraph.text += BLANK if not paragraph.text.endswith(BLANK) else ""
-        elif aligned is not None and _value(aligned) in ("superscript", "subscript"):
-            paragraph.script("^" if _value(aligned) == "superscript" else "_", text)
+        elif sign:
+            paragraph.script(sign, text)
         else:
             paragraph.text += text.replace("\t", "    ")
 
@@ -407,9 +359,7 @@ class _Document:
 
 def _chosen(node: Element) -> Element:
     """Of alternative contents the first, else the node itself."""
-    if _name(node) != "AlternateContent":
-        return node
-    choice = next((child for child in node if _name(child) == "Choice"), None)
+    choice = _child(node, "Choice") if _name(node) == "AlternateContent" else None
     return choice if choice is not None else node
 
 
@@ -477,26 +427,19 @@ def _equation_part(text: str, place: int, ends: str) -> tuple[str, int]:
 
 
 def _switched(name: str, options: str, parts: list[str]) -> str | None:
-    if name == "f" and len(parts) == 2:
-        return f"\\frac{{{parts[0]}}}{{{parts[1]}}}"
-    if name == "r":
-        return (
-            f"\\sqrt{{{parts[0]}}}"
-            if len(parts) == 1
-            else f"\\sqrt[{parts[0]}]{{{parts[1]}}}"
-            if parts[0]
-            else f"\\sqrt{{{parts[1]}}}"
-        )
-    if name == "s" and len(parts) == 1:
-        return f"{'_' if 'do' in options else '^'}{{{parts[0]}}}"
-    if name == "b" and not options and len(parts) == 1:
-        return f"\\left({parts[0]}\\right)"
-    if name in ("a", "x") and len(parts) == 1:
-        return parts[0]
-    if (
-        name == "o"
-        and len(parts) == 2
-        and (arrow := next((part for part in parts if "\\to" in part or "→" in part), ""))
-    ):
-        return f"\\overrightarrow{{{parts[1 - parts.index(arrow)]}}}"
+    match name, parts:
+        case "f", [over, under]:
+            return f"\\frac{{{over}}}{{{under}}}"
+        case "r", [inner] | ["", inner, *_]:
+            return f"\\sqrt{{{inner}}}"
+        case "r", [degree, inner, *_]:
+            return f"\\sqrt[{degree}]{{{inner}}}"
+        case "s", [script]:
+            return f"{'_' if 'do' in options else '^'}{{{script}}}"
+        case "b", [inner] if not options:
+            return f"\\left({inner}\\right)"
+        case "a" | "x", [inner]:
+            return inner
+        case "o", [("\\to" | "→"), inner] | [inner, ("\\to" | "→")]:
+            return f"\\overrightarrow{{{inner}}}"
     return None

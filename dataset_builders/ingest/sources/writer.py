@@ -117,7 +117,7 @@ class Writer:
                     self._figures(own)
                 else:
                     line = self._line(text.rstrip(), paragraph, own)
-                    self._block(Block(kind="text", box=line.box, lines=[line], origin="source"))
+                    self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
         """Adds a table; one that only lays out paragraphs as those."""
@@ -125,18 +125,18 @@ class Writer:
         own = [cell for cell in cells if any(p.text.strip() for p in cell)]
         if own and all(_OPTION.match(cell[0].text) for cell in own):
             for row in rows:
-                self.add(_joined(row, "    "))
+                self.add(joined(row, "    "))
             return
         layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
         if layout or max(map(len, rows), default=0) < 2:
             for paragraph in (paragraph for cell in cells for paragraph in cell):
                 self.add(paragraph)
             return
-        joined = (_joined(row, "\t") for row in rows)
-        lines = [self._line(whole.text, whole, whole.pictures) for whole in joined]
+        wholes = [joined(row, "\t") for row in rows]
+        lines = [self._line(whole.text, whole, whole.pictures) for whole in wholes]
         if any(line.text.strip() for line in lines):
             box = lines[0].box.joined(lines[-1].box)
-            self._block(Block(kind="table", box=box, lines=lines, origin="source"))
+            self.blocks.append(Block(kind="table", box=box, lines=lines, origin="source"))
 
     def page(self) -> PageBlocks:
         """The page of all blocks; it has no width, as nothing of it is drawn."""
@@ -162,15 +162,12 @@ class Writer:
             left, width = place / len(pictures) * _WIDEST, _WIDEST / len(pictures)
             box = Box(page=1, left=left, top=self._top, right=left + width, bottom=self._top + 0.8 * _HEIGHT)
             self._bytes += len(picture)
-            self._block(Block(kind="figure", box=box, picture=picture, origin="source"))
+            self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
         self._top += _HEIGHT
 
-    def _block(self, block: Block) -> None:
-        self.blocks.append(block)
 
-
-def _joined(row: Sequence[Cell], sign: str) -> Paragraph:
-    """The cells of a row as one paragraph."""
+def joined(row: Sequence[Cell], sign: str) -> Paragraph:
+    """The cells of a row as one paragraph, a sign between two."""
     texts = [" ".join(p.text.replace("\n", " ").replace("\t", " ").strip() for p in cell) for cell in row]
     inner = [paragraph for cell in row for paragraph in cell]
     pictures = [picture for p in inner for picture in p.pictures]
@@ -189,9 +186,8 @@ def _drawn(data: bytes) -> bytes | None:
             if picture.format in ("PNG", "JPEG"):
                 return data
             buffer = io.BytesIO()
-            picture.convert("RGBA" if "transparency" in picture.info or picture.mode == "RGBA" else "RGB").save(
-                buffer, "PNG"
-            )
+            clear = "transparency" in picture.info or picture.mode == "RGBA"
+            picture.convert("RGBA" if clear else "RGB").save(buffer, "PNG")
             return buffer.getvalue()
     except Exception:  # whatever a broken picture leads its decoder to raise
         return None
