@@ -10,9 +10,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import groupby, pairwise, takewhile
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Final
 
@@ -21,7 +20,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK, Option
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import usual_labels
+from livek12.dataset_builders.ingest.drafting import SHOWN, usual_labels
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
@@ -42,7 +41,7 @@ from livek12.dataset_builders.ingest.questions.labels import label_lists, labels
 from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks, says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option
 
 _N = r"(\d{1,3})"
 _COUNTS = (
@@ -75,6 +74,7 @@ _OF_A_PART = re.compile(
     r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
 )
 """In a line on what a part of the paper is worth, or what passes it."""
+_OF_PARTS = re.compile(r"部分|[卷节]|\b(?:section|part|each|per)\b|영역", re.I)
 _OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
 _BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _FEWEST_TOLD = 40
@@ -89,8 +89,8 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
     text = "\n".join(_front(stream, body))
     lines = []
     counts, sums = _combinations(drafts)
-    printed = _counts(text)
-    if printed and not any(number in counts for number in (*printed, sum(printed))):
+    printed = _counts("\n".join(line for line in text.split("\n") if not _OF_PARTS.search(line)))
+    if len(printed) == 1 < printed[0] and printed[0] not in counts:
         possible = sorted(counts)
         lines.append(f"the paper says that it has {_either(printed)} questions, and {_either(possible)} were found")
     totals = paper_totals(stream, body)
@@ -123,21 +123,14 @@ def _outside(stream: Stream, body: Body) -> list[str]:
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
     """Numbers of questions and points that a candidate may have: all, or the common ones and one part's."""
-    parts = Counter(draft.elective for draft in drafts)
-    counts = {len(drafts), len({draft.number for draft in drafts})} | {
-        parts[""] + many for part, many in parts.items() if part
-    }
-    if any(draft.points is None for draft in drafts):
-        return counts, set()
-    points = {part: sum(draft.points or 0 for draft in drafts if draft.elective == part) for part in parts}
-    sums = {sum(points.values())} | {points.get("", 0.0) + worth for part, worth in points.items() if part}
-    forms = {part.split(" ")[0] for part in parts if part}
-    for form in forms:  # a form's common questions and one of its electives
-        own = {part: worth for part, worth in points.items() if part.split(" ")[0] == form}
-        many = {part: parts[part] for part in own}
-        counts |= {many.get(form, 0) + number for part, number in many.items() if part != form}
-        sums |= {own.get(form, 0.0) + worth for part, worth in own.items() if part != form}
-    return counts, sums
+    many = Counter(draft.elective for draft in drafts)
+    worth = dict.fromkeys(many, 0.0)
+    for draft in drafts:
+        worth[draft.elective] += draft.points or 0
+    pairs = [(part, common) for part in many if part for common in {"", part.split(" ")[0]} - {part}]
+    counts = {len(drafts), len({draft.number for draft in drafts})} | {many[a] + many[b] for a, b in pairs}
+    sums = {sum(worth.values())} | {worth[a] + worth.get(b, 0.0) for a, b in pairs}
+    return counts, set() if any(draft.points is None for draft in drafts) else sums
 
 
 # ---- of its sections ----
@@ -250,16 +243,8 @@ class Breach:
     refuse: bool = False
 
 
-@dataclass
-class CheckedPaper:
-    """Checked questions, and errors of the paper."""
-
-    drafts: list[Draft] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-
-def checked(reading: PaperReading) -> CheckedPaper:
-    """Applies all invariants, those of keys first, since the others do not count a refused key."""
+def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
+    """Questions and errors by all invariants, those of keys first: the others do not count a refused key."""
     drafts = list(reading.drafts)
     errors: list[str] = []
     for check in INVARIANTS:
@@ -270,7 +255,7 @@ def checked(reading: PaperReading) -> CheckedPaper:
                     draft = reading.unkeyed[place].model_copy(update={"doubts": draft.doubts})
                 drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
             errors += [breach.text] if breach.error else []
-    return CheckedPaper(drafts, list(dict.fromkeys(errors)))
+    return drafts, list(dict.fromkeys(errors))
 
 
 # ---- numbers and counts ----
@@ -371,8 +356,8 @@ _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 _FEWEST_QUESTIONS = 4
 _SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
-_LONG_ANSWER, _LABEL_LINE = 200, 90
-"""Letters behind a demand, and of a line that may be an option."""
+_LONG_ANSWER = 200
+"""Letters behind a demand."""
 _LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
@@ -401,12 +386,25 @@ _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _RESIZED: Final = 0.15
 """Share by which a title is larger or smaller than text."""
+_SOLUTION_HEAD: Final = re.compile(
+    r"(?:^|\n)[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
+    r"(?=[】\]］)）〕:：.．\s])|Solutions?(?=[\])>:\n]))"
+    r"[】\]］)）〕>:：.．]?(?![ \t]*(?:[_＿…]|\Z))"
+)
+"""A label of a solution that begins a line, with whatever sign behind it; one at the end is a place to write."""
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
-_SAYS: Final = re.compile(r"[。．.,，:：?？!！;；]\s*$|다$")
-"""The end of a sentence or of a piece of one."""
+_SHORT_LINES: Final = re.compile(
+    r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?(?:\n[^\n]{1,89}(?<![。．.,，:：?？!！;；다\s|>])){3,}\s*\Z"
+)
+"""Lines without the end of a sentence, behind what asks."""
+_ODD_SIGN: Final = re.compile(
+    r"(?m)(?:^[ \t]*([^\w\s\-–—•·●▪◦*#|$<>(（\[【{`'\"“/\\+=,.。，△:：;；)）\]}]{1,3})[ \t]*\w.{0,40}$\n?)"
+    r"(?:^[ \t]*\1[ \t]*\w.{0,40}$\n?){2,}"
+)
+"""Lines that begin with one sign, which marks no list of statements."""
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
@@ -536,16 +534,13 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
     """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
     if is_section(line.text) and not is_part_of_section(line.text):
         return True
-    if _WORTH_HEAD.match(line.text) and says_worth(segment.items[0].text) and not rank_of(line.text):
+    worth = segment.items[: -1 if line is segment.items[-1] else 1]  # a last line may be a title below points
+    if _WORTH_HEAD.match(line.text) and any(says_worth(item.text) for item in worth) and not rank_of(line.text):
         return True
     if form and form.match(line.text):
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
-        return _has_word(form) or any(level)
+        return bool(re.search(r"(?<!\\)[^\W\d_]", form.pattern)) or any(level)
     return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
-
-
-def _has_word(form: re.Pattern[str]) -> bool:
-    return bool(re.search(r"[^\W\d_]", form.pattern.replace("\\s", "").replace("\\d", "")))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
@@ -634,7 +629,8 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
         title = segment.section.own if not segment.section.above else ""
-        title = "" if many[id(segment.section)] > 1 and _says_total(title) else title
+        total = len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)  # of the section
+        title = "" if many[id(segment.section)] > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
         match = match or _PRODUCT.search(draft.question)
@@ -644,11 +640,6 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         elif (not draft.part_points and len(marks(draft.question)) > 1) or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
-
-
-def _says_total(title: str) -> bool:
-    """Checks for points of a section as a whole: the only ones in its title, and of nothing each."""
-    return len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)
 
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
@@ -683,7 +674,7 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
         if filled and 2 * empty > len(reading.drafts):
             yield Breach(f"{filled[0]!r} stands where others have an empty bracket: the key?", (place,), "answer", 0.2)
         for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
-            if match := SOLVED.search(text):
+            if match := SOLVED.search(text) or _SOLUTION_HEAD.search(text):
                 head = one_line(match[0].strip(), 20)
                 line = f"{head!r} in the text: an answer or solution stands in the question"
                 yield Breach(line, (place,), kind, 0.2)
@@ -727,25 +718,11 @@ def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Brea
 
 
 def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
-    """Short lines of one indent behind most questions may be options without letters."""
-    places, stems = [], 0
-    for place, segment, draft in reading.pairs:
-        lines = segment.items[1:]
-        run = list(takewhile(partial(_is_level, lines[-1]), reversed(lines))) if lines and not draft.options else []
-        stem = segment.items[len(segment.items) - len(run) - 1].text
-        whole = not any(_SAYS.search(item.text) or wraps(item, reading.stream.columns) for item in run)
-        if len(run) >= _SHARES and whole:
-            places.append(place)
-            stems += bool(re.search(r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?$", stem))
-    if stems >= max(_SHARES, len(reading.drafts) / 2):
-        text = "short lines stand behind it, of one indent: they may be options without letters"
-        yield Breach(text, tuple(places), "options", 0.3)
-
-
-def _is_level(last: Item, item: Item) -> bool:
-    """Checks for a short line of text with the indent of another."""
-    short = item.line is not None and not item.line.pitch and 0 < len(item.text) < _LABEL_LINE
-    return short and abs(item.box.left - last.box.left) < _CLOSE / 3
+    """Short lines behind what most questions ask may be options without letters."""
+    drafts = enumerate(reading.drafts)
+    places = tuple(place for place, draft in drafts if not draft.options and _SHORT_LINES.search(draft.question))
+    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
+        yield Breach("short lines stand behind it: they may be options without letters", places, "options", 0.3)
 
 
 def _option_texts(draft: Draft) -> list[str]:
@@ -834,14 +811,16 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
         named.append({match[1] for match in _NAMED.finditer(draft.question)} - beside)
     for place, draft in enumerate(reading.drafts):
         own, beside, some = labels[place]
-        figures = [figure for figure in draft.figures if not any(IMAGE_MARK in option.text for option in draft.options)]
+        pictured = sum(IMAGE_MARK in option.text for option in draft.options)
         if lost := sorted((named[place] & printed) - own, key=int):
             others = [at for at, (names, _, _) in enumerate(labels) if lost[0] in names - named[at]]
             where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
         elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
             yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
-        elif figures and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
+        elif SHOWN.search(draft.question) and IMAGE_MARK not in draft.question and pictured == 1:
+            yield Breach("the picture that its text names stands in one option", (place,), "figure", 0.3)
+        elif draft.figures and not pictured and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
             text = f"{len(some)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
         elif match := _BETWEEN.search(draft.question):
@@ -981,6 +960,8 @@ def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "options", 0.3)
         elif any(each.is_step for each in lists):
             yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
+        elif not draft.options and _ODD_SIGN.search(draft.question):
+            yield Breach("lines of its text begin with one sign: they may be options", (place,), "options", 0.3)
         elif most and any(each.begins_line and not each.is_number for each in lists):
             text = "lines of its text have labels, as the options of others: they may be some"
             yield Breach(text, (place,), "options", 0.3)
@@ -1006,10 +987,11 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
         groups.setdefault(id(segment.section), []).append(place)
     for places in groups.values():
         usual = usual_labels([reading.drafts[place] for place in places])
+        most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
         for place in places if usual else ():
             own = "".join(option.label for option in reading.drafts[place].options)
-            if own and not own.startswith(usual):
-                text = f"its options are {own}, those of most others of its section {usual}"
+            if not own.startswith(usual) and (own or most):
+                text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
 
 
@@ -1097,17 +1079,10 @@ def _repeats(draft: Draft) -> bool:
     key = _plain("".join(draft.answer) + (draft.solution or ""))
     answer = _plain("".join(draft.answer))
     question = _plain(draft.question)
-    beginning = _beginning(key)
+    beginning = next((key[:end] for end in range(len(key)) if width(key[:end]) >= _REPEATED), key)
     begins = width(beginning) >= _FEWEST and question.startswith(beginning)
     begins = begins or (width(question) >= _FEWEST and key.startswith(question))
     return begins or (len(answer) >= _COPIED and answer in question)
-
-
-def _beginning(text: str) -> str:
-    end = 0
-    while end < len(text) and width(text[:end]) < _REPEATED:
-        end += 1
-    return text[:end]
 
 
 def _plain(text: str) -> str:

@@ -261,10 +261,9 @@ def read_paper(
         raise UserError("; ".join([f"{pdf.name}: {_why_none(stream, pages)}", *more[:1], *unread[:5]]))
     keyed, lines, entries = _with_keys([*made.drafts, *taken], stream, body, key, headings)
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
-    outcome = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
-    drafts = outcome.drafts
-    notes = [note for page in pages for note in page.notes]
-    notes = list(dict.fromkeys([*notes, *template.misfits(drafts, language)]))
+    drafts, breaches = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
+    printed_notes = (note for page in pages for note in page.notes)
+    notes = list(dict.fromkeys([*printed_notes, *template.misfits(drafts, language)]))
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread
@@ -295,7 +294,7 @@ def read_paper(
         errors=[
             *key.unread,
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
-            *outcome.errors,
+            *breaches,
         ],
         unmatched=[*missing, *lines],
         notes=notes,

@@ -89,6 +89,8 @@ _WRITES = re.compile(
     r"|\b(?:write|draw|sketch|give|define|list|complete|implement|suggest|compare|derive|determine)\b",
     re.IGNORECASE,
 )
+_IN_WORDS = re.compile(r"(?:简答|综合|问答|论述|名词解释)题|서술형|논술형")
+"""Types of questions whose answers are sentences."""
 _WORKS_OUT = re.compile(
     r"求|计算|证明|说明|简述|论述|find|calculate|explain|describe|prove|구하|서술|설명하", re.IGNORECASE
 )
@@ -156,7 +158,7 @@ def type_of(
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 0.3
     evidence = asks(f"{section}\n{text}") or _LEFT_OPEN.search(text)
-    if language_of(language).short and not _WRITES.search(text):
+    if language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section)):
         return "short_answer", raw, 0.8 if raw or evidence else 0.4
     works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
     if evidence and asks(text.strip().rsplit("\n", 1)[-1]):

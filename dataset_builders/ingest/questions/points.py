@@ -187,6 +187,10 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
     at_head = not text[: printed[0].start].strip(" 　*")
     total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
+    *own, last = printed
+    if total is None and len(own) > 1 and sum(mark.points for mark in own) == last.points:
+        below = text[own[-1].end : last.start] + text[last.end :]
+        total = None if below.strip() else last  # repeated below the parts
     rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:

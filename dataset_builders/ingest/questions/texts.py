@@ -104,16 +104,13 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
 
 
 def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]]:
-    """Moves pictures below the last option's text to the stem if no other option has one: they are the question's."""
-    text, *marks = options[-1].text.split(f"\n{IMAGE_MARK}") if options else [""]
-    if (
-        not marks
-        or not text.strip()
-        or any(map(str.strip, marks))
-        or any(IMAGE_MARK in option.text for option in options[:-1])
-    ):
+    """Moves pictures below an option's text to the stem if no other option has one: they are the question's."""
+    own = [place for place, option in enumerate(options) if IMAGE_MARK in option.text]
+    text, *marks = options[own[0]].text.split(f"\n{IMAGE_MARK}") if len(own) == 1 else [""]
+    if not marks or not text.strip() or any(map(str.strip, marks)):
         return stem, options
-    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), [*options[:-1], Option(label=options[-1].label, text=text)]
+    options[own[0]] = Option(label=options[own[0]].label, text=text)
+    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), options
 
 
 def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
@@ -493,9 +490,7 @@ def _harmless(text: str) -> str:
 
 
 def _cut_short(paragraph: str) -> bool:
-    return len(paragraph) < 2000 and paragraph.count("（") + paragraph.count("(") > paragraph.count(
-        "）"
-    ) + paragraph.count(")")
+    return len(paragraph) < 2000 and sum(map(paragraph.count, "（(")) > sum(map(paragraph.count, "）)"))
 
 
 @dataclass
