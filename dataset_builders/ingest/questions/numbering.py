@@ -60,6 +60,7 @@ _WEIGHTS = {"dotted": 1.0, "near": 0.8, "comma": 0.7, "closed": 0.7, "round": 0.
 """By what stands behind the number."""
 _HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
 """A heading of a source that is a number alone."""
+_OF_HEADINGS = {"word": (_HEADED,), "dot": (_HEADED, *_FORMS["word"])}
 _BRACKETED = re.compile(r"\s*[(（]\s*(\d{1,3})\s*[)）]\s*(?=\S)")
 _HAN = "零一二三四五六七八九"
 _UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
@@ -195,7 +196,7 @@ def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Seq
     if many < _FEWEST_ALIKE or 5 * many < 4 * len(run):
         return [*run]
     tops = {item.box.page: place for place, item in reversed([*enumerate(items)])}
-    lefts = {(items[head.place].box.page % 2, items[head.place].column): items[head.place].box.left for head in run}
+    lefts = {_column(items[head.place]): items[head.place].box.left for head in run}
     complete: list[_Candidate] = []
     for head, end in pairwise([*run, _Candidate(len(items), 0, 0, 0.0)]):
         own = [
@@ -205,8 +206,7 @@ def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Seq
             and _shape(items, other) == shape
             and (
                 tops[items[other.place].box.page] == other.place
-                or abs((box := items[other.place].box).left - lefts.get((box.page % 2, items[other.place].column), 2.0))
-                < _LEVEL / 2
+                or abs(items[other.place].box.left - lefts.get(_column(items[other.place]), 2.0)) < _LEVEL / 2
             )
         ]
         pieces = [items[a.place : b.place] for a, b in pairwise([head, *own, end])]
@@ -256,6 +256,10 @@ def _look(line: Line | None) -> tuple[bool, float]:
 def _shape(items: Sequence[Item], candidate: _Candidate) -> str:
     """The printed form of a number."""
     return re.sub(r"\d+", "#", squeezed(items[candidate.place].text[: candidate.end]))
+
+
+def _column(item: Item) -> tuple[int, int]:
+    return item.box.page % 2, item.column
 
 
 def _asks_something(piece: Sequence[Item]) -> bool:
@@ -367,13 +371,11 @@ def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> 
             continue
         if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
             continue
-        forms = (_HEADED, *_FORMS["word"], *_FORMS[style]) if item.is_heading and style == "dot" else _FORMS[style]
-        if item.is_heading and style == "word":
-            forms = (_HEADED, *forms)
-        for pattern in forms:
+        headed = _OF_HEADINGS.get(style, ()) if item.is_heading else ()
+        for pattern in (*headed, *_FORMS[style]):
             match = pattern.match(item.line.text)
             if match and 0 < (number := _value(match[1])) <= MAX_NUMBER:
-                weight = _WEIGHTS.get(match.lastgroup or "", 1.2 if pattern in (_HEADED, *_FORMS["word"]) else 1.0)
+                weight = _WEIGHTS.get(match.lastgroup or "", 1.2 if pattern in _OF_HEADINGS["dot"] else 1.0)
                 if match.lastgroup == "bare" and match[1].startswith("0"):
                     weight = _WEIGHTS["near"]
                 share = _WRAPPED if _wrapped(items, place) else 1.0
@@ -425,7 +427,7 @@ def _margins(items: Sequence[Item], candidates: Sequence[_Candidate]) -> dict[tu
     lefts: dict[tuple[int, int], list[tuple[float, _Candidate]]] = {}
     for candidate in candidates[:MAX_CANDIDATES]:
         item = items[candidate.place]
-        lefts.setdefault((item.box.page % 2, item.column), []).append((item.box.left, candidate))
+        lefts.setdefault(_column(item), []).append((item.box.left, candidate))
     return {key: _margin(sorted(values, key=lambda value: value[0])) for key, values in lefts.items()}
 
 
@@ -447,7 +449,7 @@ def _margin(values: Sequence[tuple[float, _Candidate]]) -> float:
 
 def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], float]) -> _Candidate:
     """Weighs a candidate by its distance from the others of its column, its letters and its points."""
-    off = abs(item.box.left - lefts.get((item.box.page % 2, item.column), item.box.left))
+    off = abs(item.box.left - lefts.get(_column(item), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
     return replace(candidate, weight=candidate.weight + bonus + sure)

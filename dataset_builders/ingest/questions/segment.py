@@ -313,9 +313,7 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
                 runs[-1].append(place)
                 last = rank
         within = [run for run in runs if _goes_on_behind(run[0], chosen)]
-        bare = [
-            run for run in within if any(not any(a < anchor.place < b for anchor in chosen) for a, b in pairwise(run))
-        ]
+        bare = [run for run in within if any(not _between(chosen, a, b) for a, b in pairwise(run))]
         heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
     return heads
 
@@ -324,6 +322,10 @@ def _goes_on_behind(place: int, chosen: Sequence[Anchor]) -> bool:
     before = [anchor for anchor in chosen if anchor.place < place]
     after = [anchor for anchor in chosen if anchor.place > place]
     return bool(before) and (not after or after[0].number == before[-1].number + 1)
+
+
+def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
+    return any(begin < anchor.place < end for anchor in chosen)
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
@@ -664,9 +666,7 @@ def _add_unnumbered(body: Body) -> None:
                 Segment(number, end, some, section, part, label=label)
                 for number, (label, end, some) in enumerate(lettered, 1)
             ]
-        elif (
-            place and items and (whole or asks("".join(item.text for item in items if not INSTRUCTS.search(item.text))))
-        ):
+        elif place and items and (whole or _asks_alone(items)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
             guess = f"it has no number: {one_line(items[0].text, 40)!r}"
@@ -675,6 +675,10 @@ def _add_unnumbered(body: Body) -> None:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
+
+
+def _asks_alone(items: Sequence[Item]) -> bool:
+    return asks("".join(item.text for item in items if not INSTRUCTS.search(item.text)))
 
 
 def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:

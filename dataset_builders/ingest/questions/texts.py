@@ -109,8 +109,8 @@ def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]
     text, *marks = options[own[0]].text.split(f"\n{IMAGE_MARK}") if len(own) == 1 else [""]
     if not marks or not text.strip() or any(map(str.strip, marks)):
         return stem, options
-    options[own[0]] = Option(label=options[own[0]].label, text=text)
-    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), options
+    without = Option(label=options[own[0]].label, text=text)
+    return "\n".join([stem, *[IMAGE_MARK] * len(marks)]), [*options[: own[0]], without, *options[own[0] + 1 :]]
 
 
 def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:

@@ -161,6 +161,16 @@ def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
     return _group(text, start) if text[start : start + 1] == opening else (None, place)
 
 
+def _groups(opening: str, text: str, place: int) -> tuple[list[str], int]:
+    """The texts of all groups that begin so, one behind the other, and the place behind them."""
+    values: list[str] = []
+    value, place = _group_if(opening, text, place)
+    while value is not None:
+        values.append(value)
+        value, place = _group_if(opening, text, place)
+    return values, place
+
+
 class _List:
     """An open list: its kind, the form of its numbers, the number of the last item."""
 
@@ -370,13 +380,8 @@ class _Reader:
     @staticmethod
     def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
         """Options in brackets and arguments in braces behind a command, and the place behind them."""
-        options: list[str] = []
-        arguments: list[str] = []
-        for opening, values in (("[", options), ("{", arguments)):
-            value, place = _group_if(opening, text, place)
-            while value is not None:
-                values.append(value)
-                value, place = _group_if(opening, text, place)
+        options, place = _groups("[", text, place)
+        arguments, place = _groups("{", text, place)
         return options, arguments, place
 
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
@@ -436,9 +441,7 @@ class _Reader:
 
     def _skip(self, text: str, place: int, many: int) -> int:
         """The place behind options and so many arguments."""
-        option: str | None = ""
-        while option is not None:
-            option, place = _group_if("[", text, place)
+        _, place = _groups("[", text, place)
         for _ in range(many):
             _, place = _group_if("{", text, place)
         return place
@@ -627,7 +630,7 @@ class _Reader:
         self.cells = outer
         rows = [row for row in rows if any(row)]
         if outer is not None:
-            outer[-1] += [joined(row, "    ") for row in rows]
+            self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
         else:
             self.writer.table(rows)
 

@@ -6,6 +6,7 @@ XML with a document type are refused. Tracked deletions and hidden text are left
 
 from __future__ import annotations
 
+import lzma
 import posixpath
 import re
 import zipfile
@@ -56,7 +57,17 @@ def read(path: Path) -> Writer:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Document(archive).writer
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, ParseError, RuntimeError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        KeyError,
+        ValueError,
+        ParseError,
+        RuntimeError,
+    ):
         raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
 
 
@@ -192,14 +203,19 @@ class _Document:
         self._blocks(body)
 
     def _part(self, name: str) -> bytes | None:
-        info = self.archive.NameToInfo.get(name)
-        if info and info.file_size > MAX_PART:  # a zip's reader stops at the size that is written there
+        try:
+            info = self.archive.getinfo(name)
+        except KeyError:
+            return None
+        if info.file_size > MAX_PART:
             raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
-        return self.archive.read(info) if info else None
+        with self.archive.open(info) as part:
+            return part.read(info.file_size)  # no more is unpacked, even if there is more
 
     def _xml(self, name: str) -> Element:
         parser = XMLParser(target=_Builder())
-        parser.feed(self._part(name) or b"<none/>")
+        data = self._part(name)
+        parser.feed(b"<none/>" if data is None else data)
         root: Element = parser.close()
         return root
 

@@ -256,6 +256,28 @@ def test_points_may_be_a_sum(mark: str, points: float) -> None:
     assert by_number(read(page(f"1. Find a. {mark}", "2. Find b.")))["1"].points == points
 
 
+def test_a_total_below_the_parts_is_no_part() -> None:
+    draft = read(
+        page("1. Read.", "(a) Find x. (10 points)", "(b) Find y. (10 points)", "(20 points)", "2. Find z.")
+    ).drafts[0]
+    assert (draft.points, draft.part_points) == (20, [10, 10])
+
+
+@pytest.mark.parametrize(
+    ("lines", "doubt"),
+    [
+        (("○» 21", "○» 22", "○» 23"), "lines of its text begin with one sign"),
+        (("A. 1", "B. 2", "C. 3", "D. 4"), "its options are none"),
+        (("[Solution]", "x = 1 because it is."), "an answer or solution stands in the question"),
+    ],
+)
+def test_what_may_be_options_or_a_solution_is_doubted(lines: tuple[str, ...], doubt: str) -> None:
+    """In the first question, or by the options that all but the first have."""
+    own = [lines if (n == 1) != (lines[0] == "A. 1") else () for n in range(1, 6)]
+    drafts = read(page(*(line for n, some in enumerate(own, 1) for line in (f"{n}. Which is right?", *some)))).drafts
+    assert [any(doubt in each.text for each in draft.doubts) for draft in drafts] == [True, *[False] * 4]
+
+
 def test_options_of_several_questions_in_one_are_doubted() -> None:
     first = ["Q1 Pick.", "1. Which?", *OPTIONS, "2. Who?", *OPTIONS]
     paper = read(page(*first, "Q2 Say why.", "It is long.", "Q3 Say how.", "It is so.", top=0.02))

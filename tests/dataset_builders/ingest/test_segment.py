@@ -234,6 +234,11 @@ def test_heads_by_the_shape_of_their_series() -> None:
     assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
 
 
+def test_any_word_heads_questions_that_have_points() -> None:
+    lines = [line for n in range(1, 5) for line in (f"Exercice {n} ({n + 2} points)", "Find x.", "Find y.", "Explain.")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == list("1234")
+
+
 def test_steps_within_a_question_are_no_heads() -> None:
     steps = [f"Step {n}: divide by {n}" for n in (1, 2, 3)]
     lines = [line for n in range(1, 4) for line in (f"第{n}題—極限", "What is it?", *(steps if n == 2 else []))]

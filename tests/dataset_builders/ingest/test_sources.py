@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -152,6 +153,39 @@ def test_what_a_run_of_word_holds(tmp_path: Path, piece: str, text: str) -> None
 def test_hostile_word_documents_are_refused(tmp_path: Path, parts: dict[str, bytes | str], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         read(docx(tmp_path / "paper.docx", parts=parts))
+
+
+def test_no_more_of_a_part_is_unpacked_than_its_size_says(tmp_path: Path) -> None:
+    """A part that says 1,000 bytes and has 256 MiB takes no memory."""
+    file = docx(tmp_path / "paper.docx", parts={"word/styles.xml": bytes(256 << 20)})
+    data = bytearray(file.read_bytes())
+    sizes = data.rindex(b"PK\x01\x02", 0, data.rindex(b"word/styles.xml")) + 24
+    data[sizes : sizes + 4] = (1000).to_bytes(4, "little")
+    file.write_bytes(data)
+    del data
+    tracemalloc.start()
+    with pytest.raises(UserError, match="damaged"):
+        read(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+def test_a_word_document_packed_otherwise_and_damaged_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "paper.docx", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("word/document.xml", "abcdefgh" * 1000)
+    data = bytearray((tmp_path / "paper.docx").read_bytes())
+    packed = data.index(b"word/document.xml") + len("word/document.xml") + 16
+    data[packed : packed + 20] = b"\xff" * 20
+    (tmp_path / "paper.docx").write_bytes(data)
+    with pytest.raises(UserError, match="damaged"):
+        read(tmp_path / "paper.docx")
+
+
+def test_a_table_within_a_cell_leaves_its_row_whole(tmp_path: Path) -> None:
+    rows = r"\begin{tabular}{ll}a & x \begin{tabular}{l}p\\q\\r\end{tabular} y\\b & z\end{tabular}"
+    (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}\begin{{document}}{rows}\end{{document}}")
+    assert [line.text for line in read(tmp_path / "paper.tex").blocks[0].lines] == ["a\tx p q r y", "b\tz"]
 
 
 def test_a_source_has_no_pages_to_look_at(tmp_path: Path) -> None:
