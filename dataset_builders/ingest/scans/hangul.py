@@ -19,8 +19,8 @@ from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_
 from livek12.dataset_builders.ingest.scans.formulas import (
     GAP,
     UNSURE,
+    Part,
     ReadBoxes,
-    Stack,
     boxes_of,
     joined,
     part_boxes,
@@ -44,32 +44,19 @@ _SNAP: Final = 0.35
 """Widths of a syllable by which its box may miss its edge."""
 _CLEAR: Final = 0.9
 """Confidence of a reading of digits and signs from which it stands against a syllable."""
-Cut = Callable[[Bounds], list[Bounds | Stack]]
+Cut = Callable[[Bounds], list[Part]]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Read):
     """A character of tesseract; `line` numbers its line."""
 
-    text: str
-    box: Bounds
-    confidence: float
-    line: int
+    line: int = 0
 
     @property
     def hangul(self) -> bool:
         """True for a syllable."""
         return "가" <= self.text <= "힣"
-
-    @property
-    def width(self) -> float:
-        """In pixels."""
-        return self.box[2] - self.box[0]
-
-    @property
-    def height(self) -> float:
-        """In pixels."""
-        return self.box[3] - self.box[1]
 
 
 def letters_of(hocr: str) -> list[Letter]:
@@ -80,10 +67,9 @@ def letters_of(hocr: str) -> list[Letter]:
         if match["line"]:
             line += 1
             continue
-        left, top, right, bottom = (float(value) for value in match["box"].split())
-        letters.append(
-            Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100, line)
-        )
+        left, top, right, bottom = map(float, match["box"].split())
+        sure = float(match["sure"]) / 100
+        letters.append(Letter(html.unescape(match["text"]), (left, top, right, bottom), sure, line=line))
     return letters
 
 
@@ -101,7 +87,7 @@ def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: 
     rows = [_Row(box, inside, wide) for box, inside in _rows(boxes, letters, sure)]
     bars, tall = short_bars(dark, boxes), line_height(boxes)
     pieces = [row.pieces(dark, sure, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
-    parts = (piece.part for own in pieces for piece in own if not piece.syllables)
+    parts = (piece for own in pieces for piece in own if not piece.syllables)
     reads = {read_run.box: read_run for read_run in read(boxes_of(parts))}
     done: list[Read] = []
     for row, own in zip(rows, pieces, strict=True):
@@ -134,7 +120,7 @@ def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], sure: set[Letter])
     homes = [list(box) for box in boxes]
     inside: list[list[Letter]] = [[] for _ in boxes]
     for letter in letters:
-        x, y = (letter.box[0] + letter.box[2]) / 2, (letter.box[1] + letter.box[3]) / 2
+        x, y = letter.centre
         level = [at for at, home in enumerate(homes) if home[1] <= y <= home[3]]
         at = min(level, key=lambda at: max(homes[at][0] - x, x - homes[at][2], 0.0), default=-1)
         far = max(homes[at][0] - x, x - homes[at][2], 0.0) if level else float("inf")
@@ -152,22 +138,12 @@ def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], sure: set[Letter])
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Part):
     """A part of a line: letters of tesseract, and flags for syllables and their neighbours."""
 
-    part: Bounds | Stack
-    letters: tuple[Letter, ...]
-    syllables: bool
+    letters: tuple[Letter, ...] = ()
+    syllables: bool = False
     within: bool = False
-
-    @property
-    def box(self) -> Bounds:
-        """Around it."""
-        return self.part.box if isinstance(self.part, Stack) else self.part
-
-    def holds(self, letter: Letter) -> bool:
-        """Checks for the middle of a letter."""
-        return self.box[0] <= (letter.box[0] + letter.box[2]) / 2 <= self.box[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +167,8 @@ class _Row:
             done += self._between(dark, cut, at, end, tuple(between), first=not done, last=letter is None)
             between = []
             if letter:
-                done.append(_Piece((letter.box[0], self.box[1], letter.box[2], self.box[3]), (letter,), True))
+                home = (letter.box[0], self.box[1], letter.box[2], self.box[3])
+                done.append(_Piece(home, (), (letter,), syllables=True))
                 at = max(at, letter.box[2])
         return done
 
@@ -209,7 +186,7 @@ class _Row:
         text = "".join(letter.text for letter in letters)
         if text and set(text) <= _PUNCTUATION and not first:
             box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
-            return [_Piece(box, letters, True)]
+            return [_Piece(box, (), letters, syllables=True)]
         left = start if first else white(dark, self.box, start, _SNAP * self.wide)
         right = end if last else white(dark, self.box, end, _SNAP * self.wide)
         span = inked(dark, (left, self.box[1], right, self.box[3])) if right > left else None
@@ -219,8 +196,11 @@ class _Row:
         lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
         spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
         beside = not (first and last)
-        parts = [_Piece(part, (), False, beside) for item in spans for part in cut(item)]
-        return [replace(part, letters=tuple(item for item in letters if part.holds(item))) for part in parts]
+        done = []
+        for part in (part for span in spans for part in cut(span)):
+            inside = tuple(letter for letter in letters if part.box[0] <= letter.centre[0] <= part.box[2])
+            done.append(_Piece(part.box, part.halves, inside, within=beside))
+        return done
 
 
 def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
@@ -232,12 +212,11 @@ def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
     text = "".join(letter.text for letter in piece.letters)
     if piece.syllables:
         return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
-    other = read_part(piece.part, reads)
-    stacked = isinstance(piece.part, Stack)
-    hangul = not stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
+    other = read_part(piece, reads)
+    hangul = not piece.stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
     if text and (other is None or (hangul and other.confidence < _CLEAR)):
         return Read(text, piece.box, UNSURE)
-    if other and piece.within and not stacked and _plain(other.text) != _plain(text):
+    if other and piece.within and not piece.stacked and _plain(other.text) != _plain(text):
         return replace(other, confidence=min(other.confidence, UNSURE))
     return other or Read("", piece.box, UNSURE)
 

@@ -38,7 +38,7 @@ letters and number of them from which a page is Korean."""
 
 
 class Reader:
-    """A session of one language."""
+    """A session of one language: rapidocr in two steps, so that a page's lines are read at once, at full resolution."""
 
     def __init__(self, language: Language) -> None:
         """Prepares an engine.
@@ -51,27 +51,7 @@ class Reader:
             raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
         self._korean = row.letters == HANGUL
         if self._korean:
-            _tesseract("kor")
-        self._rapid = _Rapid()
-
-    def read(self, picture: Picture) -> list[Read]:
-        """All text of an upright page, scripts marked."""
-        page = scan.grey(picture)
-        dark = scan.ink(page)
-        boxes = self._rapid.boxes(picture)
-        boxes += scan.parted(dark, boxes, line_height(boxes))[:MOST_PARTS] if boxes else []
-
-        def lines(some: Sequence[Bounds]) -> list[Read]:
-            read = self._rapid.lines(picture, some, level=self._korean)
-            return [replace(run, text=raised(run, page)) for run in read]
-
-        return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
-
-
-class _Rapid:
-    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at full resolution."""
-
-    def __init__(self) -> None:
+            _check_tesseract()
         import onnxruntime
         from rapidocr import RapidOCR
 
@@ -90,41 +70,48 @@ class _Rapid:
             }
         )
 
-    def boxes(self, picture: Picture) -> list[Bounds]:
+    def read(self, picture: Picture) -> list[Read]:
+        """All text of an upright page, scripts marked."""
+        page = scan.grey(picture)
+        dark = scan.ink(page)
+        pixels = np.asarray(picture.convert("RGB"))[:, :, ::-1]
+        boxes = self._boxes(pixels)
+        boxes += scan.parted(dark, boxes, line_height(boxes))[:MOST_PARTS] if boxes else []
+
+        def lines(some: Sequence[Bounds]) -> list[Read]:
+            return [replace(run, text=raised(run, page)) for run in self._lines(pixels, some)]
+
+        return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
+
+    def _boxes(self, pixels: Any) -> list[Bounds]:
         """Boxes of lines of text."""
-        detected = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        detected = self._engine(pixels, use_det=True, use_rec=False)
         if detected.boxes is None:
             return []
         corners = [([x for x, _ in box], [y for _, y in box]) for box in detected.boxes.tolist()]
         return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
 
-    def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
-        """The texts of boxes, without empty ones; upward texts are turned, unless all are `level`."""
-        pixels, wide, tall = _pixels(picture), picture.width, picture.height
+    def _lines(self, pixels: Any, boxes: Sequence[Bounds]) -> list[Read]:
+        """The texts of boxes, without empty ones; upward texts are turned, unless the page is Korean."""
         crops: list[Any] = []
         kept: list[tuple[Bounds, bool]] = []
         for box in boxes:
-            left, top = max(0, round(box[0])), max(0, round(box[1]))
-            crop = pixels[top : min(tall, round(box[3])), left : min(wide, round(box[2]))]
+            left, top, right, bottom = (max(0, round(value)) for value in box)
+            crop = pixels[top:bottom, left:right]
             if min(crop.shape[:2]) < 4:
                 continue
-            upright = level or crop.shape[0] < 1.5 * crop.shape[1]
+            upright = self._korean or crop.shape[0] < 1.5 * crop.shape[1]
             crops.append(np.ascontiguousarray(crop if upright else np.rot90(crop, 3)))
             kept.append((box, upright))
         if not crops:
             return []
-        done = []
         result = self._engine.recognize_txt(crops)
-        for (box, upright), text, score, words in zip(
-            kept, result.txts, result.scores, result.word_results, strict=True
-        ):
-            if text.strip():
-                done.append(Read(text.strip(), box, float(score), _places(text.strip(), words, box) if upright else ()))
-        return done
-
-
-def _pixels(picture: Picture) -> Any:
-    return np.asarray(picture.convert("RGB"))[:, :, ::-1]
+        rows = zip(kept, map(str.strip, result.txts), result.scores, result.word_results, strict=True)
+        return [
+            Read(text, box, float(score), _places(text, words, box) if upright else ())
+            for (box, upright), text, score, words in rows
+            if text
+        ]
 
 
 def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
@@ -140,17 +127,19 @@ def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
     return tuple(places)
 
 
-def _tesseract(wanted: str) -> None:
-    names = {"kor": "tesseract-ocr-kor", "osd": "tesseract-ocr"}
-    install = f"apt-get install tesseract-ocr {names[wanted]}"
+def _check_tesseract() -> None:
+    install = "apt-get install tesseract-ocr tesseract-ocr-kor"
     if not shutil.which("tesseract"):
         raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
-    if wanted not in _languages():
+    if "kor" not in _languages():
         raise UserError(f"tesseract has no data for Korean: {install}")
 
 
 def _languages() -> list[str]:
-    return _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split()
+    """Of tesseract; none if it is not installed."""
+    return (
+        _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split() if shutil.which("tesseract") else []
+    )
 
 
 def _run(command: list[str], data: bytes) -> bytes:
@@ -190,29 +179,22 @@ def orientation(picture: Picture) -> tuple[int | None, Language | None]:
     small.thumbnail((1800, 1800))
     try:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
-    except UserError:  # too few letters to tell by
+        fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        turn = int(fields.get("Rotate", "0")) % 360
+        sure, script_sure = (float(fields.get(f"{name} confidence", "0")) for name in ("Orientation", "Script"))
+    except (UserError, ValueError):  # too few letters to tell by
         return None, None
-    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-    try:
-        sure = float(fields.get("Orientation confidence", "0")) > 3
-        turn = int(fields.get("Rotate", "0")) % 360 if sure else None
-    except ValueError:
-        turn = None
     name = fields.get("Script", "")
     script = next((row for row in reversed(languages()) if name in row.scripts.split()), None)
-    try:
-        sure = float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
-    except ValueError:
-        sure = False
-    return turn, script.code if script and (sure or script.letters == HANGUL) else None
+    clear = script and (script_sure > _CLEAR.get(name, float("inf")) or script.letters == HANGUL)
+    return turn if sure > 3 else None, script.code if script and clear else None
 
 
 def is_korean(picture: Picture) -> bool:
     """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
-    if not shutil.which("tesseract") or "kor" not in _languages():
+    if "kor" not in _languages():
         return False
-    middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
-    letters = _letters(middle)
+    letters = _letters(picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3)))
     syllables = [letter for letter in letters if letter.hangul]
     sure = sum(letter.confidence > _SURE for letter in syllables)
     return sure > max(_FEWEST_HANGUL, _HANGUL * len(letters), _MOSTLY * len(syllables))

@@ -99,13 +99,20 @@ def bars(dark: Dark, shortest: int, slender: float = 4.0) -> list[Rule]:
 
     kernel = cv2.getStructuringElement(cv2.MORPH_RECT, (shortest, 1))
     level = cv2.morphologyEx(dark.astype(np.uint8), cv2.MORPH_OPEN, kernel)
-    count, _, stats, _ = cv2.connectedComponentsWithStats(cv2.dilate(level, np.ones((2, 3), np.uint8)), connectivity=8)
     thick = max(5, shortest // 4)
     return [
         Rule(float(x), float(y), float(x + width), float(y + height))
-        for x, y, width, height, _ in stats[1:count].tolist()
+        for x, y, width, height, _ in components(cv2.dilate(level, np.ones((2, 3), np.uint8)))[0]
         if height <= thick + 2 and width > slender * height
     ]
+
+
+def components(marks: Grey) -> tuple[list[tuple[int, int, int, int, int]], Any]:
+    """Left, top, width, height and area of each patch of ink, and the array of their numbers (from 1)."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(marks, connectivity=8)
+    return [(x, y, width, height, area) for x, y, width, height, area in stats[1:].tolist()], labels
 
 
 def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
@@ -119,10 +126,9 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
     rest[:edge], rest[-edge:], rest[:, :edge], rest[:, -edge:] = 0, 0, 0, 0
     reach = max(3, int(0.5 * letter)) | 1
     near = cv2.dilate(rest, np.ones((reach, reach), np.uint8))
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
+    patches, labels = components(near)
     regions: list[Bounds] = []
-    for at in range(1, count):
-        x, y, width, height, _ = stats[at].tolist()
+    for at, (x, y, width, height, _) in enumerate(patches, 1):
         inside = rest[y : y + height, x : x + width] * (labels[y : y + height, x : x + width] == at)
         rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
         if len(rows) < 2 or len(columns) < 2:

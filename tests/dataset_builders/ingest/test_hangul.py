@@ -29,7 +29,7 @@ def drawn(text: str, sure: float = 0.99) -> tuple[np.ndarray, list[Letter]]:
             continue
         dark[8:TALL, x + 1 : x + WIDE - 1] = True
         known = "가" <= letter <= "힣"
-        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4, 1))
+        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4, line=1))
         x += WIDE
     return dark, letters
 
