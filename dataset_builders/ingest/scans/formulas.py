@@ -250,7 +250,7 @@ ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinePart:
     """A part of a line: its box, and those to read: itself, or what is above and below a fraction's bar."""
 
     box: Bounds
@@ -262,27 +262,27 @@ class Part:
         return len(self.halves) > 1
 
 
-def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[Part]:
+def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[LinePart]:
     """A box cut into fractions and the rest."""
-    done: list[Part] = []
+    done: list[LinePart] = []
     at = box[0]
     for bar, above, below in stacks(dark, box, bars, letter):
         if bar.left < at - 4:
             continue
         if before := inked(dark, (at, box[1], bar.left - 2, box[3])):
-            done.append(Part(before, (before,)))
-        done.append(Part((bar.left, box[1], bar.right, box[3]), (above, below)))
+            done.append(LinePart(before, (before,)))
+        done.append(LinePart((bar.left, box[1], bar.right, box[3]), (above, below)))
         at = bar.right + 3
     rest = inked(dark, (at, box[1], box[2], box[3])) if done else box
-    return [*done, *([Part(rest, (rest,))] if rest else [])]
+    return [*done, *([LinePart(rest, (rest,))] if rest else [])]
 
 
-def boxes_of(parts: Iterable[Part]) -> list[Bounds]:
+def boxes_of(parts: Iterable[LinePart]) -> list[Bounds]:
     """The boxes to read."""
     return [box for part in parts for box in part.halves]
 
 
-def read_part(part: Part, reads: Mapping[Bounds, Read]) -> Read | None:
+def read_part(part: LinePart, reads: Mapping[Bounds, Read]) -> Read | None:
     """The text of a part; None if it was not read or is no formula."""
     halves = [reads[box] for box in part.halves if box in reads]
     if not part.stacked or len(halves) < 2:

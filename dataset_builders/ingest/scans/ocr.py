@@ -9,11 +9,13 @@ import io
 import os
 import shutil
 import subprocess
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+from PIL import Image
 from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
@@ -28,6 +30,8 @@ from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
 """Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
+_LINE: Final = 48
+"""Pixels of a line's height as tesseract is shown it."""
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
 _CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
@@ -81,7 +85,9 @@ class Reader:
         def lines(some: Sequence[Bounds]) -> list[Read]:
             return [replace(run, text=raised(run, page)) for run in self._lines(pixels, some)]
 
-        return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
+        if self._korean:
+            return hangul.lines(dark, _letters_of_lines(picture, boxes), lines)
+        return read_lines(dark, boxes, lines)
 
     def _boxes(self, pixels: Any) -> list[Bounds]:
         """Boxes of lines of text."""
@@ -166,9 +172,33 @@ def _encoded(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def _letters(picture: Picture) -> list[hangul.Letter]:
-    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", "3", "-c", "hocr_char_boxes=1", "hocr"]
+def _letters(picture: Picture, layout: str = "3") -> list[hangul.Letter]:
+    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", layout, "-c", "hocr_char_boxes=1", "hocr"]
     return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
+
+
+def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[tuple[Bounds, list[hangul.Letter]]]:
+    """Boxes with tesseract's characters; it sees them one below another: of pages with frames it loses lines."""
+    grey, scale = picture.convert("L"), _LINE / line_height(boxes)
+    crops, corners, tops = [], [], [_LINE]
+    for box in boxes:
+        left, top = (max(0, round(value) - 2) for value in box[:2])
+        crop = grey.crop((left, top, min(grey.width, round(box[2]) + 3), min(grey.height, round(box[3]) + 3)))
+        size = max(1, round(crop.width * scale)), max(1, round(crop.height * scale))
+        crops.append(crop.resize(size, Image.Resampling.BICUBIC))
+        corners.append((left, top))
+        tops.append(tops[-1] + size[1] + _LINE // 2)
+    sheet = Image.new("L", (max((crop.width for crop in crops), default=0) + 2 * _LINE, tops[-1] + _LINE), 255)
+    for crop, y in zip(crops, tops, strict=False):
+        sheet.paste(crop, (_LINE, y))
+    homes: list[tuple[Bounds, list[hangul.Letter]]] = [(box, []) for box in boxes]
+    for letter in _letters(sheet, "6") if boxes else ():
+        place = min(len(boxes), max(1, bisect(tops, letter.centre[1] + _LINE / 4))) - 1
+        (x, y), start = corners[place], tops[place]
+        start_x, end_x = (x + (value - _LINE) / scale for value in letter.box[::2])
+        upper, lower = (y + (value - start) / scale for value in letter.box[1::2])
+        homes[place][1].append(replace(letter, box=(start_x, upper, end_x, lower)))
+    return homes
 
 
 def orientation(picture: Picture) -> tuple[int | None, Language | None]:

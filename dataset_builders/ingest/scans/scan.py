@@ -20,6 +20,8 @@ Dark: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6.0
 """Degrees: pages lie askew by less than this."""
 LEAST: Final = 0.15
+LETTER: Final = 18.0
+"""Pixels of a capital or a syllable from which they are read well."""
 _POINTS: Final = 60_000
 
 
@@ -91,6 +93,15 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
         return picture, 0.0
     white = 255 if picture.mode == "L" else (255, 255, 255)
     return picture.rotate(-angle, Image.Resampling.BICUBIC, fillcolor=white), angle
+
+
+def enlargement(picture: Picture) -> float:
+    """Factor by which a page is drawn larger for letters of `LETTER` pixels; 1 if they nearly have them."""
+    dark = ink(grey(picture))
+    most = dark.shape[0] / 20  # dust and drawings apart
+    heights = [tall for _, _, wide, tall, _ in components(dark.astype(np.uint8))[0] if 3 < tall < most and wide < most]
+    times = LETTER / float(np.percentile(heights, 75)) if heights else 1.0
+    return min(times, 2.0) if times > 1.25 else 1.0
 
 
 def bars(dark: Dark, shortest: int, slender: float = 4.0) -> list[Rule]:

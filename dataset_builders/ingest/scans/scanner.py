@@ -107,14 +107,13 @@ class Scanner:
         if degrees is None or (degrees % 180 == 90 and not sideways):
             degrees = 90 if sideways else 0
         turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
-        if self._reader is None:
-            upright = picture.rotate(-turn, expand=True) if turn else picture
-            korean = not self.language and (script == "ko" or ocr.is_korean(upright))
-            self.language = self.language or ("ko" if korean else script or "zh")
-            self._reader = ocr.Reader(self.language)
         best: tuple[float, Picture, list[Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
+            if self._reader is None:
+                korean = not self.language and (script == "ko" or ocr.is_korean(level))
+                self.language = self.language or ("ko" if korean else script or "zh")
+                self._reader = ocr.Reader(self.language)
             reads = self._reader.read(level)
             sure = _sureness(reads)
             notes = ([f"turned by {angle} degrees"] if angle else []) + (
