@@ -31,26 +31,29 @@ _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
 _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
 _DROPPED: Final = frozenset(
-    "vspace hspace vskip hskip label pagestyle thispagestyle setcounter setlength addtolength color fontsize"
-    " selectfont linespread usepackage documentclass graphicspath pagenumbering geometry hypersetup newpage clearpage"
-    " vfill hfill noindent indent centering raggedright small large Large LARGE huge Huge normalsize footnotesize"
-    " scriptsize tiny bfseries itshape rmfamily sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle"
-    " printanswers noprintanswers addpoints score ding tableofcontents draftpaper smallskip medskip bigskip par"
-    " item hline toprule midrule"
-    " bottomrule cline displaystyle protect relax left right allowbreak linebreak pagebreak nopagebreak break"
-    " fillwithlines fillwithdottedlines makeemptybox examsetup secret titleformat raggedbottom sloppy null strut"
-    " phantom hphantom vphantom listoffigures stretch newcounter stepcounter refstepcounter addtocounter baselineskip"
-    " parskip parindent kaishu songti heiti fangsong boldmath everymath method qquadtable lfoot rfoot cfoot lhead"
-    " rhead chead header footer firstpageheader runningheader firstpagefooter runningfooter fancyhead fancyfoot"
-    " fancyhf ctexset setlist setenumerate columnbreak flushleft unskip ignorespaces arraystretch tabcolsep"
-    " SetTblrInner date author numberwithin theoremstyle newtheorem bracketedpoints pointsinmargin pointsinrightmargin"
-    " marksnotpoints droppoints nopointsinmargin qformat pointname CorrectChoiceEmphasis ref eqref cite".split()
+    "label color selectfont documentclass graphicspath pagenumbering geometry newpage clearpage vfill hfill centering"
+    " raggedright small large Large LARGE huge Huge normalsize footnotesize scriptsize tiny bfseries itshape rmfamily"
+    " sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle printanswers noprintanswers addpoints score"
+    " tableofcontents draftpaper par item hline cline displaystyle protect relax left right fillwithlines kern"
+    " fillwithdottedlines makeemptybox secret titleformat raggedbottom sloppy null strut phantom hphantom vphantom"
+    " listoffigures newcounter kaishu songti heiti fangsong boldmath everymath method qquadtable lfoot rfoot cfoot lhead"
+    " rhead chead header footer firstpageheader runningheader firstpagefooter runningfooter fancyhead fancyfoot fancyhf"
+    " ctexset flushleft unskip ignorespaces tabcolsep date author numberwithin newtheorem bracketedpoints"
+    " pointsinmargin pointsinrightmargin marksnotpoints droppoints nopointsinmargin qformat pointname"
+    " CorrectChoiceEmphasis ref eqref cite usepackage".split()
 )
+_SETTING: Final = re.compile(
+    r"[Ss]et[A-Za-z]+|\w+(?:setup|style|skip|space|rule|stretch|spread|indent|break|size|counter|length|width|height)"
+)
+"""Names of commands that set something and print nothing."""
+_SET: Final = re.compile(r"\s*[\w/ -]+=")
+"""The begin of an argument that is a setting."""
+_LENGTH: Final = re.compile(r"\s*=?\s*-?[\d.]+\s*(?:[a-z]{2}|\\[a-z]+)(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]{2,5})*")
 _KEPT_TEXT: Final = frozenset(
     "textbf textit emph texttt textrm textsf textsc textup textmd text mbox hbox fbox makebox parbox framebox"
     " raisebox uplevel fullwidth title subtitle subject section subsection subsubsection paragraph chapter centerline"
     " textnormal textcolor colorbox uline uwave dotuline underline resizebox scalebox rotatebox minipage url href"
-    " footnote caption multicolumn multirow SetCell information warning notice group textfigure lower raise smash"
+    " caption multicolumn multirow SetCell information warning notice group textfigure lower raise smash"
     " mathrm ensuremath zihao".split()
 )
 _SIGNS: Final = {
@@ -65,12 +68,15 @@ _SIGNS: Final = {
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
     "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
 }  # fmt: skip
-_FILES: Final = frozenset("includegraphics includesvg input include subfile import includepdf psfig epsfig".split())
+_FILES: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
 _BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
     ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
 )
 """Arguments before the one that is printed."""
+_LENGTHS: Final = ("vskip", "hskip", "kern")
+_OPTIONS: Final = 4
+"""Arguments of an unknown command in a question that are options."""
 _ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
 _SWITCHES: Final = frozenset(
     "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
@@ -81,13 +87,16 @@ _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
 """Accents, which Unicode puts behind their letter."""
-_HIDES: Final = re.compile(r"ans(?:wer|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
+_HIDES: Final = re.compile(r"ans(?:wer(?!.*points)|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
-_COMMENT: Final = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*")
+_COMMENT: Final = re.compile(
+    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(\\iffalse\b)|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
+)
+"""A comment, and what has none: a listing."""
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
@@ -111,13 +120,12 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _COMMENT.sub(r"\1", decoded(path).replace("\r\n", "\n"))
+    text = _uncommented(decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
     reader.define(preamble if begin else "")
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
-    body = re.sub(r"\\iffalse\b.*?\\fi\b", "", body, flags=re.DOTALL)
     reader.east_asian = bool(re.search("[一-鿿]", body))
     reader.korean = bool(re.search(f"[{HANGUL}]", body))
     for head in ("title", "subtitle", "subject"):
@@ -126,6 +134,19 @@ def read(path: Path) -> Writer:
     reader.run(body)
     reader.end_question()
     return reader.writer
+
+
+def _uncommented(text: str) -> str:
+    """A text without its comments; a listing is kept as it is."""
+    pieces, place = [], 0
+    while match := _COMMENT.search(text, place):
+        pieces += [text[place : match.start()], match[4] or ""]
+        place = match.end()
+        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2] or (match[3] and "\\fi"):
+            end = text.find(closing, place)
+            place = end + len(closing) if end >= 0 else len(text)
+            pieces.append("" if match[3] else text[match.start() : place])
+    return "".join([*pieces, text[place:]])
 
 
 def _group(text: str, place: int) -> tuple[str, int]:
@@ -232,10 +253,7 @@ class _Reader:
     def end_question(self) -> None:
         """Adds what the paper hides of the question before."""
         self.flush()
-        for head, texts, join in (("【答案】", self.answers, "；"), ("【解析】", self.solutions, "\n")):
-            if any(texts):
-                self.writer.add(Paragraph(head + join.join(filter(None, texts))))
-        self.answers, self.solutions = [], []
+        self.writer.reveal(self.answers, self.solutions)
 
     # ---- macros ----
 
@@ -290,7 +308,11 @@ class _Reader:
             pieces += [" "] if body[-1:].isalpha() and text[end : end + 1].isalpha() else []
             place = end
         made = "".join([*pieces, text[place:]])
-        return re.sub(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag)\b", "", made) if not depth else made
+        return (
+            re.sub(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b", "", made)
+            if not depth
+            else made
+        )
 
     # ---- reading ----
 
@@ -387,6 +409,7 @@ class _Reader:
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command of structure; the place behind what it takes."""
         options, arguments, end = given
+        is_alone = not (options or arguments or self.paragraph.text.strip()) and text[place - 1 : place] == "\n"
         if name == "item" or name in _ITEMS:
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
@@ -399,10 +422,10 @@ class _Reader:
             self._choices(options, arguments)
         elif name in ("section", "subsection", "chapter", "group"):
             return self._section(arguments, end, numbered="*" not in text[place - 3 : place])
-        elif name in _FILES:
+        elif _FILES.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files that the source names were not opened"] = None
-        elif _HIDES.search(name) or _PAREN.search(name) or name in ("rule", "blank"):
+        elif _PAREN.search(name) or name in ("rule", "blank") or (_HIDES.search(name) and not is_alone):
             self._hidden(name, options, arguments)
         elif _SOLVES.search(name) and arguments:
             self.solutions.append(self.taken(arguments[-1]))
@@ -412,7 +435,7 @@ class _Reader:
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
-        _, arguments, end = given
+        options, arguments, end = given
         if name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
             self.paragraph.text += BLANK
         elif name in ("textsuperscript", "textsubscript") and arguments:
@@ -426,17 +449,27 @@ class _Reader:
                 self.flush()
                 self.paragraph.heading = name in _TITLES
             return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
-        elif name in _DROPPED:
+        elif name == "footnote" and arguments:
+            self.paragraph.text += f" ({self.taken(arguments[0])})"
+        elif name in ("ding", "textcircled", "circled") and (number := re.sub(r"\D", "", "".join(arguments))[:3]):
+            self.paragraph.text += _sign(int(number), name == "ding")
+        elif name in _DROPPED or _SETTING.fullmatch(name):
             if name in _ENDS:
                 self.flush()
-            return place if name in _SWITCHES else end
+            length = _LENGTH.match(text, place) if name in _LENGTHS or text[place : place + 1] == "=" else None
+            return length.end() if length else place if name in _SWITCHES else end
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
+            if len(arguments) >= _OPTIONS and self.lists:
+                self._choices(options, arguments)
+                return end
+            if arguments and _SET.match(arguments[0]):
+                return end
             if arguments:
                 self.paragraph.unread = True
             else:
                 self.paragraph.gap()
-            return place
+            return self._skip(text, place, 0)
         return self._skip(text, place, 1)
 
     def _skip(self, text: str, place: int, many: int) -> int:
@@ -633,6 +666,13 @@ class _Reader:
             self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
         else:
             self.writer.table(rows)
+
+
+def _sign(number: int, is_dingbat: bool) -> str:
+    """A number in a circle, or a sign of the font Zapf Dingbats."""
+    if is_dingbat and not 172 <= number <= 211:
+        return chr(0x2700 + number - (32 if number < 161 else 64))
+    return numeral((number - 172) % 10 + 1 if is_dingbat else number, "decimalEnclosedCircle")
 
 
 def _split(text: str, mark: str) -> list[str]:

@@ -11,6 +11,7 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,17 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragrap
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    LookupError,
+    ValueError,
+    ParseError,
+    RuntimeError,
+)
 _SKIPPED: Final = frozenset(
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
     " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
@@ -38,6 +50,17 @@ _SERIES: Final = {
     **dict.fromkeys(("ganada", "koreanDigital2"), "가나다라마바사아자차카타파하"),
     "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
 }
+_HUE, _FEW, _SOME = 0x60, 3, 0.8
+"""By how much a colour's strongest part exceeds its weakest; brackets or options that show what it is for, and the largest share of these."""
+_INKED: Final = re.compile("\ue010([^\ue011]*)\ue011(?=(.?))")
+"""Text in the colour of the answers, and what follows it."""
+_LABELS: Final = re.compile(r"(?<![A-Za-z0-9])[(（]?([A-HＡ-Ｈ])[.．、)）]")
+_FILLED: Final = re.compile(r"[（(]\s*\ue010[^\ue011（()）]*\ue011\s*[)）]")
+_PLAIN: Final = re.compile("[\ue010\ue011]")
+_SOLUTION: Final = re.compile("\\s*(?:[(（]?\\w{1,3}[.．、)）]\\s*)?(?:\ue010[^\ue011]*\ue011\\s*)+")
+_BEGINS: Final = re.compile(
+    r"\s*(?:[(（][^)）]{0,4}[)）]\s*)?(?:\d{1,3}\s*[.．、)）]|第?[一二三四五六七八九十]+[、题])"
+)
 _SYMBOLS: Final = dict(
     zip(
         "abgdezhqiklmnxoprstufcywGDQLXPSFYW\xb0\xb1\xb4\xb8\xb9\xa3\xb3\xa5\xd0\xde\xae\xce\xc7\xc8\xd6^\xbb\xa2",
@@ -57,17 +80,7 @@ def read(path: Path) -> Writer:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Document(archive).writer
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        EOFError,
-        OSError,
-        KeyError,
-        ValueError,
-        ParseError,
-        RuntimeError,
-    ):
+    except _DAMAGE:
         raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
 
 
@@ -200,7 +213,11 @@ class _Document:
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
         self.floating = Paragraph()  # pictures that float beside it
         self.fields: list[list[str]] = []  # instruction and state of each open field
+        self.answers: list[str] = []
+        self.solutions: list[str] = []
+        self.ink = _answer_colours(body)
         self._blocks(body)
+        self.writer.reveal(self.answers, self.solutions)
 
     def _part(self, name: str) -> bytes | None:
         try:
@@ -224,7 +241,9 @@ class _Document:
             name = _name(child)
             if name == "p":
                 for paragraph in self._paragraphs(child):
-                    self.writer.add(paragraph)
+                    if _BEGINS.match(paragraph.text) and not _SOLUTION.fullmatch(paragraph.text):
+                        self.writer.reveal(self.answers, self.solutions)
+                    self.writer.add(self._questioned(paragraph))
             elif name == "tbl":
                 self.writer.table(list(self._rows(child)))
             elif name not in _SKIPPED:
@@ -245,7 +264,7 @@ class _Document:
         for child in cell:
             if _name(child) == "p":
                 outer = self.boxes, self.floating
-                paragraphs += [p for p in self._paragraphs(child) if p.text.strip()]
+                paragraphs += [self._questioned(p) for p in self._paragraphs(child) if p.text.strip()]
                 self.boxes, self.floating = outer
             elif _name(child) == "tbl":
                 paragraphs += [joined(row, "    ") for row in self._rows(child)]
@@ -267,6 +286,19 @@ class _Document:
         runs = [run for run in node.iter() if _name(run) == "r" and any(_name(child) == "t" for child in run)]
         paragraph.bold = bool(runs) and all(_set(_child(run, "rPr"), "b") for run in runs)
         return [paragraph, *self.boxes]
+
+    def _questioned(self, paragraph: Paragraph) -> Paragraph:
+        """A paragraph without its text in the colour of the answers; with it where that marks options."""
+        text, labels = paragraph.text, _inked_labels(paragraph.text)
+        self.answers += labels
+        paragraph.text = _PLAIN.sub("", text)
+        if _SOLUTION.fullmatch(text) and not labels:
+            self.solutions.append(paragraph.text)
+            paragraph.text = ""
+        elif not labels:
+            self.answers += [inner for match in _INKED.finditer(text) if (inner := match[1].strip())]
+            paragraph.text = _INKED.sub(lambda match: BLANK if match[1].strip() and match[2] else "", text)
+        return paragraph
 
     def _runs(self, node: Element, paragraph: Paragraph) -> None:
         for child in node:
@@ -318,6 +350,9 @@ class _Document:
             self._runs(child if base is None else base, paragraph)
 
     def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
+        is_inked = bool(self.ink) and _colour(properties) in self.ink
+        if is_inked:
+            paragraph.text = paragraph.text[:-1] if paragraph.text.endswith("\ue011") else f"{paragraph.text}\ue010"
         sign = {"superscript": "^", "subscript": "_"}.get(_value(_child(properties, "vertAlign")))
         if _value(_child(properties, "u")) not in ("", "none") and not text.strip():
             paragraph.text += BLANK if not paragraph.text.endswith(BLANK) else ""
@@ -325,6 +360,7 @@ class _Document:
             paragraph.script(sign, text)
         else:
             paragraph.text += text.replace("\t", "    ")
+        paragraph.text += "\ue011" if is_inked else ""
 
     def _symbol(self, font: str, code: str, paragraph: Paragraph) -> None:
         letter = chr(int(code, 16) & 0xFF) if re.fullmatch(r"[0-9A-Fa-f]{1,4}", code) else ""
@@ -371,6 +407,47 @@ class _Document:
         lost = len(drawn) < len(pictures) or len(boxes) < len(texts) or grouped
         if lost or not (pictures or texts or _is_rule(node)):
             place.gap()
+
+
+def _colour(properties: Element | None) -> str:
+    """The colour of a run, "" for black and grey."""
+    value = _value(_child(properties, "color"))
+    parts = bytes.fromhex(value) if re.fullmatch("[0-9A-Fa-f]{6}", value) else b"\0"
+    return value.upper() if max(parts) - min(parts) >= _HUE else ""
+
+
+def _answer_colours(body: Element) -> set[str]:
+    """Colours that fill brackets, or that mark some of the options."""
+    runs, size = [], Counter[str]()
+    for node in body.iter():
+        if _name(node) == "p":
+            runs.append(("\n", ""))
+        elif _name(node) == "r":
+            colour = _colour(_child(node, "rPr"))
+            runs.append(("".join(child.text or "" for child in node if _name(child) == "t"), colour))
+            size[colour] += len(runs[-1][0])
+    answers = set()
+    for colour, part in size.most_common(6):
+        text = "".join(f"\ue010{text}\ue011" if own == colour else text for text, own in runs).replace(
+            "\ue011\ue010", ""
+        )
+        options = len(_LABELS.findall(_PLAIN.sub("", text)))
+        is_answer = len(_FILLED.findall(text)) >= _FEW or _FEW <= len(_inked_labels(text)) <= _SOME * options
+        if colour and 2 * part < size.total() and is_answer:
+            answers.add(colour)
+    return answers
+
+
+def _inked_labels(text: str) -> list[str]:
+    """Labels of options in the colour of the answers, or before it; a letter that fills a bracket is none."""
+    labels: list[str] = []
+    for match in _INKED.finditer(text):
+        head = text[max(0, match.start() - 12) : match.start()]
+        if before := _LABELS.search(head.rstrip()[-3:]):
+            labels += [before[1]] * bool(match[1].strip())
+        elif not (head[-1:] in [*"(（"] and match[2] in [*")）"] and head[:-1].strip(" \n")):
+            labels += _LABELS.findall(head[-1:] + match[1] + match[2])
+    return [chr((ord(label) - ord("A")) % 32 + ord("A")) for label in labels]
 
 
 def _chosen(node: Element) -> Element:

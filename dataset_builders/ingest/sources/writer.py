@@ -24,7 +24,12 @@ _HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4
 """Of the page: a line, a letter, a level of indentation, and the widest line, which reaches no edge."""
 _LAYOUT, _CELL = 3, 400
 """Paragraphs, or characters, of a cell that make its table one for layout."""
-_OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+_MARK: Final = re.compile(r"\W*\w{1,3}\W*")
+_FORMULA: Final = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)*\{\s*\(A\)(?:[^$\\]|\\.)*)\$")
+_LABELS: Final = re.compile(r"\\(?:text|math)(?:bf|rm)?\s*\{\s*\(([A-H])\)\s*\}")
+"""Labels of options within a formula."""
+_ROOM: Final = re.compile(r"(?:\\(?:q?quad|displaystyle|[ ,;:!])|[~\s])*")
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
@@ -109,7 +114,9 @@ class Writer:
         pictures = iter(paragraph.pictures)
         if paragraph.verbatim:
             paragraph.text = paragraph.text.strip("\n")
-        lines = [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else paragraph.text.split("\n")
+        lines = (
+            [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else _FORMULA.sub(_opened, paragraph.text).split("\n")
+        )
         for text in lines:
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
@@ -119,18 +126,30 @@ class Writer:
                     line = self._line(text.rstrip(), paragraph, own)
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
+    def reveal(self, answers: list[str], solutions: list[str]) -> None:
+        """Adds what a paper hides of the question above, and forgets it."""
+        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in answers) else "；"
+        for head, texts, join in (("【答案】", answers, sign), ("【解析】", solutions, "\n")):
+            if any(texts):
+                self.add(Paragraph(head + join.join(filter(None, texts))))
+            texts.clear()
+
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
         """Adds a table; one that only lays out paragraphs as those."""
-        cells = [cell for row in rows for cell in row]
-        own = [cell for cell in cells if any(p.text.strip() for p in cell)]
-        if own and all(_OPTION.match(cell[0].text) for cell in own):
-            for row in rows:
+        filled = [own for row in rows if (own := [cell for cell in row if any(p.text.strip() for p in cell)])]
+        cells = [cell for row in filled for cell in row]
+        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
+        if (len(rows) == 1 and not layout) or (cells and all(OPTION.match(cell[0].text) for cell in cells)):
+            for row in filled:
                 self.add(joined(row, "    "))
             return
-        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
-        if layout or max(map(len, rows), default=0) < 2:
-            for paragraph in (paragraph for cell in cells for paragraph in cell):
-                self.add(paragraph)
+        if layout or max(map(len, filled), default=0) < 2:
+            for row in filled:
+                if len(row) > 1 and _MARK.fullmatch(row[0][0].text):  # the number of what is beside it
+                    row[1][0].text = f"{row[0][0].text.strip()} {row[1][0].text}"
+                    del row[0][0]
+                for paragraph in (paragraph for cell in row for paragraph in cell):
+                    self.add(paragraph)
             return
         wholes = [joined(row, "\t") for row in rows]
         lines = [self._line(whole.text, whole, whole.pictures) for whole in wholes]
@@ -164,6 +183,16 @@ class Writer:
             self._bytes += len(picture)
             self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
         self._top += _HEIGHT
+
+
+def _opened(formula: re.Match[str]) -> str:
+    """A formula that holds a whole list of options as its options."""
+    head, *rest = _LABELS.split(formula[1])
+    if len(rest) < 4 or "".join(rest[::2]) != "ABCDEFGH"[: len(rest) // 2]:
+        return formula[0]
+    pieces = [re.sub(rf"\A{_ROOM.pattern}|{_ROOM.pattern}\Z", "", piece) for piece in (head, *rest[1::2])]
+    texts = [f"${piece}$" if piece else "" for piece in pieces]
+    return texts[0] + "\n" + "    ".join(f"({label}) {text}" for label, text in zip(rest[::2], texts[1:], strict=True))
 
 
 def joined(row: Sequence[Cell], sign: str) -> Paragraph:
