@@ -30,32 +30,36 @@ _OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwid
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
 _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
-_DROPPED: Final = frozenset(
-    "label color selectfont documentclass graphicspath pagenumbering geometry newpage clearpage vfill hfill centering"
-    " raggedright small large Large LARGE huge Huge normalsize footnotesize scriptsize tiny bfseries itshape rmfamily"
-    " sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle printanswers noprintanswers addpoints score"
-    " tableofcontents draftpaper par item hline cline displaystyle protect relax left right fillwithlines kern"
-    " fillwithdottedlines makeemptybox secret titleformat raggedbottom sloppy null strut phantom hphantom vphantom"
-    " listoffigures newcounter kaishu songti heiti fangsong boldmath everymath method qquadtable lfoot rfoot cfoot lhead"
-    " rhead chead header footer firstpageheader runningheader firstpagefooter runningfooter fancyhead fancyfoot fancyhf"
-    " ctexset flushleft unskip ignorespaces tabcolsep date author numberwithin newtheorem bracketedpoints"
-    " pointsinmargin pointsinrightmargin marksnotpoints droppoints nopointsinmargin qformat pointname"
-    " CorrectChoiceEmphasis ref eqref cite usepackage".split()
+_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
+_SWITCHES: Final = frozenset(
+    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
+    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
 )
+"""Commands without arguments: a group behind one is text."""
+_DROPPED: Final = _ENDS | _SWITCHES | frozenset(
+    "label color selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
+    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut kern"
+    " phantom hphantom vphantom listoffigures newcounter boldmath everymath qquadtable ctexset flushleft unskip"
+    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis ref eqref cite usepackage".split()
+)  # fmt: skip
 _SETTING: Final = re.compile(
-    r"[Ss]et[A-Za-z]+|\w+(?:setup|style|skip|space|rule|stretch|spread|indent|break|size|counter|length|width|height)"
+    r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
+    r"|(?:add|drop|bracketed)points|(?:no)?point(?:s\w+|name)|\w+(?:setup|style|skip|space|rule|stretch|spread|indent"
+    r"|break|size|counter|length|width|height|family|series|shape|format)"
 )
 """Names of commands that set something and print nothing."""
 _SET: Final = re.compile(r"\s*[\w/ -]+=")
-"""The begin of an argument that is a setting."""
 _LENGTH: Final = re.compile(r"\s*=?\s*-?[\d.]+\s*(?:[a-z]{2}|\\[a-z]+)(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]{2,5})*")
-_KEPT_TEXT: Final = frozenset(
-    "textbf textit emph texttt textrm textsf textsc textup textmd text mbox hbox fbox makebox parbox framebox"
-    " raisebox uplevel fullwidth title subtitle subject section subsection subsubsection paragraph chapter centerline"
-    " textnormal textcolor colorbox uline uwave dotuline underline resizebox scalebox rotatebox minipage url href"
-    " caption multicolumn multirow SetCell information warning notice group textfigure lower raise smash"
-    " mathrm ensuremath zihao".split()
+_BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
+"""What sets something: the begin of an argument, a length, and the room behind a line's end."""
+_BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
+    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
 )
+"""Arguments before the one that is printed."""
+_KEPT_TEXT: Final = _OWN_LINES | _BEFORE_TEXT.keys() | frozenset(
+    "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information warning"
+    " notice lower raise smash mathrm ensuremath".split()
+)  # fmt: skip
 _SIGNS: Final = {
     "%": "%", "$": "\\$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", ",": " ", ";": " ", ":": " ",
     "!": "", "/": "", "-": "", "@": "", "quad": "    ", "qquad": "        ", "enspace": "  ", "thinspace": " ",
@@ -70,19 +74,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 _FILES: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
-_BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
-    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
-)
-"""Arguments before the one that is printed."""
-_LENGTHS: Final = ("vskip", "hskip", "kern")
 _OPTIONS: Final = 4
 """Arguments of an unknown command in a question that are options."""
-_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
-_SWITCHES: Final = frozenset(
-    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
-    " centering bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
-)
-"""Commands without arguments: a group behind one is text."""
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
@@ -90,6 +83,10 @@ _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u032
 _HIDES: Final = re.compile(r"ans(?:wer(?!.*points)|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
+_DEFINES: Final = re.compile(
+    r"\\(?:(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)|providecommand)\*?\s*\{?\\(\w+)\}?\s*"
+    r"|\\def\s*\\(\w+)\s*((?:#\d)*)"
+)
 _NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
@@ -99,6 +96,8 @@ _COMMENT: Final = re.compile(
 """A comment, and what has none: a listing."""
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
+_UNPRINTED: Final = re.compile(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b")
+_SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
 _LABELS: Final = {
     "alph": "lowerLetter", "Alph": "upperLetter", "arabic": "decimal", "roman": "lowerRoman", "Roman": "upperRoman",
@@ -123,7 +122,8 @@ def read(path: Path) -> Writer:
     text = _uncommented(decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
-    reader.define(preamble if begin else "")
+    for match in _DEFINES.finditer(preamble if begin else ""):
+        reader.define(preamble, match)
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
     reader.east_asian = bool(re.search("[一-鿿]", body))
@@ -169,11 +169,8 @@ def _group(text: str, place: int) -> tuple[str, int]:
 
 
 def _spaces(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\n":
-        if text[place] == "\n" and text[place + 1 : place + 2] == "\n":
-            break
-        place += 1
-    return place
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
 
 
 def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
@@ -257,26 +254,21 @@ class _Reader:
 
     # ---- macros ----
 
-    def define(self, text: str) -> None:
-        """Takes the macros that a text defines, and those of its operators."""
-        pattern = re.compile(
-            r"\\(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)\*?\s*\{?\\(\w+)\}?\s*|\\def\s*\\(\w+)\s*((?:#\d)*)"
-        )
-        for match in pattern.finditer(text):
-            place, many, default = match.end(), len(match[3] or "") // 2, None
-            number, place = _group_if("[", text, place)
-            if number is not None:
-                many = int(number) if number.isdecimal() else 0
-                default, place = _group_if("[", text, place)
-            if "NewDocument" in match[0]:
-                given, place = _group(text, place)
-                many = given.count("m") if not given.strip("m ") else 10
-                place = _spaces(text, place)
-            if text[place : place + 1] == "{" and many < 10:
-                body = _group(text, place)[0]
-                name = match[1] or match[2]
-                body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
-                self.macros[name] = (many, default, body)
+    def define(self, text: str, match: re.Match[str]) -> int:
+        """Takes a macro that a text defines, or an operator's; the place behind it."""
+        place, many, default = match.end(), len(match[3] or "") // 2, None
+        number, place = _group_if("[", text, place)
+        if number is not None:
+            many = int(number) if number.isdecimal() else 0
+            default, place = _group_if("[", text, place)
+        if "NewDocument" in match[0]:
+            given, place = _group(text, place)
+            many = given.count("m") if not given.strip("m ") else 10
+        body, place = _group_if("{", text, place)
+        if body is not None and many < 10:
+            body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
+            self.macros[match[1] or match[2]] = (many, default, body)
+        return place
 
     def expanded(self, text: str, place: int, name: str) -> tuple[str, int]:
         """A macro of the paper with its arguments put in, and the place behind them."""
@@ -308,11 +300,7 @@ class _Reader:
             pieces += [" "] if body[-1:].isalpha() and text[end : end + 1].isalpha() else []
             place = end
         made = "".join([*pieces, text[place:]])
-        return (
-            re.sub(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b", "", made)
-            if not depth
-            else made
-        )
+        return made if depth else _UNPRINTED.sub("", made)
 
     # ---- reading ----
 
@@ -337,7 +325,7 @@ class _Reader:
     def _letters(self, text: str, place: int) -> int:
         end = re.compile(r"[^\\${}\n]*\n?").match(text, place)
         plain = text[place : end.end() if end and end.end() > place else place + 1]
-        if plain.endswith("\n") and re.match(r"[ \t]*\n", text[place + len(plain) :]):
+        if plain.endswith("\n") and re.compile(r"[ \t]*\n").match(text, place + len(plain)):
             plain = plain[:-1]
         made = plain.replace("~", " ").replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”")
         made = re.sub(r"\s+", " ", _WRAPPED.sub("", made))
@@ -377,11 +365,8 @@ class _Reader:
             end = text.find(text[place : place + 1], place + 1)
             self.paragraph.text += text[place + 1 : end]
             return end + 1 if end > 0 else len(text)
-        if name in ("newcommand", "renewcommand", "providecommand", "def", "DeclareMathOperator", "NewDocumentCommand"):
-            self.define(text[match.start() : match.start() + 10_000])
-            while text[place : place + 1] in ("{", "[", "\\", "#") and place < len(text):
-                place = self._argument_end(text, place)
-            return place
+        if definition := _DEFINES.match(text, match.start()):
+            return self.define(text, definition)
         options, arguments, end = self._arguments(text, place)
         if name in _GLYPHS and not (match[1] and name == "c" and not arguments):
             letter = arguments[0] if arguments else text[place : place + 1]
@@ -389,15 +374,9 @@ class _Reader:
             return end if arguments else place + 1
         if name in _SIGNS:
             self.paragraph.text += _SIGNS[name]
-            return place
+            room = _BREAK.match(text, place) if name == "\\" else None
+            return room.end() if room else place
         return self._known(name, text, place, (options, arguments, end))
-
-    @staticmethod
-    def _argument_end(text: str, place: int) -> int:
-        if text[place] in "{[":
-            return _group(text, place)[1]
-        match = _NAME.match(text, place)
-        return match.end() if match and text[place] == "\\" else place + 2
 
     @staticmethod
     def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
@@ -444,19 +423,23 @@ class _Reader:
             many = 2 if name in ("SI", "qty", "qtyproduct", "numrange") else 1
             self.paragraph.formula(f"\\{name}" + "".join(f"{{{value}}}" for value in arguments[:many]))
             return self._skip(text, place, many)
-        elif name in _KEPT_TEXT:
+        elif name in ("ding", "textcircled", "circled") and (number := re.sub(r"\D", "", "".join(arguments))[:3]):
+            self.paragraph.text += _sign(int(number), name == "ding")
+        elif name in _KEPT_TEXT or (name.startswith("text") and arguments):
             if name in _OWN_LINES:
                 self.flush()
                 self.paragraph.heading = name in _TITLES
             return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
         elif name == "footnote" and arguments:
             self.paragraph.text += f" ({self.taken(arguments[0])})"
-        elif name in ("ding", "textcircled", "circled") and (number := re.sub(r"\D", "", "".join(arguments))[:3]):
-            self.paragraph.text += _sign(int(number), name == "ding")
         elif name in _DROPPED or _SETTING.fullmatch(name):
             if name in _ENDS:
                 self.flush()
-            length = _LENGTH.match(text, place) if name in _LENGTHS or text[place : place + 1] == "=" else None
+            length = (
+                _LENGTH.match(text, place)
+                if name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
+                else None
+            )
             return length.end() if length else place if name in _SWITCHES else end
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
@@ -683,7 +666,8 @@ def _split(text: str, mark: str) -> list[str]:
             pieces.append(text[begin:place])
             place += len(mark)
             if mark == "\\\\":
-                place = re.compile(r"\*?(?:\[[^\]]*\])?").match(text, place).end()  # type: ignore[union-attr]
+                room = _BREAK.match(text, place)
+                place = room.end() if room else place
             begin = place
         elif text[place] == "\\":
             depth += text.startswith("\\begin", place) - text.startswith("\\end", place)

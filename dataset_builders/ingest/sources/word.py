@@ -26,17 +26,11 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragrap
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
+MAX_FIELD, MAX_SWITCHES = 4000, 200
+"""Of an EQ field."""
 _DAMAGE: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    OSError,
-    LookupError,
-    ValueError,
-    ParseError,
-    RuntimeError,
-)
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError, ValueError, ParseError, RuntimeError
+)  # fmt: skip
 _SKIPPED: Final = frozenset(
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
     " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
@@ -51,7 +45,7 @@ _SERIES: Final = {
     "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
 }
 _HUE, _FEW, _SOME = 0x60, 3, 0.8
-"""By how much a colour's strongest part exceeds its weakest; brackets or options that show what it is for, and the largest share of these."""
+"""Of colours: the least range of its parts, the fewest brackets or options, and the largest share of all options."""
 _INKED: Final = re.compile("\ue010([^\ue011]*)\ue011(?=(.?))")
 """Text in the colour of the answers, and what follows it."""
 _LABELS: Final = re.compile(r"(?<![A-Za-z0-9])[(（]?([A-HＡ-Ｈ])[.．、)）]")
@@ -237,22 +231,19 @@ class _Document:
         return root
 
     def _blocks(self, node: Element) -> None:
-        for child in node:
-            name = _name(child)
-            if name == "p":
+        for child in _within(node, "p", "tbl"):
+            if _name(child) == "p":
                 for paragraph in self._paragraphs(child):
                     if _BEGINS.match(paragraph.text) and not _SOLUTION.fullmatch(paragraph.text):
                         self.writer.reveal(self.answers, self.solutions)
                     self.writer.add(self._questioned(paragraph))
-            elif name == "tbl":
+            else:
                 self.writer.table(list(self._rows(child)))
-            elif name not in _SKIPPED:
-                self._blocks(_chosen(child))
 
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
-        for row in _named(table, "tr"):
+        for row in _within(table, "tr"):
             cells: list[Cell] = []
-            for cell in _named(row, "tc"):
+            for cell in _within(row, "tc"):
                 wide = _value(_child(cell, "tcPr", "gridSpan"))
                 cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
                 cells.append(self._cell(cell))
@@ -261,15 +252,13 @@ class _Document:
     def _cell(self, cell: Element) -> Cell:
         """The paragraphs of a cell; a table in it as lines with wide gaps."""
         paragraphs: Cell = []
-        for child in cell:
+        for child in _within(cell, "p", "tbl"):
             if _name(child) == "p":
                 outer = self.boxes, self.floating
                 paragraphs += [self._questioned(p) for p in self._paragraphs(child) if p.text.strip()]
                 self.boxes, self.floating = outer
-            elif _name(child) == "tbl":
+            else:
                 paragraphs += [joined(row, "    ") for row in self._rows(child)]
-            elif _name(child) not in _SKIPPED:
-                paragraphs += self._cell(_chosen(child))
         return paragraphs
 
     def _paragraphs(self, node: Element) -> list[Paragraph]:
@@ -301,20 +290,17 @@ class _Document:
         return paragraph
 
     def _runs(self, node: Element, paragraph: Paragraph) -> None:
-        for child in node:
-            name = _name(child)
-            if name == "r":
+        for child in _within(node, "r", "oMath", "oMathPara"):
+            if _name(child) == "r":
                 self._run(child, paragraph)
-            elif name == "oMath":
+            elif _name(child) == "oMath":
                 paragraph.formula(latex(child))
-            elif name == "oMathPara":  # on lines of their own
+            else:  # on lines of their own
                 for formula in child:
                     if _name(formula) == "oMath":
                         paragraph.text = paragraph.text.rstrip() + "\n"
                         paragraph.formula(latex(formula))
                 paragraph.text += "\n"
-            elif name not in _SKIPPED:
-                self._runs(_chosen(child), paragraph)
 
     def _run(self, run: Element, paragraph: Paragraph) -> None:
         properties = _child(run, "rPr")
@@ -392,7 +378,7 @@ class _Document:
         Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
         """
         pictures, texts = [], Cell()
-        for part in _drawn_parts(node):
+        for part in _within(node, "blip", "imagedata", "txbxContent"):
             if _name(part) == "txbxContent":
                 texts += self._cell(part)
             else:
@@ -456,22 +442,13 @@ def _chosen(node: Element) -> Element:
     return choice if choice is not None else node
 
 
-def _named(node: Element, name: str) -> Iterator[Element]:
-    """Rows of a table or cells of a row, those in content controls too."""
+def _within(node: Element, *names: str) -> Iterator[Element]:
+    """Elements of these names, those in content controls too; they are not looked into."""
     for child in node:
-        if _name(child) == name:
+        if _name(child) in names:
             yield child
         elif _name(child) not in _SKIPPED:
-            yield from _named(_chosen(child), name)
-
-
-def _drawn_parts(node: Element) -> Iterator[Element]:
-    """Embedded pictures and contents of text boxes, the latter not looked into."""
-    for child in node:
-        if _name(child) in ("blip", "imagedata", "txbxContent"):
-            yield child
-        else:
-            yield from _drawn_parts(_chosen(child))
+            yield from _within(_chosen(child), *names)
 
 
 def _floats(node: Element) -> bool:
@@ -485,38 +462,28 @@ def _is_rule(node: Element) -> bool:
     return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
 
 
+_SWITCH: Final = re.compile(
+    r"(?:\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*))?\(([^()\\]*)\)", re.IGNORECASE
+)
+"""A switch of an EQ field, or a bracket, without another within it."""
+
+
 def _equation(text: str) -> str | None:
-    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→); None for another."""
-    made, end = _equation_part(text, 0, "")
-    return made if end == len(text) else None
+    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→), the innermost first; None for another."""
+    parts: list[str] = []
 
+    def filled(text: str) -> str:
+        return re.sub("[\ue100-\uefff]", lambda match: parts[ord(match[0]) - 0xE100], text)
 
-def _equation_part(text: str, place: int, ends: str) -> tuple[str, int]:
-    pieces = ""
-    while place < len(text) and text[place] not in ends:
-        if text[place] != "\\":
-            pieces += symbol(text[place])
-            place += 1
-            continue
-        switches = re.compile(r"\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*)\(", re.IGNORECASE).match(
-            text, place
-        )
-        if switches is None:
-            return pieces, place
-        parts, place = [], switches.end()
-        while True:
-            part, place = _equation_part(text, place, ",;)")
-            parts.append(part.strip())
-            if place >= len(text) or text[place] == "\\":
-                return pieces, place
-            place += 1
-            if text[place - 1] == ")":
-                break
-        made = _switched(switches[1].lower(), switches[2].lower(), parts)
-        if made is None:
-            return pieces, place - 1
-        pieces += made
-    return pieces, place
+    def kept(match: re.Match[str]) -> str:
+        inner = [filled("".join(map(symbol, part.strip()))) for part in re.split("[,;]", match[3])]
+        made = _switched(match[1].lower(), (match[2] or "").lower(), inner) if match[1] else f"({filled(match[3])})"
+        parts.append(match[0] if made is None else made)
+        return match[0] if made is None else chr(0xE100 + len(parts) - 1)
+
+    while len(text) < MAX_FIELD and len(parts) < MAX_SWITCHES and (text != (made := _SWITCH.sub(kept, text, count=1))):
+        text = made
+    return None if "\\" in text else filled("".join(map(symbol, text)))
 
 
 def _switched(name: str, options: str, parts: list[str]) -> str | None:

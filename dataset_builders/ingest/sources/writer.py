@@ -26,10 +26,11 @@ _LAYOUT, _CELL = 3, 400
 """Paragraphs, or characters, of a cell that make its table one for layout."""
 OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
 _MARK: Final = re.compile(r"\W*\w{1,3}\W*")
-_FORMULA: Final = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)*\{\s*\(A\)(?:[^$\\]|\\.)*)\$")
-_LABELS: Final = re.compile(r"\\(?:text|math)(?:bf|rm)?\s*\{\s*\(([A-H])\)\s*\}")
-"""Labels of options within a formula."""
-_ROOM: Final = re.compile(r"(?:\\(?:q?quad|displaystyle|[ ,;:!])|[~\s])*")
+_FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
+_LABEL: Final = re.compile(
+    r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])*\\(?:text|math)(?:bf|rm)?\s*\{\s*(\([A-H]\))\s*\}(?:\\\s|[~\s])*"
+)
+"""The label of an option within a formula."""
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
@@ -41,9 +42,7 @@ class Paragraph:
     Attributes:
         level: of indentation.
         heading: its rank among headings, from 6 for the title of the paper; 0 for other text.
-        unread: something in it was not understood.
         wraps: the next paragraph may continue it.
-        verbatim: a listing, whose lines and spaces are kept.
     """
 
     text: str = ""
@@ -114,9 +113,8 @@ class Writer:
         pictures = iter(paragraph.pictures)
         if paragraph.verbatim:
             paragraph.text = paragraph.text.strip("\n")
-        lines = (
-            [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else _FORMULA.sub(_opened, paragraph.text).split("\n")
-        )
+        whole = f"```\n{paragraph.text}\n```" if paragraph.verbatim else _FORMULA.sub(_opened, paragraph.text)
+        lines = [whole] if paragraph.verbatim else whole.split("\n")
         for text in lines:
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
@@ -186,13 +184,9 @@ class Writer:
 
 
 def _opened(formula: re.Match[str]) -> str:
-    """A formula that holds a whole list of options as its options."""
-    head, *rest = _LABELS.split(formula[1])
-    if len(rest) < 4 or "".join(rest[::2]) != "ABCDEFGH"[: len(rest) // 2]:
-        return formula[0]
-    pieces = [re.sub(rf"\A{_ROOM.pattern}|{_ROOM.pattern}\Z", "", piece) for piece in (head, *rest[1::2])]
-    texts = [f"${piece}$" if piece else "" for piece in pieces]
-    return texts[0] + "\n" + "    ".join(f"({label}) {text}" for label, text in zip(rest[::2], texts[1:], strict=True))
+    """A formula that holds a list of options as its options."""
+    options = re.sub(r"(?<!\\)\$\$", "", _LABEL.sub(r"$    \1 $", formula[0]))
+    return options.replace("    (A)", "\n(A)") if "(A)" in options and "(B)" in options else formula[0]
 
 
 def joined(row: Sequence[Cell], sign: str) -> Paragraph:
