@@ -96,6 +96,7 @@ _COMMENT: Final = re.compile(
 """A comment, and what has none: a listing."""
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
+_TOKENS: Final = re.compile(rf"\\begin|\\end|\\\\{_BREAK.pattern}|\\.|[{{}}&\]$]", re.DOTALL)
 _UNPRINTED: Final = re.compile(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b")
 _SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
@@ -151,20 +152,11 @@ def _uncommented(text: str) -> str:
 
 def _group(text: str, place: int) -> tuple[str, int]:
     """The text of a group in braces or brackets that begins at a place, and the place behind it."""
-    opening, closing = "[]" if text[place : place + 1] == "[" else "{}"
-    depth, at = 0, place
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == opening and (opening == "{" or not depth):
-            depth += 1
-        elif opening == "[" and text[at] == "{":
-            at = _group(text, at)[1] - 1
-        elif text[at] == closing:
-            depth -= 1
-            if not depth:
-                return text[place + 1 : at], at + 1
-        at += 1
+    closing, depth = "]" if text[place : place + 1] == "[" else "}", 0
+    for token in _TOKENS.finditer(text, place):
+        depth += (token[0] == "{") - (token[0] == "}" and depth > 0)
+        if token[0] == closing and not depth:
+            return text[place + 1 : token.start()], token.end()
     return text[place + 1 :], len(text)
 
 
@@ -335,13 +327,14 @@ class _Reader:
         return place + len(plain)
 
     def _formula_to(self, text: str, place: int, mark: str) -> int:
-        end = place
-        while end < len(text) and not text.startswith(mark, end):
-            if text[end] == "{":
-                end = _group(text, end)[1]
-            else:
-                end += 2 if text[end] == "\\" else 1
-        if end >= len(text):
+        depth = 0
+        for token in _TOKENS.finditer(text, place):
+            depth += (token[0] == "{") - (token[0] == "}")
+            if depth <= 0 and text.startswith(mark, token.start()):
+                end = token.start()
+                break
+        else:
+            end = len(text)
             self.paragraph.gap()
         self.paragraph.formula(self.formula(text[place:end]))
         return end + len(mark)
@@ -440,7 +433,8 @@ class _Reader:
                 if name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
                 else None
             )
-            return length.end() if length else place if name in _SWITCHES else end
+            is_apart = text[place - 1 : place].isspace() and name not in _DROPPED
+            return length.end() if length else place if is_apart or name in _SWITCHES else end
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
             if len(arguments) >= _OPTIONS and self.lists:
@@ -660,23 +654,11 @@ def _sign(number: int, is_dingbat: bool) -> str:
 
 def _split(text: str, mark: str) -> list[str]:
     """A text at a mark that stands in no group, formula or environment."""
-    pieces, place, begin, depth = [], 0, 0, 0
-    while place < len(text):
-        if text.startswith(mark, place) and not depth:
-            pieces.append(text[begin:place])
-            place += len(mark)
-            if mark == "\\\\":
-                room = _BREAK.match(text, place)
-                place = room.end() if room else place
-            begin = place
-        elif text[place] == "\\":
-            depth += text.startswith("\\begin", place) - text.startswith("\\end", place)
-            place += 2
-        elif text[place] == "{":
-            place = _group(text, place)[1]
-        elif text[place] == "$":
-            end = text.find("$", place + 1)
-            place = end + 1 if end > 0 else len(text)
-        else:
-            place += 1
+    pieces, begin, depth, formula = [], 0, 0, False
+    for token in _TOKENS.finditer(text):
+        depth += (token[0] in ("{", "\\begin")) - (token[0] in ("}", "\\end"))
+        formula ^= token[0] == "$"
+        if token[0].startswith(mark) and not depth and not formula:
+            pieces.append(text[begin : token.start()])
+            begin = token.end()
     return [*pieces, text[begin:]]

@@ -184,7 +184,7 @@ class _Reader(HTMLParser):
         elif tag == "input":
             kind = given.get("type", "text")
             self.paragraph.text += BLANK if kind in ("text", "number", "") else ""
-            if kind in ("radio", "checkbox"):
+            if kind in ("radio", "checkbox") and "name" in given:
                 self.flush(inside=True)
                 self.paragraph.text = f"{chr(ord('A') + self.choices % 26)}{_CHOICE}"
         elif tag == "table":

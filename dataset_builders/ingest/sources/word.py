@@ -214,9 +214,8 @@ class _Document:
         self.writer.reveal(self.answers, self.solutions)
 
     def _part(self, name: str) -> bytes | None:
-        try:
-            info = self.archive.getinfo(name)
-        except KeyError:
+        info = self.archive.NameToInfo.get(name)
+        if info is None:
             return None
         if info.file_size > MAX_PART:
             raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
@@ -329,11 +328,8 @@ class _Document:
             self._drawing(_chosen(child) if name == "AlternateContent" else child, paragraph)
         elif name in ("footnoteReference", "endnoteReference"):
             self.writer.notes["footnotes were left out"] = None
-        elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator", "ruby"):
+        elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator"):
             paragraph.gap()
-        elif name == "ruby":
-            base = _child(child, "rubyBase")
-            self._runs(child if base is None else base, paragraph)
 
     def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
         is_inked = bool(self.ink) and _colour(properties) in self.ink
@@ -465,6 +461,10 @@ def _is_rule(node: Element) -> bool:
 _SWITCH: Final = re.compile(
     r"(?:\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*))?\(([^()\\]*)\)", re.IGNORECASE
 )
+_SWITCHES: Final = {
+    ("f", 2): "\\frac{{{}}}{{{}}}", ("r", 1): "\\sqrt{{{}}}", ("r", 2): "\\sqrt[{}]{{{}}}", ("a", 1): "{}", ("x", 1): "{}",
+    ("b", 1): "\\left({}\\right)", ("vec", 1): "\\overrightarrow{{{}}}",
+}  # fmt: skip
 """A switch of an EQ field, or a bracket, without another within it."""
 
 
@@ -487,19 +487,9 @@ def _equation(text: str) -> str | None:
 
 
 def _switched(name: str, options: str, parts: list[str]) -> str | None:
-    match name, parts:
-        case "f", [over, under]:
-            return f"\\frac{{{over}}}{{{under}}}"
-        case "r", [inner] | ["", inner, *_]:
-            return f"\\sqrt{{{inner}}}"
-        case "r", [degree, inner, *_]:
-            return f"\\sqrt[{degree}]{{{inner}}}"
-        case "s", [script]:
-            return f"{'_' if 'do' in options else '^'}{{{script}}}"
-        case "b", [inner] if not options:
-            return f"\\left({inner}\\right)"
-        case "a" | "x", [inner]:
-            return inner
-        case "o", [("\\to" | "→"), inner] | [inner, ("\\to" | "→")]:
-            return f"\\overrightarrow{{{inner}}}"
-    return None
+    if name == "s":
+        return f"{'_' if 'do' in options else '^'}{{{parts[0]}}}"
+    if name == "o" and {*parts} & {"\\to", "→", "^{\\to}"}:
+        name, parts = "vec", [part for part in parts if part not in ("\\to", "→", "^{\\to}")]
+    form = _SWITCHES.get((name, len(parts) - (name == "r" and not parts[0])))
+    return form.format(*parts[-form.count("{}") :]) if form and not (name == "b" and options) else None
