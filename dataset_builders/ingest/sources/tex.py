@@ -14,10 +14,11 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.web import decoded
-from livek12.dataset_builders.ingest.sources.word import numeral
+from livek12.dataset_builders.ingest.sources.word import MAX_DEPTH, numeral
 from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer, joined
 
 MAX_EXPANSIONS: Final = 20_000
+_OPTION: Final = 1000  # characters of the longest option
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
@@ -34,48 +35,43 @@ _ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketi
 _SWITCHES: Final = frozenset(
     "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
     " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
-)
-"""Commands without arguments: a group behind one is text."""
-_DROPPED: Final = _ENDS | _SWITCHES | frozenset(
+)  # commands without arguments: a group behind one is text
+_DROPPED: Final = frozenset(
     "label color selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
-    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut kern"
-    " phantom hphantom vphantom listoffigures newcounter boldmath everymath qquadtable ctexset flushleft unskip"
-    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis ref eqref cite usepackage".split()
-)  # fmt: skip
+    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
+    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern ref"
+    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis eqref cite usepackage".split()
+).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
     r"|(?:add|drop|bracketed)points|(?:no)?point(?:s\w+|name)|\w+(?:setup|style|skip|space|rule|stretch|spread|indent"
     r"|break|size|counter|length|width|height|family|series|shape|format)"
-)
-"""Names of commands that set something and print nothing."""
+)  # names of commands that set something and print nothing
 _SET: Final = re.compile(r"\s*[\w/ -]+=")
 _LENGTH: Final = re.compile(r"\s*=?\s*-?[\d.]+\s*(?:[a-z]{2}|\\[a-z]+)(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]{2,5})*")
 _BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
 """What sets something: the begin of an argument, a length, and the room behind a line's end."""
 _BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
     ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
-)
-"""Arguments before the one that is printed."""
-_KEPT_TEXT: Final = _OWN_LINES | _BEFORE_TEXT.keys() | frozenset(
-    "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information warning"
-    " notice lower raise smash mathrm ensuremath".split()
-)  # fmt: skip
+)  # arguments before the one that is printed
+_KEPT_TEXT: Final = frozenset(
+    "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information"
+    " warning notice lower raise smash mathrm ensuremath".split()
+).union(_OWN_LINES, _BEFORE_TEXT)
 _SIGNS: Final = {
     "%": "%", "$": "\\$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", ",": " ", ";": " ", ":": " ",
     "!": "", "/": "", "-": "", "@": "", "quad": "    ", "qquad": "        ", "enspace": "  ", "thinspace": " ",
     "ldots": "…", "dots": "…", "cdots": "…", "textellipsis": "…", "textquotedblleft": "“", "textquotedblright": "”",
-    "textquotesingle": "'", "textquoteright": "’",
-    "textquoteleft": "‘", "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^",
-    "textdegree": "°", "LaTeX": "LaTeX",
-    "S": "§", "pounds": "£", "euro": "€", "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "",
-    "ss": "ß", "o": "ø", "ae": "æ", "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
+    "xspace": " ", "textquotesingle": "'", "textquoteright": "’", "textquoteleft": "‘", "textbackslash": "\\", "S": "§",
+    "textasciitilde": "~", "textasciicircum": "^", "textdegree": "°", "LaTeX": "LaTeX", "pounds": "£", "euro": "€",
+    "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "", "ss": "ß", "o": "ø", "ae": "æ",
+    "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
     "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
 }  # fmt: skip
 _FILES: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
-_OPTIONS: Final = 4
-"""Arguments of an unknown command in a question that are options."""
+_OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
@@ -92,8 +88,7 @@ _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
 _COMMENT: Final = re.compile(
     rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(\\iffalse\b)|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
-)
-"""A comment, and what has none: a listing."""
+)  # a comment, and what has none: a listing
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
 _TOKENS: Final = re.compile(rf"\\begin|\\end|\\\\{_BREAK.pattern}|\\.|[{{}}&\]$]", re.DOTALL)
@@ -123,8 +118,8 @@ def read(path: Path) -> Writer:
     text = _uncommented(decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
-    for match in _DEFINES.finditer(preamble if begin else ""):
-        reader.define(preamble, match)
+    for definition in _DEFINES.finditer(preamble if begin else ""):
+        reader.define(preamble, definition)
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
     reader.east_asian = bool(re.search("[一-鿿]", body))
@@ -155,6 +150,8 @@ def _group(text: str, place: int) -> tuple[str, int]:
     closing, depth = "]" if text[place : place + 1] == "[" else "}", 0
     for token in _TOKENS.finditer(text, place):
         depth += (token[0] == "{") - (token[0] == "}" and depth > 0)
+        if depth > MAX_DEPTH:
+            raise UserError(f"its groups are nested more than {MAX_DEPTH} times: save it as PDF")
         if token[0] == closing and not depth:
             return text[place + 1 : token.start()], token.end()
     return text[place + 1 :], len(text)
@@ -168,7 +165,8 @@ def _spaces(text: str, place: int) -> int:
 def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
     """The text of a group that begins so, and the place behind it; None and the place if there is none."""
     start = _spaces(text, place)
-    return _group(text, start) if text[start : start + 1] == opening else (None, place)
+    is_group = text[start : start + 1] == opening and (opening == "{" or "]" in text[start : start + _OPTION])
+    return _group(text, start) if is_group else (None, place)
 
 
 def _groups(opening: str, text: str, place: int) -> tuple[list[str], int]:
@@ -202,14 +200,10 @@ class _Reader:
         self.macros: dict[str, tuple[int, str | None, str]] = {}
         self.answers: list[str] = []
         self.solutions: list[str] = []
-        self.question = 0
-        self.sections = 0
-        self.expansions = 0
+        self.question = self.sections = self.expansions = 0
         self.cells: list[Cell] | None = None
         self.east_asian = self.korean = False
         self.counts_sections = True
-
-    # ---- paragraphs ----
 
     def flush(self) -> None:
         """Ends the paragraph."""
@@ -243,8 +237,6 @@ class _Reader:
         """Adds what the paper hides of the question before."""
         self.flush()
         self.writer.reveal(self.answers, self.solutions)
-
-    # ---- macros ----
 
     def define(self, text: str, match: re.Match[str]) -> int:
         """Takes a macro that a text defines, or an operator's; the place behind it."""
@@ -293,8 +285,6 @@ class _Reader:
             place = end
         made = "".join([*pieces, text[place:]])
         return made if depth else _UNPRINTED.sub("", made)
-
-    # ---- reading ----
 
     def run(self, text: str) -> None:
         """Reads a piece of the paper."""
@@ -360,26 +350,24 @@ class _Reader:
             return end + 1 if end > 0 else len(text)
         if definition := _DEFINES.match(text, match.start()):
             return self.define(text, definition)
+        if name in _SIGNS:
+            self.paragraph.text += _SIGNS[name]
+            room = _BREAK.match(text, place) if name == "\\" else None
+            return room.end() if room else place
         options, arguments, end = self._arguments(text, place)
         if name in _GLYPHS and not (match[1] and name == "c" and not arguments):
             letter = arguments[0] if arguments else text[place : place + 1]
             self.paragraph.text += letter[:1] + _GLYPHS[name] + letter[1:]
             return end if arguments else place + 1
-        if name in _SIGNS:
-            self.paragraph.text += _SIGNS[name]
-            room = _BREAK.match(text, place) if name == "\\" else None
-            return room.end() if room else place
         return self._known(name, text, place, (options, arguments, end))
 
     @staticmethod
     def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
-        """Options in brackets and arguments in braces behind a command, and the place behind them."""
         options, place = _groups("[", text, place)
         arguments, place = _groups("{", text, place)
         return options, arguments, place
 
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
-        """Reads a command of structure; the place behind what it takes."""
         options, arguments, end = given
         is_alone = not (options or arguments or self.paragraph.text.strip()) and text[place - 1 : place] == "\n"
         if name == "item" or name in _ITEMS:
@@ -457,7 +445,6 @@ class _Reader:
         return place
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
-        """Begins a section; one without a number of its own is counted."""
         self.end_question()
         self.sections += 1
         title, number = " ".join(titles), ""
@@ -467,7 +454,6 @@ class _Reader:
         return end
 
     def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
-        """A blank to fill in; what the paper hides in it is an answer."""
         value = arguments[-1] if arguments else options[-1] if options else ""
         if self.paragraph.text.strip() or not arguments:
             self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
@@ -484,7 +470,6 @@ class _Reader:
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
-        """Options that are arguments of a command."""
         self.flush()
         self.lists.append(_List("choices", "upperLetter."))
         for argument in arguments:
@@ -516,14 +501,11 @@ class _Reader:
         return place
 
     def _worth(self, given: str) -> str:
-        """Points as papers print them."""
         points = _WORTH.search(given)
         if not points or not given.strip():
             return ""
         number = points[1].replace("\\half", "0.5")
         return f"[{number}점] " if self.korean else f"（{number}分）" if self.east_asian else f"[{number} points] "
-
-    # ---- environments ----
 
     def _environment(self, text: str, place: int) -> int:
         name, place = _group(text, _spaces(text, place))
@@ -541,12 +523,10 @@ class _Reader:
             (self.writer.add if self.cells is None else self.cells[-1].append)(listing)
         elif plain in _TABLES:
             self._table(body)
-        elif plain == "comment":
-            pass
         elif _SOLVES.search(plain) or _HIDES.search(plain):
             into = self.solutions if _SOLVES.search(plain) else self.answers
             into.append(self.taken(_ROOM.sub("", body)))
-        else:
+        elif plain != "comment":
             self._list(plain, body)
         return behind
 
@@ -646,7 +626,6 @@ class _Reader:
 
 
 def _sign(number: int, is_dingbat: bool) -> str:
-    """A number in a circle, or a sign of the font Zapf Dingbats."""
     if is_dingbat and not 172 <= number <= 211:
         return chr(0x2700 + number - (32 if number < 161 else 64))
     return numeral((number - 172) % 10 + 1 if is_dingbat else number, "decimalEnclosedCircle")

@@ -31,22 +31,18 @@ _UNSEEN: Final = frozenset("script style title template noscript head textarea s
 _DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
-_FOLDED: Final = "collapse"
-"""Class of what a click shows: solutions."""
+_FOLDED: Final = "collapse"  # class of what a click shows: solutions
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
 _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
 _PARTS: Final = frozenset({"table", "tr", "td", "th"})
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
-_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)
-"""Formulas and code of Markdown."""
+_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)  # formulas and code of Markdown
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
-_NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")
-"""A heading that numbers a question."""
-_CHOICE: Final = "\ue002"
-"""Behind the letter of a button's text."""
+_NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
+_CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 _HANGUL: Final = re.compile(f"[{HANGUL}]")
@@ -115,10 +111,9 @@ class _Reader(HTMLParser):
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
         self.formula: TreeBuilder | None = None
-        self.formulas = 0
+        self.formulas = self.choices = 0  # buttons right above
         self.source: list[str] | None = None  # of a formula in a script
         self.math = False  # right behind the begin of an element that holds LaTeX alone
-        self.choices = 0  # buttons right above
         self.is_numbered = False  # below a heading that numbers a question
         self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
 
@@ -145,13 +140,10 @@ class _Reader(HTMLParser):
             self._begin(tag, given)
 
     def _is_hidden(self, given: dict[str, str]) -> bool:
-        classes = given.get("class", "").split()
-        if _RENDERED & set(classes):
-            return True
+        classes = {*given.get("class", "").split()}
         hidden = "hidden" in given or _FOLDED in classes or bool(_HIDDEN.search(given.get("style", "")))
-        if hidden:
-            self.writer.notes["hidden text was left out"] = None
-        return hidden
+        self.writer.notes.update({"hidden text was left out": None} if hidden else {})
+        return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
         if tag in _BLOCKS | _PARTS and not (tag in ("p", "div") and self.paragraph.text == self.number):
@@ -232,7 +224,6 @@ class _Reader(HTMLParser):
             self._marked(*self.marks.pop())
 
     def _marked(self, tag: str, begin: int) -> None:
-        """Gives the text of an element that ends its meaning."""
         inner = self.paragraph.text[begin:]
         if tag == "mjx-container":
             if self.formulas == begin:

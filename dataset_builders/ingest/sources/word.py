@@ -26,8 +26,7 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragrap
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
-MAX_FIELD, MAX_SWITCHES = 4000, 200
-"""Of an EQ field."""
+MAX_FIELD, MAX_SWITCHES = 4000, 200  # of an EQ field
 _DAMAGE: Final = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError, ValueError, ParseError, RuntimeError
 )  # fmt: skip
@@ -35,9 +34,7 @@ _SKIPPED: Final = frozenset(
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
     " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
 )
-_LABEL, _SHORT_LABEL = 40, 6
-"""Characters of the longest label within a group of shapes, and of one that stands in no group."""
-_ON: Final = ("1", "true", "on")
+_LABEL, _SHORT_LABEL = 40, 6  # characters of the longest label in a group of shapes, and of one in none
 _HAN: Final = "零一二三四五六七八九"
 _SERIES: Final = {
     **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
@@ -46,8 +43,7 @@ _SERIES: Final = {
 }
 _HUE, _FEW, _SOME = 0x60, 3, 0.8
 """Of colours: the least range of its parts, the fewest brackets or options, and the largest share of all options."""
-_INKED: Final = re.compile("\ue010([^\ue011]*)\ue011(?=(.?))")
-"""Text in the colour of the answers, and what follows it."""
+_INKED: Final = re.compile("\ue010([^\ue011]*)\ue011(?=(.?))")  # text in the colour of the answers, and what follows it
 _LABELS: Final = re.compile(r"(?<![A-Za-z0-9])[(（]?([A-HＡ-Ｈ])[.．、)）]")
 _FILLED: Final = re.compile(r"[（(]\s*\ue010[^\ue011（()）]*\ue011\s*[)）]")
 _PLAIN: Final = re.compile("[\ue010\ue011]")
@@ -61,8 +57,7 @@ _SYMBOLS: Final = dict(
         "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ°±×÷≠≤≥∞∠⇒→∈∩∪√⊥≈′",
         strict=True,
     )
-)
-"""Letters of the font Symbol."""
+)  # letters of the font Symbol
 
 
 def read(path: Path) -> Writer:
@@ -79,8 +74,6 @@ def read(path: Path) -> Writer:
 
 
 class _Builder(TreeBuilder):
-    """A tree without document types, no deeper than any document is."""
-
     depth = 0
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
@@ -109,14 +102,11 @@ def _child(node: Element | None, *names: str) -> Element | None:
 
 
 def _set(properties: Element | None, name: str) -> bool:
-    """Checks for a property that is on."""
     node = _child(properties, name)
-    return node is not None and (_value(node) or "1") in (*_ON, "single")
+    return node is not None and (_value(node) or "1") in ("1", "true", "on", "single")
 
 
 class _Numbers:
-    """Automatic numbers of paragraphs, which the text of a document does not hold."""
-
     def __init__(self, numbering: Element, styles: Element) -> None:
         levels: dict[str, dict[int, Element]] = {}
         self.lists: dict[str, str] = {}  # the abstract list of each
@@ -249,7 +239,6 @@ class _Document:
             yield cells
 
     def _cell(self, cell: Element) -> Cell:
-        """The paragraphs of a cell; a table in it as lines with wide gaps."""
         paragraphs: Cell = []
         for child in _within(cell, "p", "tbl"):
             if _name(child) == "p":
@@ -261,7 +250,6 @@ class _Document:
         return paragraphs
 
     def _paragraphs(self, node: Element) -> list[Paragraph]:
-        """A paragraph, and behind it those of its text boxes."""
         properties = _child(node, "pPr")
         number, level = self.numbers.of(properties)
         paragraph = Paragraph(f"{number} " if number else "", level, self.numbers.heading(properties))
@@ -363,10 +351,10 @@ class _Document:
                 formula = _equation(instruction.strip()[2:])
                 if self.fields and not self.fields[-1][1]:
                     self.fields[-1][0] += formula or "□"
-                elif formula is None:
-                    paragraph.gap()
-                else:
+                elif formula:
                     paragraph.formula(formula)
+                else:
+                    paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
         """Pictures and text boxes of a drawing; a placeholder where it holds neither.
@@ -400,22 +388,18 @@ def _colour(properties: Element | None) -> str:
 
 def _answer_colours(body: Element) -> set[str]:
     """Colours that fill brackets, or that mark some of the options."""
-    runs, size = [], Counter[str]()
+    runs, size, answers = [], Counter[str](), set()
     for node in body.iter():
-        if _name(node) == "p":
-            runs.append(("\n", ""))
-        elif _name(node) == "r":
-            colour = _colour(_child(node, "rPr"))
-            runs.append(("".join(child.text or "" for child in node if _name(child) == "t"), colour))
-            size[colour] += len(runs[-1][0])
-    answers = set()
+        if _name(node) in ("p", "r"):
+            text = "".join(child.text or "" for child in node if _name(child) == "t") or "\n" * (_name(node) == "p")
+            runs.append((text, _colour(_child(node, "rPr"))))
+            size[runs[-1][1]] += len(text)
     for colour, part in size.most_common(6):
-        text = "".join(f"\ue010{text}\ue011" if own == colour else text for text, own in runs).replace(
-            "\ue011\ue010", ""
-        )
-        options = len(_LABELS.findall(_PLAIN.sub("", text)))
-        is_answer = len(_FILLED.findall(text)) >= _FEW or _FEW <= len(_inked_labels(text)) <= _SOME * options
-        if colour and 2 * part < size.total() and is_answer:
+        text = "".join(f"\ue010{text}\ue011" if own == colour else text for text, own in runs)
+        text = text.replace("\ue011\ue010", "")
+        options, marked = len(_LABELS.findall(_PLAIN.sub("", text))), len(_inked_labels(text))
+        is_key = len(_FILLED.findall(text)) >= _FEW or _FEW <= marked <= _SOME * options
+        if colour and 2 * part < size.total() and is_key:
             answers.add(colour)
     return answers
 
@@ -433,7 +417,6 @@ def _inked_labels(text: str) -> list[str]:
 
 
 def _chosen(node: Element) -> Element:
-    """Of alternative contents the first, else the node itself."""
     choice = _child(node, "Choice") if _name(node) == "AlternateContent" else None
     return choice if choice is not None else node
 
@@ -448,12 +431,10 @@ def _within(node: Element, *names: str) -> Iterator[Element]:
 
 
 def _floats(node: Element) -> bool:
-    """Checks for a drawing that stands beside its paragraph, not in its text."""
     return any(_name(part) == "anchor" or "position:absolute" in _value(part, "style") for part in node.iter())
 
 
 def _is_rule(node: Element) -> bool:
-    """A straight line, which says nothing."""
     shapes = [_value(part, "prst") for part in node.iter() if _name(part) == "prstGeom"]
     return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
 
@@ -462,8 +443,8 @@ _SWITCH: Final = re.compile(
     r"(?:\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*))?\(([^()\\]*)\)", re.IGNORECASE
 )
 _SWITCHES: Final = {
-    ("f", 2): "\\frac{{{}}}{{{}}}", ("r", 1): "\\sqrt{{{}}}", ("r", 2): "\\sqrt[{}]{{{}}}", ("a", 1): "{}", ("x", 1): "{}",
-    ("b", 1): "\\left({}\\right)", ("vec", 1): "\\overrightarrow{{{}}}",
+    ("f", 2): "\\frac{{{}}}{{{}}}", ("r", 1): "\\sqrt{{{}}}", ("r", 2): "\\sqrt[{}]{{{}}}", ("a", 1): "{}",
+    ("x", 1): "{}", ("b", 1): "\\left({}\\right)", ("vec", 1): "\\overrightarrow{{{}}}",
 }  # fmt: skip
 """A switch of an EQ field, or a bracket, without another within it."""
 
