@@ -7,7 +7,6 @@ of pictures are checked.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -71,10 +70,8 @@ def _missing(errors: Sequence[str]) -> int:
 
 
 def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for paper in papers:
-        total.update(counts(paper))
-    return {name: total[name] for name in ("found", "matched", "doubtful", "missing")}
+    rows = [counts(paper) for paper in papers]
+    return {name: sum(row[name] for row in rows) for name in ("found", "matched", "doubtful", "missing")}
 
 
 def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
@@ -96,9 +93,7 @@ def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path])
         "title": paper.title or paper.paper_id,
         "source": paper.source,
         "facts": [
-            fact
-            for fact in (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release or "")
-            if fact
+            *filter(None, (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release))
         ],
         "read": f"template {paper.template}, parsed by {paper.parsed_by}",
         "counts": counts(paper),

@@ -103,7 +103,7 @@ class Scanner:
     def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
         """The picture upright and level, its text, and notes; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
-        degrees, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        degrees, korean = ocr.orientation(picture) if sideways or self._reader is None else (0, False)
         if degrees is None or (degrees % 180 == 90 and not sideways):
             degrees = 90 if sideways else 0
         turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
@@ -111,17 +111,16 @@ class Scanner:
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
             if self._reader is None:
-                korean = not self.language and (script == "ko" or ocr.is_korean(level))
-                self.language = self.language or ("ko" if korean else script or "zh")
-                self._reader = ocr.Reader(self.language)
+                korean = not self.language and (korean or ocr.is_korean(level))
+                self._reader = ocr.Reader(self.language or ("ko" if korean else "zh"))
             reads = self._reader.read(level)
             sure = _sureness(reads)
-            notes = ([f"turned by {angle} degrees"] if angle else []) + (
-                [f"straightened by {askew:.1f} degrees"] if askew else []
+            notes = [f"turned by {angle} degrees"] * bool(angle) + [f"straightened by {askew:.1f} degrees"] * bool(
+                askew
             )
             if sure > best[0] + 0.1:
                 best = (sure, level, reads, notes)
-            if sure > POOR or not reads:
+            if sure > POOR or not reads or ocr.orientation(level)[0] == 0:
                 break
         return best[1:]
 
@@ -225,12 +224,12 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
 
 def _in_text(rule: Rule, reads: list[Read]) -> bool:
     """A stroke through the middle of a run, which hardly fills it."""
-    for read in reads:
-        left, top, right, bottom = read.box
-        inner = 0.22 * read.height
-        if left - 3 < rule.left and rule.right < right + 3 and top + inner < rule.centre[1] < bottom - inner:
-            return True
-    return False
+    return any(
+        read.box[0] - 3 < rule.left
+        and rule.right < read.box[2] + 3
+        and abs(rule.centre[1] - read.centre[1]) < 0.28 * read.height
+        for read in reads
+    )
 
 
 def _text_frame(box: Bounds, reads: list[Read]) -> bool:
