@@ -120,7 +120,7 @@ class Scanner:
             )
             if sure > best[0] + 0.1:
                 best = (sure, level, reads, notes)
-            if sure > POOR or not reads or ocr.orientation(level)[0] == 0:
+            if sure > POOR or not reads or ocr.is_korean(level):
                 break
         return best[1:]
 
@@ -152,7 +152,7 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
         if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
             continue
         if (parted := _fraction(rule, rest, letter)) is not None:
-            rest = [part for read in parted for part in _split(read, rule)]
+            rest = parted
         elif _in_text(rule, rest):
             continue
         rules.append(Rule(*_scaled(box, points)))
@@ -186,24 +186,6 @@ def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None
 def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
     box = (read.box[0], max(top, read.box[1]), read.box[2], min(bottom, read.box[3]))
     return replace(read, box=box)
-
-
-def _split(read: Read, rule: Rule) -> list[Read]:
-    """Splits a run around a fraction at the nearest space."""
-    left, top, right, bottom = read.box
-    x, y = rule.centre
-    spaces = [at for at, character in enumerate(read.text) if character == " "]
-    inner = 0.22 * (bottom - top)
-    if not (left < rule.left and rule.right < right and top + inner < y < bottom - inner) or not spaces:
-        return [read]
-    widths = [1 if character.isascii() else 2 for character in read.text]
-    places = {at: left + (right - left) * sum(widths[:at]) / sum(widths) for at in spaces}
-    at = min(spaces, key=lambda at: abs(places[at] - x))
-    if abs(places[at] - x) > 0.12 * (right - left) + (rule.right - rule.left):
-        return [read]
-    first = Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
-    second = Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
-    return [part for part in (first, second) if part.text.strip()]
 
 
 def _scaled(box: Bounds, points: float) -> Bounds:
