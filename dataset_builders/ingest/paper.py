@@ -106,9 +106,8 @@ NO_ANSWER = "no answer was read"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
-_LONGEST_TITLE = 120
-_LONGEST_NAME = 80
-"""Characters of a title that is known by its year: a passage's line may have one too."""
+_LONGEST_TITLE, _LONGEST_NAME = 120, 80
+"""Characters of a title, and of one that is known by its year: a passage's line may have one too."""
 
 
 @dataclass(frozen=True)
@@ -488,9 +487,7 @@ def _digest(file: Path) -> str:
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    choices += [
-        said_too for said_too in (options.vlm, options.licence, options.take_parsed and "take parsed") if said_too
-    ]
+    choices += filter(None, (options.vlm, options.licence, "take parsed" * options.take_parsed))
     made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 
