@@ -435,16 +435,12 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     marked, others = of_mark_schemes(stream.items, name)
     pages_of = {number: [item for item in others if item.box.page == number] for number in stream.headings}
     labels = {number: squeezed("".join([*stream.headings[number], *_texts(own)])) for number, own in pages_of.items()}
-    return [*_weighed(marked, stream.items), *_entries(others, name, labels)]
+    return [*_weighed(marked, stream.items), *entries_of_items(others, name, labels)]
 
 
-def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
-    """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
-    return _entries(items, name, {})
-
-
-def _entries(items: Sequence[Item], name: str, labels: Mapping[int, str]) -> list[Entry]:
-    """Entries of each section: those of its tables and lines, by page if `labels` name the pages, and its questions."""
+def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str] | None = None) -> list[Entry]:
+    """Entries of each section of a key: of its tables and lines, for each page that `by_page` labels, and questions."""
+    labels = by_page or {}
     heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
     starts = [at for at, is_head in enumerate(heads) if is_head or not at]
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
@@ -462,13 +458,13 @@ def _entries(items: Sequence[Item], name: str, labels: Mapping[int, str]) -> lis
         within = own[series[0].place :] if len(series) > 1 else []
         inner = {id(item) for item in within if item.line and id(item) not in {*questions, *rows}}
         short: list[Entry] = []
-        outer = [item for item in own if id(item) not in inner]
-        for page, lines in groupby(outer, key=lambda item: item.box.page if labels else 0):
+        for page, lines in groupby(
+            (item for item in own if id(item) not in inner), key=lambda item: item.box.page if labels else 0
+        ):
             entries = _table_entries([*lines], f"{name}, page {page}" if labels else name)
             short += [replace(entry, label=labels.get(page, "")) for entry in entries]
         long = _numbered(own, series, name) if not short or [anchor.place for anchor in series] != [0] else []
-        merged = _merged(short, long, bool(labels))
-        parts.append([replace(entry, elective=entry.elective or title) for entry in merged])
+        parts.append([replace(each, elective=each.elective or title) for each in _merged(short, long, bool(labels))])
     return _weighed(_named([part for part in parts if part]), items)
 
 

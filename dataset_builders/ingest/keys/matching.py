@@ -36,7 +36,7 @@ _REASONED = re.compile(
     re.DOTALL,
 )
 _RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
-_JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False)(?:[。.，,:：;；\s].*)?", re.DOTALL)
+_JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
 _CHOSEN = re.compile(
     r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.．。]?\s*$",
@@ -305,7 +305,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
     entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
     is_open = draft.question_type not in ("fill_in_blank", "true_false")
-    if draft.question_type in CHOICE_TYPES:
+    if draft.question_type in {*CHOICE_TYPES, "true_false"}:
         entry = _concluded(draft, explained(entry))
         sign = {"x": "×", "X": "×"}.get(entry.answer.strip(), entry.answer.strip())
         if not draft.options and _SIGN.fullmatch(sign):

@@ -89,7 +89,9 @@ def solved_entries(
         if parts := _difference(draft.markdown, copy.text, stem):
             copies += 1
             answer, solution = parts
-            drawn = bool(solution) and copy.text.count(IMAGE_MARK) > draft.markdown.count(IMAGE_MARK)
+            rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
+            filled = [sum(len(tokens(row)) for row in own) for own in rows]
+            drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
             unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
             entry = Entry(int(draft.number), answer, solution=solution or None, where=name, unread=unread)
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
