@@ -34,11 +34,12 @@ _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
 _ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
 _SWITCHES: Final = frozenset(
     "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
-    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
+    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong hline"
+    " hdashline".split()
 )  # commands without arguments: a group behind one is text
 _DROPPED: Final = frozenset(
     "label color selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
-    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
+    " cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
     " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern ref"
     " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis eqref cite usepackage".split()
 ).union(_ENDS, _SWITCHES)
@@ -74,6 +75,7 @@ _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qt
 _OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
+_LISTED: Final = re.compile(r"\s*\\begin\{(?:enumerate|questions|problems)\}(?!\s*\[)")  # right below a title
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
 """Accents, which Unicode puts behind their letter."""
 _HIDES: Final = re.compile(r"ans(?:wer(?!.*points)|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
@@ -381,7 +383,8 @@ class _Reader:
         if "choice" in name.lower() and len(arguments) > 1:
             self._choices(options, arguments)
         elif name in ("section", "subsection", "chapter", "group"):
-            return self._section(arguments, end, numbered="*" not in text[place - 3 : place])
+            is_title = not self.east_asian and _LISTED.match(text, end)
+            return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
         elif _FILES.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files that the source names were not opened"] = None
@@ -606,11 +609,8 @@ class _Reader:
     def _table(self, body: str) -> None:
         self.flush()
         _, _, after = self._arguments(body, 0)
-        body = re.sub(
-            r"\\(?:hline|toprule|midrule|bottomrule|hdashline)\b|\\c(?:line|midrule)\s*\{[^}]*\}", "", body[after:]
-        )
         outer, rows = self.cells, []
-        for line in _split(body, "\\\\"):
+        for line in _split(body[after:], "\\\\"):
             self.cells = []
             for cell in _split(line, "&"):
                 self.cells.append([])
