@@ -257,7 +257,8 @@ def test_the_class_exam(tmp_path: Path) -> None:
         ("x % y\n\\begin{lstlisting}\na % b\n\\end{lstlisting}", ["x", "```", "a % b", "```"]),
         (r"\newcommand{\two} [1] {#1#1}\question Why?"
          r"\begin{solution}\begin{enumerate}\item \two{a}\end{enumerate}\end{solution}",
-         ["1. Why?", "【解析】1. aa"]),
+         ["1. Why?", "【解析】(1) aa"]),
+        ("\\vspace{1em}\n{\\bf Name:} {\\color{black}{a}}\\penalty=100 b", ["Name: a b"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
