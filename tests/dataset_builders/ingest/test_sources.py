@@ -319,6 +319,8 @@ def test_markdown(tmp_path: Path) -> None:
     first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
     assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
     assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+    (tmp_path / "raw.md").write_text("1. What is $\\sqrt{2}$?\n2. Why? \\includegraphics{a.png}\n")
+    assert [block.lines[0].unread for block in read(tmp_path / "raw.md").blocks] == [False, True]
 
 
 def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -> None:
