@@ -340,6 +340,13 @@ def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -
     assert "秒" in text_of(docx(tmp_path / "plain.docx", *lines[:2])).split("\n")[1]
 
 
+def test_options_in_a_listing_are_options(tmp_path: Path) -> None:
+    asked = "{}. Which of them is it?\n\n\t\tA. one\n\t\tB. two\n\t\tC. three\n\nAnswer: B\n\n"
+    (tmp_path / "paper.md").write_text("".join(map(asked.format, range(1, 5))))
+    drafts = ingested(tmp_path, tmp_path / "paper.md").drafts
+    assert [(draft.answer, len(draft.options)) for draft in drafts] == [(["B"], 3)] * 4
+
+
 def test_headings_number_the_questions_and_not_the_lists_below_them(tmp_path: Path) -> None:
     texts = ("가장 적절한 것은?", "옳지 않은 것은?", "알맞은 것은?")
     asked = [
