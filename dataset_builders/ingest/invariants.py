@@ -17,14 +17,14 @@ from typing import Final
 
 from livek12.core.languages import languages, listed
 from livek12.core.question_types import CHOICE_TYPES
-from livek12.core.records import IMAGE_MARK, Option
+from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import SHOWN, usual_labels
-from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.drafting import usual_labels
+from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Box, Line, PageBlocks, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, Line, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     SOLVED,
@@ -38,10 +38,17 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.labels import label_lists, labels_of, stray_labels
-from livek12.dataset_builders.ingest.questions.points import NUMBERS, bare_marks, each_and_total, marks, says_worth
+from livek12.dataset_builders.ingest.questions.points import (
+    NUMBERS,
+    bare_marks,
+    each_and_total,
+    is_shared,
+    marks,
+    says_worth,
+)
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
 
 _N = r"(\d{1,3})"
 _COUNTS = (
@@ -95,9 +102,8 @@ def _of_paper(stream: Stream, body: Body, drafts: Sequence[Draft]) -> list[str]:
         lines.append(f"the paper says that it has {_either(printed)} questions, and {_either(possible)} were found")
     totals = paper_totals(stream, body)
     if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
-        lines.append(
-            f"the paper says that it has {_either(totals)} points, and its questions have {_either(sorted(sums))}"
-        )
+        worth = _either(sorted(sums))
+        lines.append(f"the paper says that it has {_either(totals)} points, and its questions have {worth}")
     return lines
 
 
@@ -136,61 +142,37 @@ def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
 # ---- of its sections ----
 
 
-def _drafts_by_section(segments: Sequence[Segment], drafts: Sequence[Draft]) -> dict[int, list[Draft]]:
-    by_id: dict[int, list[Draft]] = {}
-    for segment, draft in zip(segments, drafts, strict=True):
-        by_id.setdefault(id(segment.section), []).append(draft)
-    return by_id
-
-
 def _of_section(section: Section, later: Sequence[Section], by_section: dict[int, list[Draft]]) -> list[str]:
     """Printed counts of a section; a part of the paper with titles below it includes their questions."""
     title = " ".join(section.title.split())[:40]
     own = list(by_section.get(id(section), ()))
     reach = [own]
     for other in later:
-        if bool(_VOLUME.match(other.title)) == bool(_VOLUME.match(section.title)) and not other.above:
-            break
-        if other.above and section.above:
+        alike = bool(_VOLUME.match(other.title)) == bool(_VOLUME.match(section.title))
+        if section.above if other.above else alike:
             break
         reach.append([*reach[-1], *by_section.get(id(other), ())])
-    text = _instructions(section)
+    text = "\n".join(item.text for item in section.items[:6])[:600]  # a passage may be read into it
     each, total = each_and_total(text)
     printed = _counts(text)
     lines = []
     if not printed and each and total and (total / each).is_integer() and not re.search(r"每\s*空", text):
         printed = [int(total / each)]
     if printed and not any(len(some) in printed for some in reach):
-        lines.append(
-            f"section {title!r} says that it has {_either(printed)} questions, and {len(own or reach[-1])} were found"
-        )
+        many = len(own or reach[-1])
+        lines.append(f"section {title!r} says that it has {_either(printed)} questions, and {many} were found")
     if total is not None and not lines:
-        sums = [
-            sum(draft.points or 0 for draft in some)
-            for some in reach
-            if some and all(d.points is not None for d in some)
-        ]
+        worth = [[draft.points for draft in some] for some in reach]
+        sums = [sum(filter(None, points)) for points in worth if points and None not in points]
         if sums and not any(abs(value - total) < 1e-6 for value in sums):
             lines.append(f"section {title!r} says that it has {total:g} points, and its questions have {sums[0]:g}")
     return lines
 
 
-def _instructions(section: Section) -> str:
-    """Title and instructions, without a passage that was read into them."""
-    return "\n".join(item.text for item in section.items[:6])[:600]
-
-
 def _counts(text: str) -> list[int]:
-    counts: list[int] = []
-    for line in re.split(r"[\n。；;]|\.\s", text):
-        if _CHOOSE.search(line) or _BIG.search(line):
-            continue
-        for pattern in _COUNTS:
-            counts += [
-                NUMBERS.get(match[1].lower()) or int(match[1])
-                for match in pattern.finditer(line)
-                if match[1].lower() in NUMBERS or match[1].isdigit()
-            ]
+    lines = (line for line in re.split(r"[\n。；;]|\.\s", text) if not (_CHOOSE.search(line) or _BIG.search(line)))
+    words = [match[1].lower() for line in lines for pattern in _COUNTS for match in pattern.finditer(line)]
+    counts = [NUMBERS.get(word) or int(word) for word in words if word in NUMBERS or word.isdigit()]
     return list(dict.fromkeys(number for number in counts if 0 < number <= 200))
 
 
@@ -222,6 +204,14 @@ class PaperReading:
         for place, (segment, draft) in enumerate(zip(self.body.segments, self.drafts, strict=True)):
             yield place, segment, draft
 
+    @property
+    def by_section(self) -> dict[int, list[int]]:
+        """Places of the questions by the id of their section."""
+        places: dict[int, list[int]] = {}
+        for place, segment, _ in self.pairs:
+            places.setdefault(id(segment.section), []).append(place)
+        return places
+
 
 @dataclass(frozen=True)
 class Breach:
@@ -237,7 +227,7 @@ class Breach:
 
     text: str
     places: tuple[int, ...] = ()
-    kind: str = "text"
+    kind: DoubtKind = "text"
     confidence: float = 0.3
     error: bool = False
     refuse: bool = False
@@ -245,7 +235,7 @@ class Breach:
 
 def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
     """Questions and errors by all invariants, those of keys first: the others do not count a refused key."""
-    drafts = list(reading.drafts)
+    drafts = _with_usual_types(reading)
     errors: list[str] = []
     for check in INVARIANTS:
         for breach in check(replace(reading, drafts=drafts)):
@@ -256,6 +246,20 @@ def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
                 drafts[place] = with_doubt(draft, breach.kind, breach.text, breach.confidence)
             errors += [breach.text] if breach.error else []
     return drafts, list(dict.fromkeys(errors))
+
+
+def _with_usual_types(reading: PaperReading) -> list[Draft]:
+    """Drafts without the doubts of a type that most of their section have by their own words."""
+    drafts = list(reading.drafts)
+    for places in reading.by_section.values():
+        kind, many = Counter(drafts[place].question_type for place in places).most_common(1)[0]
+        doubted = [at for at in places if drafts[at].question_type == kind and not drafts[at].options]
+        doubted = [at for at in doubted if any(doubt.kind == "type" for doubt in drafts[at].doubts)]
+        if 2 * max(len(doubted), len(places) - many) < many:
+            for place in doubted:
+                others = [doubt for doubt in drafts[place].doubts if doubt.kind != "type"]
+                drafts[place] = drafts[place].model_copy(update={"doubts": others})
+    return drafts
 
 
 # ---- numbers and counts ----
@@ -320,7 +324,7 @@ def _is_sound(run: Sequence[int], reading: PaperReading, lengths: Counter[int]) 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     """Printed counts and sums, of sections and paper, are those of the questions."""
     lines = [*_of_paper(reading.stream, reading.body, reading.drafts)]
-    by_section = _drafts_by_section(reading.body.segments, reading.drafts)
+    by_section = {of: [reading.drafts[place] for place in places] for of, places in reading.by_section.items()}
     for place, section in enumerate(reading.body.sections):
         lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
     for line in lines:
@@ -358,12 +362,12 @@ _SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|ans
 _SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
 _LONG_ANSWER = 200
 """Letters behind a demand."""
-_LATER_PART: Final = re.compile(r"\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
     r"(?:\{\}[_^]\S{1,3}?-?){2}|_\^|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
-    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[^\W\d_a-zA-Z]*[가-힣]{2}|[_^]\{?[一-鿿]"
+    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[가-힣]|[_^]\{?[一-鿿]"
+    r"|[_^](?:\{[^{}]*\}|\w)_|\\frac\{[=+,.]\}|(?:cases\}|\\\\)\s*[.,;]\s*\\\\"
     r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
 """Pieces that no whole formula has."""
@@ -384,17 +388,40 @@ _ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
-_RESIZED: Final = 0.15
-"""Share by which a title is larger or smaller than text."""
-_SOLUTION_HEAD: Final = re.compile(
-    r"(?:^|\n)[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
-    r"(?=[】\]］)）〕:：.．\s])|Solutions?(?=[\])>:\n]))"
-    r"[】\]］)）〕>:：.．]?(?![ \t]*(?:[_＿…]|\Z))"
+_ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
+_WHOLE_LINE: Final = re.compile(r"(?:(?! {3}).)*\w(?: ?[^\w\s,，、+=＝<])+")
+"""A line without a gap, to its end."""
+_ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
+_FLAT: Final = re.compile(
+    r"\d(?:\s*×| x) ?10 ?[-–−]?(?!0)\d{1,2}(?![\d.])|[)）] ?(?:2|8|10|16) *[=＝] *[(（]|[A-Za-z]n ?[+−-] ?1 *="
+    r"|\d ?[cmk]?m[23]\b"
+    rf"|(?<![A-Za-z\d\\{{_-])(?!([A-Z])\d?\1)(?=[A-Za-z]*(?:[A-Za-z]|[(（][A-Za-z\d]+[)）])[2-9])(?:{_ATOM}(?:[2-9]|1\d)?|[(（]{_ATOM}+\d?[)）]\d?){{2,}}"
+    r"(?![A-Za-z\d])"
 )
-"""A label of a solution that begins a line, with whatever sign behind it; one at the end is a place to write."""
+"""Powers of ten, bases, units and formulas of chemistry whose digits are as large as all."""
+_LATER_PART: Final = re.compile(r"\A\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
+_WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
 _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
+_BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
+_SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
+    (_LATER_PART, "it begins with {}: what stands before is in another question, or lost", "number", 0.1),
+    (_IN_FORM, "words of the paper's form stand in it: {}", "text", 0.3),
+    (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
+    (_BETWEEN, "'{}' stands between its pictures, and may be in one", "figure", 0.3),
+    (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
+    (_WITHIN, "its key begins with {}: what stands before may be its own", "answer", 0.2),
+)
+"""Of errors, in the key or in the question without its formulas."""
+_RESIZED: Final = 0.15
+"""Share by which a title is larger or smaller than text."""
+_SOLUTION_HEAD: Final = re.compile(
+    r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
+    r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
+    r"[】\]］)）〕>:：.．]?(?![ \t]*[_＿…])"
+)
+"""A label of a solution that begins a line, with whatever sign behind it."""
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
 _SHORT_LINES: Final = re.compile(
     r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?(?:\n[^\n]{1,89}(?<![。．.,，:：?？!！;；다\s|>])){3,}\s*\Z"
@@ -410,10 +437,6 @@ _WORTHY: Final = re.compile(
 )
 _EACH: Final = re.compile(r"每|各|本题|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 """In a title, points that are not those of all its questions together."""
-_PRODUCT: Final = re.compile(
-    r"(?:\s{3,}|(?<=[.?:]\s))\d{1,2}\s*(?:[×xX*]|\$\\times\$)\s*(?:\d{1,2}|[¼½¾])\s*=\s*\d{1,3}(?=\s|$)"
-)
-"""Parts, the points of each and their sum, behind a sentence."""
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
@@ -425,7 +448,6 @@ _HEAD: Final = re.compile(
 )
 _WORTH_HEAD: Final = re.compile(r"\s*[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}:?\s*[(\[]\s*\d{1,3}\s*(?:points?|pts|marks?)\b")
 """A title with points of its own, "Bonus Question: (10 points)"."""
-_BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
 _SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
@@ -442,14 +464,15 @@ _OCR_LINE: Final = 0.8
 """Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
 
 
-def _no_text_in_pictures(reading: PaperReading) -> Iterator[Breach]:
-    """Running text stands in no picture alone."""
-    for place, segment, _ in reading.pairs:
-        blocks = [item.block for item in (*segment.passage, *segment.items) if item.line is None]
-        lines = [line.text for block in blocks if block.kind == "figure" for line in block.lines]
-        running = next((line for line in lines if is_running(line)), "")
-        if running:
-            yield Breach(f"running text stands in a picture only: {one_line(running, 60)!r}", (place,), "text", 0.2)
+def _no_sign_of_errors(reading: PaperReading) -> Iterator[Breach]:
+    """A question has nothing that no whole one has."""
+    for place, draft in enumerate(reading.drafts):
+        key = "".join((*draft.answer, draft.solution or ""))
+        plain = _MATH.sub("$", "\n".join((draft.question, *_option_texts(draft))))
+        for pattern, text, kind, confidence in _SIGNS:
+            if match := pattern.search(key if kind == "answer" else plain):
+                where = one_line(match[match.lastindex or 0].strip(), 40)
+                yield Breach(text.format(where), (place,), kind, confidence)
 
 
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
@@ -554,20 +577,24 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A last line in the middle of its column, or set as no other of its question, is a title or closing words."""
+    """A last line is full at the end of a sentence alone; in the middle, or set as no other, it is a title."""
+    columns = reading.stream.columns
+    full = Counter((item.box.page, item.column) for item in reading.stream.items if item.line and wraps(item, columns))
     for place, segment, draft in reading.pairs:
-        if _IN_FORM.search(draft.question):
-            yield Breach("words of the paper's form stand in it", (place,), "text", 0.3)
         *before, last = segment.items
-        edges = reading.stream.columns.get((last.box.page, last.column)) if not draft.solution else None
-        if not before or not last.line or not edges or last.line.pitch or _is_aside(last.text):
+        edges = columns.get((last.box.page, last.column)) if not draft.solution else None
+        if not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
+        whole = draft.options or _ENDS.search(last.text) or not (is_running(last.text) or "$" in last.text)
         left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
         middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
-        if middle and before[-1].line and _TITLE.fullmatch(last.text):
+        if not whole and wraps(last, columns) and full[last.box.page, last.column] >= _SHARES:
+            text = f"it ends within a sentence, at the end of a line: {one_line(last.text[-40:], 40)!r}"
+            yield Breach(text, (place,), "text", 0.3)
+        elif middle and before and before[-1].line and _TITLE.fullmatch(last.text):
             text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
-        elif _is_set_apart(last.line, [item.line for item in before if item.line and not item.line.pitch]):
+        elif not asks(last.text) and _is_set_apart(last.line, [item.line for item in before if item.line]):
             text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
             yield Breach(text, (place,), "text", 0.4)
 
@@ -581,6 +608,7 @@ def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
     """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
+    others = [line for line in others if not line.pitch]
     if not others or last.place < 0 or not _WORDED.search(last.text) or re.search(rf"\$|{UNREAD}|^\s*#", last.text):
         return False
     bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
@@ -620,9 +648,9 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
     bare = all(bare_marks(draft.markdown) for draft in reading.drafts)
-    above = {mark.points for item in reading.body.front if not section_type(item.text) for mark in marks(item.text)}
+    above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
-    many = Counter(id(segment.section) for segment in reading.body.segments)
+    by_section = reading.by_section
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {_either(lost)}"
         yield Breach(text, (0,), "number", 0.3, error=True)
@@ -630,15 +658,15 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         lines = draft.question.strip().split("\n") or [""]
         title = segment.section.own if not segment.section.above else ""
         total = len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)  # of the section
-        title = "" if many[id(segment.section)] > 1 and total else title
+        title = "" if len(by_section[id(segment.section)]) > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
-        match = match or _PRODUCT.search(draft.question)
         if draft.points is None and (match or bare or most):
             others = "numbers in brackets may be some" if bare else "the other questions have them"
             why = f"{match[0].strip()!r} may be some" if match else others
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
-        elif (not draft.part_points and len(marks(draft.question)) > 1) or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
+        several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))
+        if several or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
@@ -651,17 +679,14 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     worth = median(draft.points or 0 for draft in reading.drafts)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
-        if (
-            len(lengths) >= _FEWEST_QUESTIONS
-            and 2 * lengths[place] > sum(lengths)
-            and lengths[place] > _LONG_CHARACTERS
-        ):
+        most = len(lengths) >= _FEWEST_QUESTIONS and 2 * lengths[place] > sum(lengths)
+        if most and lengths[place] > _LONG_CHARACTERS:
             name = f"{draft.elective} {draft.number}".strip()
             text = f"question {name} is longer than all others together: others may be in it"
             yield Breach(text, (place,), "number", 0.1, error=True)
-        elif (lengths[place] > max(_LONG * usual, _LONG_CHARACTERS)) or pages > _MOST_PAGES:
-            if pages <= _MOST_PAGES and 0 < 2 * worth <= (draft.points or 0):
-                continue  # it has the points of several
+        elif pages > _MOST_PAGES or (
+            lengths[place] > max(_LONG * usual, _LONG_CHARACTERS) and not 0 < 2 * worth <= (draft.points or 0)
+        ):
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
             yield Breach(text, (place,), "text", 0.4, error=len(lengths) < _FEWEST_QUESTIONS)
 
@@ -669,15 +694,20 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
 def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of an answer or solution stands in a question, and no letter where others have an empty bracket."""
     empty = sum(bool(_BRACKET.search(draft.question)) for draft in reading.drafts)
-    for place, draft in enumerate(reading.drafts):
+    for place, segment, draft in reading.pairs:
         filled = _FILLED_BRACKET.search(draft.question) if draft.options and not draft.answer else None
         if filled and 2 * empty > len(reading.drafts):
             yield Breach(f"{filled[0]!r} stands where others have an empty bracket: the key?", (place,), "answer", 0.2)
-        for kind, text in (("text", draft.question), ("options", "\n".join(_option_texts(draft)))):
-            if match := SOLVED.search(text) or _SOLUTION_HEAD.search(text):
-                head = one_line(match[0].strip(), 20)
-                line = f"{head!r} in the text: an answer or solution stands in the question"
-                yield Breach(line, (place,), kind, 0.2)
+        own = "\n".join((draft.question, *_option_texts(draft)))
+        whole = squeezed(own)
+        lines = [item.text.replace(PICTURE, IMAGE_MARK) for item in segment.items[1:] if item.text]
+        lines = [line for line in lines if squeezed(line) in whole]
+        if lines and _SOLUTION_HEAD.fullmatch(lines[-1]):
+            lines.pop()  # a place to write
+        if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or SOLVED.search(own):
+            head = one_line(match[0].strip(), 20)
+            line = f"{head!r} in the text: an answer or solution stands in the question"
+            yield Breach(line, (place,), "text" if match[0] in draft.question else "options", 0.2)
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
@@ -706,23 +736,19 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Breach]:
-    """Long text behind the last demand of most questions is their answers."""
-    places = []
+    """Long text behind the last demand of most questions is their answers; short lines are options without letters."""
+    long, short = list[int](), list[int]()
     for place, draft in enumerate(reading.drafts):
         sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
         last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
         if sum(map(width, sentences[last + 1 :])) > _LONG_ANSWER:
-            places.append(place)
-    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
-        yield Breach("long text stands behind what it asks: it may be the answer", tuple(places), "text", 0.3)
-
-
-def _options_have_labels(reading: PaperReading) -> Iterator[Breach]:
-    """Short lines behind what most questions ask may be options without letters."""
-    drafts = enumerate(reading.drafts)
-    places = tuple(place for place, draft in drafts if not draft.options and _SHORT_LINES.search(draft.question))
-    if len(places) >= max(_SHARES, len(reading.drafts) / 2):
-        yield Breach("short lines stand behind it: they may be options without letters", places, "options", 0.3)
+            long.append(place)
+        short += [place] if not draft.options and _SHORT_LINES.search(draft.question) else []
+    if len(long) >= max(_SHARES, len(reading.drafts) / 2):
+        yield Breach("long text stands behind what it asks: it may be the answer", tuple(long), "text", 0.3)
+    if len(short) >= max(_SHARES, len(reading.drafts) / 2):
+        text = "short lines stand behind it: they may be options without letters"
+        yield Breach(text, tuple(short), "options", 0.3)
 
 
 def _option_texts(draft: Draft) -> list[str]:
@@ -732,8 +758,7 @@ def _option_texts(draft: Draft) -> list[str]:
 def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
     """Formulas close what they open and have no Chinese letters in scripts."""
     for place, draft in enumerate(reading.drafts):
-        text = "\n".join((draft.question, *(option.text for option in draft.options)))
-        formulas = _TEXT.sub("", "".join(_MATH.findall(text)))
+        formulas = _TEXT.sub("", "".join(_MATH.findall("\n".join((draft.question, *_option_texts(draft))))))
         if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
             yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
         fields = [re.sub(r"\\\\[{}]", "", _MATH.sub("", text)) for text in (draft.question, *_option_texts(draft))]
@@ -741,7 +766,7 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("code of it is not whole: compare it with the page", (place,), "text", 0.2)
         key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
         braces = key.replace("\\{", "").replace("\\}", "")
-        if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}"):
+        if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}") or is_torn(draft.solution or ""):
             yield Breach("a formula of its key is not whole: compare it with the page", (place,), "answer", 0.2)
 
 
@@ -763,7 +788,7 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
     doubted: set[int] = set()
     for item in reading.stream.items:
         place = places.get(id(item), -1)
-        if item.block.kind != "figure" or item.line or place < 0 or place in doubted:
+        if item.block.kind != "figure" or item.line or place < 0:
             continue
         others = [other for other in by_page[item.box.page] if other is not item]
         covered = [other for other in others if _covers(item.box, other)]
@@ -772,7 +797,7 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
         if covered:
-            foreign = {places.get(id(other), place) for other in covered}
+            foreign = {places.get(id(other), place) for other in covered if not _WHOLE_LINE.fullmatch(other.text)}
             text = (
                 f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
             )
@@ -818,13 +843,8 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
         elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
             yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
-        elif SHOWN.search(draft.question) and IMAGE_MARK not in draft.question and pictured == 1:
-            yield Breach("the picture that its text names stands in one option", (place,), "figure", 0.3)
         elif draft.figures and not pictured and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
             text = f"{len(some)} pictures stand in it: they may be pieces of one"
-            yield Breach(text, (place,), "figure", 0.3)
-        elif match := _BETWEEN.search(draft.question):
-            text = f"{match[1].strip()!r} stands between its pictures, and may be in one"
             yield Breach(text, (place,), "figure", 0.3)
 
 
@@ -839,14 +859,6 @@ def _adjoin(box: Box, other: Box) -> bool:
     down = max(box.top, other.top) - min(box.bottom, other.bottom)
     across = max(box.left, other.left) - min(box.right, other.right)
     return box.page == other.page and ((down < 0 and across < 0) or (down < _CLOSE and across < -_CLOSE))
-
-
-def _begins_at_its_beginning(reading: PaperReading) -> Iterator[Breach]:
-    """No question begins with a part (b)."""
-    for place, draft in enumerate(reading.drafts):
-        if match := _LATER_PART.match(draft.question):
-            text = f"it begins with {match[0].strip()}: what stands before is in another question, or lost"
-            yield Breach(text, (place,), "number", 0.1)
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
@@ -873,12 +885,14 @@ def unknown_language(stream: Stream) -> str:
     return script and f"its text is in a {script}: the rules know {names_here}"
 
 
-def _scans_are_compared(reading: PaperReading) -> Iterator[Breach]:
-    """A scanned page is read with some confidence; OCR reads roots and exponents flat, which no rule sees."""
+def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
+    """No rule failed on a page; a scan is read with some confidence, and OCR reads roots and exponents flat."""
     for page in reading.pages:
         lines = [line for block in page.blocks if block.origin == "ocr" for line in block.lines if line.text.strip()]
         mean = sum(line.confidence for line in lines) / len(lines) if lines else 1.0
-        if mean < _OCR_LINE:
+        if page.lost:
+            yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
+        elif mean < _OCR_LINE:
             places = [place for place, draft in enumerate(reading.drafts) if page.number in draft.page_numbers]
             text = f"page {page.number} was read with a mean confidence of {mean:.2f}: compare all of it with the page"
             yield Breach(text, tuple(places), "text", 0.1, error=True)
@@ -887,13 +901,6 @@ def _scans_are_compared(reading: PaperReading) -> Iterator[Breach]:
     if any(_FORMULA.search(f"{reading.drafts[place].question}\n{reading.drafts[place].options}") for place in places):
         text = "formulas were read from a picture: compare them with the page"
         yield Breach(text, tuple(places), "text", 0.5)
-
-
-def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
-    """No rule failed on a page."""
-    for page in reading.pages:
-        if page.lost:
-            yield Breach(f"page {page.number} was not read ({page.lost}); please report this paper", error=True)
 
 
 _UNDERLINED: Final = re.compile(
@@ -968,24 +975,17 @@ def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
         names = [option.label for option in draft.options]
         if names and any(each.begins_line and each.names[:2] == names[:2] for each in label_lists(draft.question)):
             yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
-        if any(_holds_label(option) for option in draft.options):
+        if any(
+            label.start and label.rank and label.style[:2] != "in" and label.keyed_by_number == option.label.isdigit()
+            for option in draft.options
+            for label in labels_of(option.text)
+        ):
             yield Breach("an option holds the label of another", (place,), "options", 0.3)
-
-
-def _holds_label(option: Option) -> bool:
-    """Checks for a later label of the options' kind behind the beginning of one."""
-    labels = (
-        label for label in labels_of(option.text) if label.start and label.rank and not label.style.startswith("in")
-    )
-    return any(label.keyed_by_number == option.label.isdigit() for label in labels)
 
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     """The questions of a section have options of one alphabet, and equally many."""
-    groups: dict[int, list[int]] = {}
-    for place, segment, _ in reading.pairs:
-        groups.setdefault(id(segment.section), []).append(place)
-    for places in groups.values():
+    for places in reading.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
         for place in places if usual else ():
@@ -1036,34 +1036,6 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3)
 
 
-_CLOSED: Final = re.compile(r"[。.．!?！？；;:：)）\]】$]\s*$")
-_LONG_KEY, _LONG_KEYS = 2000, 10
-"""Characters of a key, and medians of the paper's, of which more are several keys."""
-
-
-def _keys_were_read_whole(reading: PaperReading) -> Iterator[Breach]:
-    """All letters of a key and its solution were read."""
-    for places in _keyed(reading).values():
-        texts = {place: (*reading.drafts[place].answer, reading.drafts[place].solution or "") for place in places}
-        lost = tuple(place for place, key in texts.items() if any("□" in text for text in key))
-        yield Breach("letters of its key were not read: compare it with the page", lost, "answer", 0.1)
-        lengths = {place: len(solution) for place, (*_, solution) in texts.items() if solution}
-        bound = max(_LONG_KEY, _LONG_KEYS * median([0, *lengths.values()]))
-        longer = tuple(place for place, length in lengths.items() if length > bound)
-        yield Breach("its key is much longer than the others: it may have what is not its own", longer, "answer", 0.3)
-        goes_on = tuple(place for place in places if _goes_on(reading.drafts[place]))
-        yield Breach("its answer ends within a sentence, and the solution may go on with it", goes_on, "answer", 0.3)
-        torn = tuple(place for place, key in texts.items() if any(map(is_torn, key[-1:])))
-        yield Breach("a formula of its key is torn: compare it with the page", torn, "answer", 0.2)
-
-
-def _goes_on(draft: Draft) -> bool:
-    """Checks for an answer in words without an end, before a solution."""
-    answer = draft.answer[0] if len(draft.answer) == 1 and draft.solution else ""
-    words = draft.question_type in ("short_answer", "open_ended") and width(answer) >= _REPEATED
-    return words and not _CLOSED.search(answer)
-
-
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
     sources: dict[str, list[int]] = {}
     for place, draft in enumerate(reading.drafts):
@@ -1093,7 +1065,6 @@ INVARIANTS: Final = (
     _pages_were_read,
     _keys_cover_the_paper,
     _keys_are_no_copies,
-    _keys_were_read_whole,
     _numbers_follow,
     _numbers_come_once,
     _tables_have_their_cells,
@@ -1106,22 +1077,19 @@ INVARIANTS: Final = (
     _roles_are_sure,
     _order_is_that_of_the_layer,
     _points_are_read,
-    _no_text_in_pictures,
+    _no_sign_of_errors,
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_stand_with_solutions,
     _answers_are_told_from_all,
     _nothing_stands_behind_what_is_asked,
-    _options_have_labels,
     _formulas_are_whole,
     _pictures_have_one_question,
     _pictures_are_those_named,
-    _begins_at_its_beginning,
     _choices_have_options,
     _labels_are_of_whole_lists,
     _options_are_alike,
     _options_end_at_their_end,
-    _scans_are_compared,
     _script_is_read,
     _underlines_are_read,
     _most_are_understood,

@@ -196,6 +196,8 @@ class _Paper:
         self.slow()
         scan.ready()
         picture = pdf.drawn(page, DPI)
+        if (times := scan.enlargement(picture)) > 1:
+            picture = pdf.drawn(page, times * DPI)
         dpi = 72 * picture.width / raw.width
         picture, blocks, notes = self.scanner.page(picture, number, dpi)
         notes += raw.notes

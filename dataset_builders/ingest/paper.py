@@ -488,9 +488,7 @@ def _digest(file: Path) -> str:
 
 def _fingerprint(digest: str, options: Options, template: Template | None, key: AnswerKey) -> str:
     choices = [options.language, options.subject, options.release, options.how, options.parser, key.sha256]
-    choices += [
-        said_too for said_too in (options.vlm, options.licence, options.take_parsed and "take parsed") if said_too
-    ]
+    choices += filter(None, (options.vlm, options.licence, "take parsed" * options.take_parsed))
     made = [digest, *choices, template.model_dump(mode="json") if template else "", code_version()]
     return hashlib.sha256(canonical_json(made).encode()).hexdigest()
 

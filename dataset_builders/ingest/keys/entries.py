@@ -30,8 +30,9 @@ from livek12.dataset_builders.ingest.questions.headings import (
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import section_type
-from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
+from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
@@ -67,6 +68,7 @@ class Entry:
         unread: pieces of its lines stand in the picture only.
         unsure: the reason why it may be another question's.
         of: id of the question that it stands below; "" if only the number tells.
+        title: the question that it repeats, with its points.
     """
 
     number: int
@@ -84,6 +86,7 @@ class Entry:
     unread: bool = False
     unsure: str = ""
     of: str = ""
+    title: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -404,12 +407,13 @@ _SIGNED_NUMBER = re.compile(
 )
 _LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-_LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER
+_LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER, _BARE_NUMBER
 """Beginnings of entries."""
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
-_LETTER_ROW = re.compile(r"\s*[A-J](?:[\s,，、;；]+[A-J]){3,}\s*[.。]?\s*")
+_LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _LEVEL = 3, 0.005
+_FEWEST, _LEVEL, _RARELY = 3, 0.005, 8
+_DASH = re.compile(r"\A\s*[–—]\s")
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
@@ -426,77 +430,85 @@ _SAID = re.compile(r"^(?:答案|정답|answer)\s*[:：]\s*", re.IGNORECASE)
 
 
 def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Entries of a key's PDF: those with a head each, if no fewer than are read otherwise."""
+    """Entries of a key's PDF: mark schemes, tables by page, lists and numbered answers."""
     stream = flatten(pages)
-    entries = _entries_by_page(stream, pages, name)
-    labels = _answered(stream.items) or _alone(stream.items, _LABELLED)
-    headed = _weighed(_numbered(stream.items, name), stream.items) if labels else []
-    return headed if len(headed) >= len({(entry.elective, entry.number) for entry in entries}) > 0 else entries
-
-
-def _entries_by_page(stream: Stream, pages: Sequence[PageBlocks], name: str) -> list[Entry]:
-    """Entries of which each page is a table of its own, unless numbers go on from page to page."""
-    if sectioned := _of_sections(stream.items, name):
-        return _weighed(sectioned, stream.items)
     marked, others = of_mark_schemes(stream.items, name)
-    entries = _weighed(marked, stream.items)
-    for page in pages:
-        items = [item for item in others if item.box.page == page.number]
-        label = squeezed("".join([*stream.headings[page.number], *(_texts(items))]))
-        tables, _ = _table_entries(items, f"{name}, page {page.number}")
-        entries += [replace(entry, label=label) for entry in _weighed(tables, items)]
-    if not entries:
-        return entries_of_items(stream.items, name)
-    numbers = [entry.number for entry in entries]
-    if len(set(numbers)) < len(numbers):  # tables of several papers or forms
-        return entries
-    later = {entry.number: entry for entry in _weighed(_numbered(_table_entries(others, name)[1], name), stream.items)}
-    below = [later[number] for number in takewhile(later.__contains__, count(max(numbers) + 1))]
-    own = [later[number] for number in numbers if number in later]
-    return _merged(entries, [*own, *(replace(entry, label=entries[-1].label) for entry in below)])
+    pages_of = {number: [item for item in others if item.box.page == number] for number in stream.headings}
+    labels = {number: squeezed("".join([*stream.headings[number], *_texts(own)])) for number, own in pages_of.items()}
+    return [*_weighed(marked, stream.items), *_entries(others, name, labels)]
 
 
 def entries_of_items(items: Sequence[Item], name: str) -> list[Entry]:
     """Entries behind the questions: tables, spans ("1-5 ABCDD"), or numbered answers."""
-    return _weighed(_of_sections(items, name) or _entries(items, name), items)
+    return _entries(items, name, {})
 
 
-def _of_sections(items: Sequence[Item], name: str) -> list[Entry]:
-    """Entries of a key with numbers for each section, which `elective` names."""
-    starts = [place for place, item in enumerate(items) if item.line and (is_section(item.text) or numeral(item.text))]
-    titles = short_titles([items[start].text for start in starts])
+def _entries(items: Sequence[Item], name: str, labels: Mapping[int, str]) -> list[Entry]:
+    """Entries of each section: those of its tables and lines, by page if `labels` name the pages, and its questions."""
+    heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
+    starts = [at for at, is_head in enumerate(heads) if is_head or not at]
+    titles = short_titles([items[start].text if heads[start] else "" for start in starts])
+    rows = {id(item) for pair in pairwise(items) if _lines_of_rows(*(item.text for item in pair)) for item in pair}
+    questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     parts: list[list[Entry]] = []
     for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
-        text = _after_numeral(items[start].text)
-        only = bool(begins_answer(text) or _SOLVES.match(text))
-        own = _entries(items[start:end], name) if is_section(items[start].text) and not only else []
-        if own:
-            parts.append([replace(entry, elective=title) for entry in own])
-        elif numeral(items[start].text) and (only or not (section_type(text) or _IN_BRACKETS.fullmatch(text))):
-            parts.append([_of_numeral(items[start:end], name)])
-    doubled = [number for part in parts for number in {entry.number for entry in part}]
-    named = [part[0].elective for part in parts if part[0].elective]
+        own = items[start:end]
+        series = [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
+        if not series and is_section(own[0].text):  # few, or with remarks in place of answers
+            series = _questions(own)
+        if entry := _of_numeral(own, bool(series), name):
+            parts.append([entry])
+            continue
+        within = own[series[0].place :] if len(series) > 1 else []
+        inner = {id(item) for item in within if item.line and id(item) not in {*questions, *rows}}
+        short: list[Entry] = []
+        outer = [item for item in own if id(item) not in inner]
+        for page, lines in groupby(outer, key=lambda item: item.box.page if labels else 0):
+            entries = _table_entries([*lines], f"{name}, page {page}" if labels else name)
+            short += [replace(entry, label=labels.get(page, "")) for entry in entries]
+        long = _numbered(own, series, name) if not short or [anchor.place for anchor in series] != [0] else []
+        merged = _merged(short, long, bool(labels))
+        parts.append([replace(entry, elective=entry.elective or title) for entry in merged])
+    return _weighed(_named([part for part in parts if part]), items)
+
+
+def _merged(short: Sequence[Entry], long: Sequence[Entry], by_page: bool) -> list[Entry]:
+    """Entries of one section: of its tables with the solutions that stand elsewhere, or those of a longer series.
+
+    Numbers that come twice in tables are of several papers, which have no series.
+    """
+    numbers = {entry.number for entry in short}
+    if by_page and len(numbers) < len(short):
+        return [*short]
+    solved = {entry.number: entry for entry in long}
+    if not numbers or (len(solved) >= len(numbers) and numbers - {*solved}):
+        return [*long]
+    later = [replace(entry, label=short[-1].label) for entry in long if entry.number not in numbers]
+    behind = {*takewhile(solved.__contains__, count(max(numbers) + 1))}
+    steady = all(a.number < b.number for a, b in pairwise(long))
+    own = [entry for entry in later if steady or entry.number < max(numbers) or entry.number in behind]
+    return [*(_with_solution(entry, solved.get(entry.number)) for entry in short), *own]
+
+
+def _named(parts: Sequence[Sequence[Entry]]) -> list[Entry]:
+    """Entries whose sections are named only if numbers begin anew in several, each under a title of its own."""
+    numbers = [number for part in parts for number in {entry.number for entry in part}]
+    names = [part[0].elective for part in parts if part[0].elective]
     anew = sum(part[0].number == 1 or not part[0].elective for part in parts)
-    apart = len({*doubled}) < len(doubled) and len({*named}) == len(named) > 0 and anew > 1
-    return [entry for part in parts for entry in part] if apart else []
+    apart = len({*numbers}) < len(numbers) and len({*names}) == len(names) and anew > 1
+    return [replace(entry, label="") if apart else replace(entry, elective="") for part in parts for entry in part]
 
 
-def _after_numeral(text: str) -> str:
-    return text[end[1] :] if (end := numeral(text)) else text
-
-
-def _of_numeral(items: Sequence[Item], where: str) -> Entry:
-    """The entry of a question that only a Chinese numeral counts."""
-    number, _ = numeral(items[0].text) or (0, 0)
-    first = _after_numeral(items[0].text)
-    answer, solution = _answer_and_solution(
-        "\n".join(filter(None, (first, *(item.text for item in items[1:])))).strip()
-    )
-    return Entry(number, answer, None, solution, where=where, unread=_is_drawn(items))
-
-
-def _is_drawn(items: Sequence[Item]) -> bool:
-    return any(item.block.kind == "figure" for item in items)
+def _of_numeral(items: Sequence[Item], has_series: bool, where: str) -> Entry | None:
+    """The entry of a question that only a Chinese numeral counts; a title of a section is none."""
+    end = numeral(items[0].text) if items[0].line else None
+    text = items[0].text[end[1] :] if end else ""
+    alone = bool(begins_answer(text) or _SOLVES.match(text))
+    titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or (has_series and is_section(items[0].text))
+    if not end or (titled and not alone):
+        return None
+    answer, solution = _answer_and_solution("\n".join(filter(None, (text, *(item.text for item in items[1:])))).strip())
+    return Entry(end[0], answer, None, solution, where=where, unread=any(item.block.kind == "figure" for item in items))
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
@@ -511,21 +523,6 @@ def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
         unread = entry.unread or (len(entry.answer) > _LABEL and any(line.unread for line in named))
         done.append(replace(entry, confidence=sure, by_ocr=by_ocr, unread=unread))
     return done
-
-
-def _entries(items: Sequence[Item], name: str) -> list[Entry]:
-    short, items = _table_entries(items, name)
-    rows = {at for at, (row, below) in enumerate(pairwise(items)) if row.line and _lines_of_rows(row.text, below.text)}
-    long = _numbered([item for at, item in enumerate(items) if not {at, at - 1} & rows], name)
-    return _merged(short, long)
-
-
-def _merged(short: Sequence[Entry], long: Sequence[Entry]) -> list[Entry]:
-    """Short answers with the solutions that stand elsewhere, and the other entries."""
-    solved = {entry.number: entry for entry in long}
-    numbers = {entry.number for entry in short}
-    whole = [_with_solution(entry, solved.get(entry.number)) for entry in short]
-    return whole + [entry for entry in long if entry.number not in numbers]
 
 
 def _with_solution(entry: Entry, other: Entry | None) -> Entry:
@@ -648,57 +645,40 @@ def _texts(items: Sequence[Item]) -> list[str]:
     return [text for item in items for text in ([item.text] if item.line else [line.text for line in item.block.lines])]
 
 
-def _table_entries(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables, rows, spans and lists in lines, and the other items, of which each entry begins a line."""
-    formed, others = of_tables(items, where)
-    others, pieces = _unfolded(others)
-    texts = [" ".join(text.replace("\t", " ").split()) for text in _texts(others)]
-    answers = [*pieces]
-    for place, text in enumerate(texts):
-        if spans := list(_SPAN.finditer(text)):
-            answers += [entry for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
-            answers += _series(" ".join(_SPAN.sub(" ", text).split()))
-        elif place + 1 < len(texts):
-            answers += _lines_of_rows(text, texts[place + 1])
-    ranks: dict[tuple[int, str], int] = {}
-    entries = []
-    for entry in (*formed, *(Entry(number, answer, where=where) for number, answer in answers)):
-        name = entry.number, entry.elective
-        entries.append(replace(entry, rank=ranks.get(name, 0)))
-        ranks[name] = ranks.get(name, 0) + 1
-    return entries, others
-
-
-def _unfolded(items: Sequence[Item]) -> tuple[list[Item], list[tuple[int, str]]]:
-    """Items in which each entry begins a line, as "12. B", and the entries that shared one.
+def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
+    """Entries of tables, rows, spans and lists in lines.
 
     The series of their numbers is the proof: in a line, in that of a neighbour, or in all columns of a block of lines.
     """
-    lines = [item.block.lines if item.block.kind == "table" and item.block.lines else [item.line] for item in items]
-    flat = [(item, line) for item, own in zip(items, lines, strict=True) for line in own]
-    texts = [line.text.strip() if line else "" for _, line in flat]
-    series = [
-        [*enumerate(re.findall("[A-J]", text), 1)] if _LETTER_ROW.fullmatch(text) else _series(text) for text in texts
-    ]
-    unfolded: list[Item] = []
-    pieces: list[tuple[int, str]] = []
-    tables: set[int] = set()
+    entries, others = of_tables(items, where)
+    flat = [(bool(item.line), text.strip()) for item in others for text in _texts([item])]
+    texts = [text for _, text in flat]
+    series = [_series(text) for text in texts]
     grids = _grids(texts)
+    answers: list[tuple[int, str]] = []
     last = 0
-    for place, (item, line) in enumerate(flat):
-        own = series[place]
-        after = series[place + 1] if place + 1 < len(flat) else []
+    for place, (is_line, text) in enumerate(flat):
+        own, after = series[place], series[place + 1] if place + 1 < len(flat) else []
         goes_on = bool(own) and (own[0][0] in (last, last + 1) or (bool(after) and after[0][0] == own[-1][0] + 1))
         alone = len(own) == 1 and not re.fullmatch(_SHORT, own[0][1])
-        listed = grids.get(place, own if len(own) > 2 or (goes_on and not alone) else [])
         last = own[-1][0] if own else last
-        if line and (place in grids or (listed and item.line)):
-            pieces += listed
-            unfolded += [replace(item, line=replace(line, text=f"{number}. {text}")) for number, text in listed]
-        elif item.line or id(item) not in tables:
-            unfolded.append(item)
-        tables.add(id(item))
-    return unfolded, pieces
+        letters = re.findall("[A-J]", text) if _LETTER_ROW.fullmatch(text) else []
+        if place in grids:
+            answers += grids[place]
+        elif spans := list(_SPAN.finditer(text)):
+            answers += [entry for span in spans for entry in of_span(int(span[1]), int(span[2]), span[3])]
+            answers += _series(" ".join(_SPAN.sub(" ", text).split()))
+        elif is_line and letters != sorted({*letters}):  # those of one answer go up
+            answers += enumerate(letters, 1)
+        elif is_line and (len(own) > 2 or (goes_on and not alone)):
+            answers += own
+        elif place + 1 < len(texts):
+            answers += _lines_of_rows(text, texts[place + 1])
+    ranks: Counter[tuple[int, str]] = Counter()
+    for at, entry in enumerate(entries := [*entries, *(Entry(*answer, where=where) for answer in answers)]):
+        entries[at] = replace(entry, rank=ranks[entry.number, entry.elective])
+        ranks[entry.number, entry.elective] += 1
+    return entries
 
 
 def _grids(texts: Sequence[str]) -> dict[int, list[tuple[int, str]]]:
@@ -745,34 +725,50 @@ def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
     return _of_rows(above, below) if above and len(above) == len(below) else []
 
 
-def _numbered(items: Sequence[Item], where: str) -> list[Entry]:
-    """Entries that begin with their numbers and go on to the next, or a section; a title with points is no answer."""
-    signed = _answered(items) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
-    chosen = signed or max(_alone(items, _BARE_NUMBER), anchors(items), key=lambda run: len({a.number for a in run}))
-    twice = next((place for place, (a, b) in enumerate(pairwise(chosen)) if a.number == b.number), len(chosen))
+def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
+    """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
+    alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
+    anew = sum(a.number > b.number for a, b in pairwise(questions))
+    more = len({a.number for a in questions}) > len({a.number for a in alone})
+    chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
+    chosen = [run[0] for run in (list(own) for _, own in groupby(chosen, key=lambda anchor: anchor.number))]
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
-        end = next((at for at in range(anchor.place + 1, end) if is_section(items[at].text)), end)
-        first = items[anchor.place].text[anchor.end :]
+        first = _DASH.sub("", items[anchor.place].text[anchor.end :])
         worth = marks(first) if says_worth(first) else []
         titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
+        shared = _series(items[anchor.place].text)
         lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
+        lines = [shared[0][1]] if len(shared) > 1 else lines
         text = _AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
         answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
         points = worth[0].points if worth else None
-        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed)
-        unsure = _TWICE if place > twice else NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
-        entries.append(replace(entry, unread=_is_drawn(items[anchor.place : end]), unsure=unsure))
+        unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
+        unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
+        title = first if titled else ""
+        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
+        drawn = any(item.block.kind == "figure" for item in items[anchor.place : end])
+        entries.append(replace(entry, unread=drawn))
     return entries
 
 
-def _answered(items: Sequence[Item]) -> list[Anchor]:
+def _answered(items: Sequence[Item], questions: Sequence[Anchor]) -> list[Anchor]:
     """Entries whose numbers stand before the head of an answer, if most do: other numbers are of lists."""
     lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
     headed = [Anchor(place, int(m[1]), m.start(2)) for place, m in lines if begins_answer(m[2])]
-    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(anchors(items)) else []
+    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(questions) else []
+
+
+def _questions(items: Sequence[Item]) -> list[Anchor]:
+    """The questions of a key, which is a paper too; one alone is the first."""
+    body = segment(Stream(items=[*items], headings={item.box.page: [] for item in items})) if items else Body()
+    places = {id(item): place for place, item in enumerate(items)}
+    own = [Anchor(places[id(each.items[0])], each.number, each.end) for each in body.segments if not each.inline]
+    later = _questions(body.answers) if 0 < len(body.answers) < len(items) else []
+    own += [replace(anchor, place=places[id(body.answers[anchor.place])]) for anchor in later]
+    return sorted(own, key=lambda anchor: anchor.place) if len(own) > 1 or [a.number for a in own] == [1] else []
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:

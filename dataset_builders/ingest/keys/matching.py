@@ -158,8 +158,9 @@ def _candidates(
 
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
-    first = (entry.answer or entry.solution or "").partition("\n")[0]
+    first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
     own = len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
+    own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
 
@@ -340,6 +341,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
     behind = bool(draft.options and entry.solution)
+    behind = behind or bool(answer and is_open and entry.solution)
     if entry.unsure and (behind if entry.unsure == NO_HEAD else answer or entry.solution):
         with_key = with_doubt(with_key, "answer", entry.unsure, 0.3)
     if entry.unread and not (draft.options and answer and not problem and not entry.solution):

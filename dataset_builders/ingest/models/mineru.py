@@ -28,7 +28,7 @@ from livek12.core.languages import language_of
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, Origin, PageBlocks
 from livek12.engines.reaper import supervise
 
 MAX_JSON: Final = 128 << 20
@@ -48,18 +48,43 @@ def run(pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
     Raises:
         UserError: MinerU is not installed, fails, or takes too long.
     """
-    with tempfile.TemporaryDirectory(prefix="mineru-") as folder:
-        program = shutil.which("mineru-kit") or shutil.which("mineru")
-        if program is None:
-            raise UserError(
-                "MinerU is not installed here: pip install mineru (in an environment of its own), or read another way"
-            )
-        if Path(program).name == "mineru-kit":
-            command = [program, "parse", str(pdf.resolve()), "-o", folder, "--tier", "flash", "-f", "zip"]
-        else:
-            command = [program, "-p", str(pdf.resolve()), "-o", folder]
-        call(command, "MinerU", pdf)
-        yield from read(Path(folder), pdf, pages)
+    program = shutil.which("mineru-kit") or shutil.which("mineru")
+    if program is None:
+        raise UserError(
+            "MinerU is not installed here: pip install mineru (in an environment of its own), or read another way"
+        )
+    command = [program, "-p", str(pdf.resolve()), "-o"]
+    if Path(program).name == "mineru-kit":
+        command = [program, "parse", str(pdf.resolve()), "--tier", "flash", "-f", "zip", "-o"]
+    yield from _output_of(command, "MinerU", pdf, pages)
+
+
+_CODE: Final = (
+    "import sys; from rapid_doc import RapidDoc; RapidDoc(lang=sys.argv[2])([sys.argv[1]], output_dir=sys.argv[3])"
+)
+
+
+def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
+    """Yields the pages of a paper by RapidDoc; without a language it reads Chinese with English.
+
+    Raises:
+        UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.
+    """
+    if importlib.util.find_spec("rapid_doc") is None:
+        raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
+    if not (name := (row := language_of(language or "zh")).rapid):
+        raise UserError(f"RapidDoc has no models for {row.labels['en']} here: read {pdf} another way (--how)")
+    command = [sys.executable, "-c", _CODE, str(pdf.resolve()), name]
+    yield from _output_of(command, "RapidDoc", pdf, pages, "rapid_doc")
+
+
+def _output_of(
+    command: Sequence[str], name: str, pdf: Path, pages: range | None, origin: Origin = "mineru"
+) -> Iterator[PageBlocks]:
+    """The pages by a command whose last argument is the folder for its output."""
+    with tempfile.TemporaryDirectory() as folder:
+        call([*command, folder], name, pdf)
+        yield from read(Path(folder), pdf, pages, origin)
 
 
 def call(command: Sequence[str], name: str, pdf: Path) -> None:
@@ -79,7 +104,7 @@ def call(command: Sequence[str], name: str, pdf: Path) -> None:
         raise UserError(f"{pdf}: {name} failed: {one_line(lines[-1], 200) if lines else process.returncode}")
 
 
-def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBlocks]:
+def read(output: Path, pdf: Path, pages: range | None = None, origin: Origin = "mineru") -> Iterator[PageBlocks]:
     """Yields the pages of a paper from MinerU's output.
 
     Raises:
@@ -88,12 +113,8 @@ def read(output: Path, pdf: Path, pages: range | None = None) -> Iterator[PageBl
     with _Output(output) as files:
         blocks = files.pages()
         for page in worker.pages(pdf, None, "image", pages):
-            made = [
-                block
-                for order, item in enumerate(blocks.get(page.number, ()))
-                for block in _blocks(item, page.number, files, order)
-            ]
-            yield replace(page, blocks=made)
+            items = blocks.get(page.number, ())
+            yield replace(page, blocks=[block for item in items for block in _blocks(item, page.number, files, origin)])
 
 
 class _Output:
@@ -191,7 +212,7 @@ def _listed(layout: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
     return pages
 
 
-def _blocks(item: dict[str, Any], page: int, output: _Output, order: int) -> Iterator[Block]:
+def _blocks(item: dict[str, Any], page: int, output: _Output, origin: Origin) -> Iterator[Block]:
     try:
         left, top, right, bottom = (min(1.0, max(0.0, float(value))) for value in item["bbox"])
     except (KeyError, TypeError, ValueError):
@@ -203,22 +224,21 @@ def _blocks(item: dict[str, Any], page: int, output: _Output, order: int) -> Ite
     if kind == "formula" and text:
         text = f"${text.strip().strip('$').strip()}$"
     unread = kind == "formula" and not text
-    lines = [Line(text=line, box=box, unread=unread) for line in text.split("\n") if line.strip()]
+    lines = [Line(text=line, box=box) for line in text.split("\n") if line.strip()]
     if unread:
         lines = [Line(text=UNREAD, box=box, confidence=0.0, unread=True)]
     if lines or picture:
-        yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin="mineru")
+        yield Block(kind=kind, box=box, lines=lines, picture=picture, caption=caption, origin=origin)
 
 
 def _text(item: dict[str, Any]) -> str:
     for name in ("table_body", "text", "latex"):
         if isinstance(item.get(name), str):
             return table_rows(item[name]) if "<t" in item[name] else str(item[name])
-    content = item.get("content")
-    if isinstance(content, str):
+    if isinstance(content := item.get("content"), str):
         return table_rows(content) if "<table" in content else content
     if isinstance(content, list):
-        return "".join(_span(span) for span in content if isinstance(span, dict))
+        return "".join(map(_span, _parts(item)))
     items = item.get("list_items")
     return "\n".join(str(line) for line in items) if isinstance(items, list) else ""
 
@@ -241,15 +261,16 @@ def _caption(item: dict[str, Any]) -> str:
         value = item.get(name)
         if value:
             return " ".join(str(line) for line in value) if isinstance(value, list) else str(value)
+    return " ".join(_text(part) for part in _parts(item) if "caption" in str(part.get("type", "")))
+
+
+def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    return " ".join(_text(part) for part in parts if isinstance(part, dict) and "caption" in str(part.get("type", "")))
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 def _picture(item: dict[str, Any], output: _Output) -> bytes | None:
-    content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    for part in (item, *(part for part in parts if isinstance(part, dict))):
+    for part in (item, *_parts(item)):
         name = part.get("image_path") or part.get("img_path")
         if isinstance(name, str) and name:
             data = output.bytes(str(PurePosixPath(item["folder"]) / name), MAX_PICTURE)
@@ -282,26 +303,3 @@ def table_rows(html: str) -> str:
     parser = _Rows()
     parser.feed(html)
     return "\n".join("\t".join(re.sub(r"\s+", " ", cell).strip() for cell in row) for row in parser.rows)
-
-
-_CODE: Final = (
-    "import sys; from rapid_doc import RapidDoc; RapidDoc(lang=sys.argv[3])([sys.argv[1]], output_dir=sys.argv[2])"
-)
-
-
-def run_rapid_doc(pdf: Path, language: Language | None = None, pages: range | None = None) -> Iterator[PageBlocks]:
-    """Yields the pages of a paper by RapidDoc; without a language it reads Chinese with English.
-
-    Raises:
-        UserError: RapidDoc is not installed, cannot fetch its models, fails, or takes too long.
-    """
-    if importlib.util.find_spec("rapid_doc") is None:
-        raise UserError("RapidDoc is not installed here: pip install 'rapid-doc[cpu]', or read another way (--how)")
-    if not (name := (row := language_of(language or "zh")).rapid):
-        raise UserError(f"RapidDoc has no models for {row.labels['en']} here: read {pdf} another way (--how)")
-    with tempfile.TemporaryDirectory(prefix="rapid-doc-") as folder:
-        command = [sys.executable, "-c", _CODE, str(pdf.resolve()), folder, name]
-        call(command, "RapidDoc", pdf)
-        for page in read(Path(folder), pdf, pages):
-            blocks = [replace(block, origin="rapid_doc") for block in page.blocks]
-            yield replace(page, blocks=blocks)

@@ -17,14 +17,14 @@ from typing import Any, Final
 
 from livek12.core.prompts import load_prompt, text_message
 from livek12.core.records import Key, Language, Option, Request, Sampling
-from livek12.core.replies import Unreadable, object_schema, parse_object
-from livek12.core.store import Store
+from livek12.core.replies import Json, Unreadable, object_schema, parse_object
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
+from livek12.dataset_builders.ingest.models.model import Model
 from livek12.dataset_builders.ingest.pages.blocks import Box, PageBlocks
 from livek12.dataset_builders.ingest.templates import Template
-from livek12.engines.asking import REPLIES, Asker, model_spec
+from livek12.engines.asking import model_spec
 
 MAX_PAGE_TEXT: Final = 24_000
 """Characters of a page that a model is given; a page of print has about 5,000."""
@@ -44,40 +44,6 @@ class UnreadQuestion:
     page: PageBlocks
     reply: dict[str, Any]
     line: str
-
-
-def unread(
-    asker: Asker, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
-) -> tuple[list[UnreadQuestion], list[str]]:
-    """Questions that a model reads on the pages and the rules do not, and lines on the replies as a whole."""
-    by_number = {page.number: page for page in pages}
-    texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
-    requests = [_page_request(number, text, template) for number, text in texts.items() if text.strip()]
-    lost: list[UnreadQuestion] = []
-    notes: list[str] = []
-    read = invented = 0
-    drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
-    for reply in asker.replies(requests, lambda key, text: _questions(text), whole=True):
-        number = int(reply.key.question_id.removeprefix("page "))
-        if reply.value is None:
-            notes.append(f"{asker.model}, page {number}: {reply.problem}")
-            continue
-        page = _bare(texts[number])
-        for row in reply.value:
-            read += 1
-            named, question = row["number"], row["question"]
-            begun = _bare(question)
-            if not begun or _bare(named) not in page or begun not in page:
-                invented += 1
-            elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
-                text = f"question {one_line(named, 20)}, page {number}: {asker.model} reads it, the rules do not"
-                lost.append(UnreadQuestion(by_number[number], row, f"{text}: {one_line(question, 80)}"))
-    summary = (
-        f"{asker.model} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
-    )
-    if invented:
-        summary += f", and {invented} do not stand on their page as it says"
-    return sorted(lost, key=lambda each: (each.page.number, each.line)), [summary, *sorted(notes)]
 
 
 def written(question: UnreadQuestion, id: str, language: Language, subject: str, template: Template) -> Draft | None:
@@ -146,21 +112,6 @@ def _text(page: PageBlocks) -> str:
     return "\n".join(block.text for block in page.blocks if block.kind not in ("header", "footer"))
 
 
-def _page_request(number: int, text: str, template: Template) -> Request:
-    form = object_schema(questions={"type": "array", "items": template.json_form()})
-    return Request(
-        key=Key(task=_PAGE_TASK, question_id=f"page {number}"),
-        messages=[text_message("system", page_instructions(template)), text_message("user", text)],
-        sampling=Sampling(temperature=0.0, max_tokens=MAX_PAGE_TOKENS),
-        answer_schema=form,
-    )
-
-
-def page_instructions(template: Template) -> str:
-    """The model's instructions for a page."""
-    return load_prompt("livek12.dataset_builders.ingest", "parse_page.txt").filled(template.told()).strip()
-
-
 def _questions(text: str) -> list[dict[str, Any]]:
     """The questions of a reply, each with a number and a text.
 
@@ -183,65 +134,85 @@ MAX_TOKENS = 2048
 _TASK = "ingest"
 
 
-class Parser:
-    """A model that parses questions by templates.
-
-    Args:
-        spec: MODEL, MODEL@ENGINE or MODEL@ENGINE:K=V,…
-        folder: of the cache of replies; None: no cache.
-
-    Raises:
-        UserError: no such engine, or a model that it cannot run.
-    """
+class Parser(Model):
+    """A model that parses questions by templates; `spec` as for `vlm.Reader`."""
 
     def __init__(self, spec: str, folder: Path | None = None) -> None:
-        self._engine = model_spec(spec, "--parse-by").start()
-        self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
-        self.name = self._engine.model
-
-    def close(self) -> None:
-        """Frees memory and processes."""
-        self._engine.close()
-        self._asker.close()
+        super().__init__(model_spec(spec, "--parse-by"), folder)
 
     def check(self, drafts: Sequence[Draft], template: Template) -> tuple[list[Draft], list[str]]:
         """The drafts with a doubt for each difference, and lines on the replies as a whole."""
         replies: dict[str, Any] = {}
         problems: list[str] = []
-        requests = (_request(draft, template) for draft in drafts)
+        form, system = template.json_form(), instructions(template)
+        texts = {draft.id: f"{draft.number}. {draft.markdown[:MAX_TEXT]}" for draft in drafts}
+        requests = (
+            _request(_TASK, name, system, text, min(MAX_TOKENS, 200 + len(text)), form) for name, text in texts.items()
+        )
         for reply in self._asker.replies(requests, lambda key, text: parse_object(text)):
             if reply.value is None:
-                problems.append(f"{reply.key.question_id}: {reply.problem}")
+                problems.append(f"{self.name}, {reply.key.question_id}: {reply.problem}")
             else:
                 replies[reply.key.question_id] = reply.value
         checked = [_compare(draft, replies[draft.id]) if draft.id in replies else draft for draft in drafts]
         differing = sum(len(new.doubts) > len(old.doubts) for new, old in zip(checked, drafts, strict=True))
-        lines = [
+        summary = (
             f"{self.name} parsed {len(replies)} of {len(drafts)} questions by template {template.name};"
             f" it differs from the rules in {differing}, which are as the rules have them"
-        ]
-        return checked, [*lines, *(f"{self.name}, {problem}" for problem in problems)]
+        )
+        return checked, [summary, *problems]
 
     def unread(
         self, pages: Sequence[PageBlocks], drafts: Sequence[Draft], template: Template
     ) -> tuple[list[UnreadQuestion], list[str]]:
-        """As `unread`, with this model."""
-        return unread(self._asker, pages, drafts, template)
+        """Questions that a model reads on the pages and the rules do not, and lines on the replies as a whole."""
+        by_number = {page.number: page for page in pages}
+        texts = {page.number: _text(page)[:MAX_PAGE_TEXT] for page in pages}
+        form = object_schema(questions={"type": "array", "items": template.json_form()})
+        system = instructions(template, "parse_page.txt")
+        requests = [
+            _request(_PAGE_TASK, f"page {number}", system, text, MAX_PAGE_TOKENS, form)
+            for number, text in texts.items()
+            if text.strip()
+        ]
+        lost: list[UnreadQuestion] = []
+        notes: list[str] = []
+        read = invented = 0
+        drafted = [_bare(f"{draft.number}{draft.markdown}") for draft in drafts]
+        for reply in self._asker.replies(requests, lambda key, text: _questions(text), whole=True):
+            number = int(reply.key.question_id.removeprefix("page "))
+            if reply.value is None:
+                notes.append(f"{self.name}, page {number}: {reply.problem}")
+                continue
+            page = _bare(texts[number])
+            for row in reply.value:
+                read += 1
+                named, question = row["number"], row["question"]
+                begun = _bare(question)
+                if not begun or _bare(named) not in page or begun not in page:
+                    invented += 1
+                elif not any(begun[:_ENOUGH] in draft_text for draft_text in drafted):
+                    text = f"question {one_line(named, 20)}, page {number}: {self.name} reads it, the rules do not"
+                    lost.append(UnreadQuestion(by_number[number], row, f"{text}: {one_line(question, 80)}"))
+        summary = (
+            f"{self.name} read {read} questions on {len(requests)} pages; {len(lost)} of them are in none of the rules'"
+        )
+        if invented:
+            summary += f", and {invented} do not stand on their page as it says"
+        return sorted(lost, key=lambda each: (each.page.number, each.line)), [summary, *sorted(notes)]
 
 
-def instructions(template: Template) -> str:
-    """The model's instructions for a question."""
-    return load_prompt("livek12.dataset_builders.ingest", "parse.txt").filled(template.told()).strip()
+def instructions(template: Template, file: str = "parse.txt") -> str:
+    """The model's instructions for a question, or for a page ("parse_page.txt")."""
+    return load_prompt("livek12.dataset_builders.ingest", file).filled(template.told()).strip()
 
 
-def _request(draft: Draft, template: Template) -> Request:
-    text = f"{draft.number}. {draft.markdown[:MAX_TEXT]}"
-    room = min(MAX_TOKENS, 200 + len(text))
+def _request(task: str, name: str, system: str, text: str, tokens: int, form: Json) -> Request:
     return Request(
-        key=Key(task=_TASK, question_id=draft.id),
-        messages=[text_message("system", instructions(template)), text_message("user", text)],
-        sampling=Sampling(temperature=0.0, max_tokens=room),
-        answer_schema=template.json_form(),
+        key=Key(task=task, question_id=name),
+        messages=[text_message("system", system), text_message("user", text)],
+        sampling=Sampling(temperature=0.0, max_tokens=tokens),
+        answer_schema=form,
     )
 
 
@@ -249,9 +220,7 @@ def _compare(draft: Draft, parsed: dict[str, Any]) -> Draft:
     page = _bare(f"{draft.number} {draft.markdown} {draft.points or ''}")
     lines = [
         _differs("number", draft.number, parsed.get("number"), page),
-        _differs(
-            "points", f"{draft.points:g}" if draft.points is not None else "", _number(parsed.get("points")), page
-        ),
+        _differs("points", _number(draft.points) or "", _number(parsed.get("points")), page),
         _types(draft, parsed.get("question_type")),
         _question(parsed.get("question"), page),
         _differs("answer", " ".join(draft.answer), parsed.get("answer"), page),

@@ -11,21 +11,25 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal, NamedTuple, cast
+
+from PIL import Image as Pictures
+from PIL import ImageDraw, ImageOps
+from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
 from livek12.core.prompts import image_part, text_message, text_part
 from livek12.core.records import Image, Key, Language, Message, Request, Sampling
 from livek12.core.replies import Unreadable, glimpse
-from livek12.core.store import Store
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.models.mineru import table_rows
+from livek12.dataset_builders.ingest.models.model import Model
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
-from livek12.engines.asking import REPLIES, Asker, ModelSpec, model_spec
+from livek12.engines.asking import ModelSpec, model_spec
 
 Element = Literal["text", "table", "formula"]
 MAX_TEXT: Final = 20_000
@@ -65,43 +69,37 @@ class DocumentForm:
     Attributes:
         name: of the model.
         named: words in a served model's name.
-        prompts: by kind of element.
+        text: the prompt for text; those for tables and formulas are alike.
+        lead: before each prompt.
         layout: the prompt for a page's layout; "" for a model that reads elements alone.
-        system: None: none is sent.
+        system: "": none is sent.
         fields: of every request at an endpoint.
     """
 
     name: str
     named: tuple[str, ...]
-    prompts: Mapping[Element, str]
+    text: str = "Text Recognition:"
+    lead: str = ""
     layout: str = ""
-    system: str | None = None
-    fields: Mapping[str, object] | None = None
+    system: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+    def prompt(self, element: Element) -> str:
+        """The prompt for a kind of element."""
+        return self.lead + (self.text if element == "text" else f"{element.title()} Recognition:")
 
 
 FORMS: Final = {
     form.name: form
     for form in (
         DocumentForm(
-            "mineru2.5",
-            ("mineru",),
-            {"text": "\nText Recognition:", "table": "\nTable Recognition:", "formula": "\nFormula Recognition:"},
-            layout="\nLayout Detection:",
-            system="You are a helpful assistant.",
+            "mineru2.5", ("mineru",), lead="\n", layout="\nLayout Detection:", system="You are a helpful assistant.",
             fields={"skip_special_tokens": False},
         ),
-        DocumentForm(
-            "paddleocr-vl",
-            ("paddleocr",),
-            {"text": "OCR:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
-        ),
-        DocumentForm(
-            "glm-ocr",
-            ("glm-ocr", "glmocr", "glm_ocr"),
-            {"text": "Text Recognition:", "table": "Table Recognition:", "formula": "Formula Recognition:"},
-        ),
+        DocumentForm("paddleocr-vl", ("paddleocr",), text="OCR:"),
+        DocumentForm("glm-ocr", ("glm-ocr", "glmocr", "glm_ocr")),
     )
-}
+}  # fmt: skip
 
 
 def form_of(model: str, name: str = "") -> DocumentForm:
@@ -120,15 +118,11 @@ def form_of(model: str, name: str = "") -> DocumentForm:
     return forms[0]
 
 
-@dataclass(frozen=True)
-class PageRegion:
-    """A region of a layout: its kind, its place in fractions of the page, its turn."""
+class PageRegion(NamedTuple):
+    """A region of a page: its kind, its place, its turn."""
 
     kind: Kind
-    left: float
-    top: float
-    right: float
-    bottom: float
+    box: Box
     degrees: int = 0
 
     @property
@@ -139,36 +133,35 @@ class PageRegion:
         return self.kind if self.kind in ("table", "formula") else "text"
 
 
-def layout_of(reply: str) -> list[PageRegion]:
+def layout_of(reply: str, page: int = 1) -> list[PageRegion]:
     """The regions of a page in MinerU2.5's form, in reading order.
 
     Raises:
         Unreadable: other text, a box off the page, an unknown kind, too many regions.
     """
-    at = 0
-    regions: list[PageRegion | None] = []
-    text = reply.strip()
-    while at < len(text):
-        record = _RECORD.match(text, at)
+    regions: dict[PageRegion, None] = {}
+    text, place, count = reply.strip(), 0, 0
+    while place < len(text):
+        record = _RECORD.match(text, place)
         if record is None:
             raise Unreadable(
-                f"is no layout: {glimpse(text[at : at + 200])}; a server must leave special tokens in"
+                f"is no layout: {glimpse(text[place : place + 200])}; a server must leave special tokens in"
                 if "<|box_start|>" not in text
-                else f"has something else than a record of a layout in it: {glimpse(text[at : at + 200])}"
+                else f"has something else than a record of a layout in it: {glimpse(text[place : place + 200])}"
             )
-        at = record.end()
-        if len(regions) == MAX_REGIONS:
+        place, count = record.end(), count + 1
+        if count > MAX_REGIONS:
             raise Unreadable(f"names more than {MAX_REGIONS} regions")
-        regions.append(_region(record))
-    kept = [region for region in regions if region is not None]
-    if not kept:
+        if region := _region(record, page):
+            regions[region] = None
+    if not regions:
         raise Unreadable("names no region")
-    return list(dict.fromkeys(kept))
+    return list(regions)
 
 
-def _region(record: re.Match[str]) -> PageRegion | None:
-    numbers = [int(record[index]) for index in range(1, 5)]
-    if max(numbers) > 1000:
+def _region(record: re.Match[str], page: int) -> PageRegion | None:
+    numbers = [int(record[index]) / 1000 for index in range(1, 5)]
+    if max(numbers) > 1:
         raise Unreadable(f"has a box off the page: {record[0][:80]}")
     name = record[5].lower()
     if name not in _KINDS:
@@ -177,7 +170,7 @@ def _region(record: re.Match[str]) -> PageRegion | None:
     kind = _KINDS[name]
     if kind is None or left == right or top == bottom:
         return None
-    return PageRegion(kind, left / 1000, top / 1000, right / 1000, bottom / 1000, _DEGREES[record[6]])
+    return PageRegion(kind, Box(page=page, left=left, top=top, right=right, bottom=bottom), _DEGREES[record[6]])
 
 
 def element_of(reply: str, element: Element) -> str:
@@ -242,7 +235,6 @@ def _dollars(text: str) -> str:
     return text
 
 
-Picture = Any
 LAYOUT_TOKENS: Final = 8192
 ELEMENT_TOKENS: Final = 4096
 _SIDE: Final = 1036
@@ -257,7 +249,7 @@ _OUTSIDE: Final = 0.02
 _TASK: Final = "ingest-vlm"
 
 
-class Reader:
+class Reader(Model):
     """A model that reads pages.
 
     Args:
@@ -272,14 +264,7 @@ class Reader:
     def __init__(self, spec: str, form: str = "", folder: Path | None = None) -> None:
         named = model_spec(spec, "--vlm")
         self.form = form_of(named.model, form)
-        self._engine = _with_fields(named, self.form).start()
-        self._asker = Asker(self._engine, Store(REPLIES, folder) if folder else None)
-        self.name = self._engine.model
-
-    def close(self) -> None:
-        """Frees memory and processes."""
-        self._engine.close()
-        self._asker.close()
+        super().__init__(_with_fields(named, self.form), folder)
 
     def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
         """Yields the pages of a paper.
@@ -288,21 +273,21 @@ class Reader:
             UserError: the paper cannot be read, or the model gives no layout of a page.
         """
         for page in worker.pages(path, language, "image" if self.form.layout else "auto", numbers):
-            picture = _opened(page.image)
+            picture = Pictures.open(io.BytesIO(page.image)).convert("RGB")
             if self.form.layout:
                 regions = self._layout(path, page.number, picture)
-                blocks = [Block(kind=region.kind, box=_box(page.number, region)) for region in regions]
+                blocks = [Block(kind=region.kind, box=region.box) for region in regions]
             else:
                 blocks = page.blocks
-                regions = [_region_of(block) for block in blocks]
+                regions = [PageRegion(block.kind, _with_white(block.box)) for block in blocks]
             read, notes = self._read(page.number, picture, regions, blocks)
             notes += _outside(picture, regions, self.name)
             yield replace(page, blocks=read, notes=[*page.notes, *notes])
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
-        request = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
-        (reply,) = self._asker.replies([request], lambda _, text: layout_of(text), whole=True)
+        request = self._request(f"{number}.layout", square, self.form.layout, LAYOUT_TOKENS)
+        (reply,) = self._asker.replies([request], lambda _, text: layout_of(text, number), whole=True)
         if reply.value is None:
             raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(reply.problem, 300)}")
         return reply.value
@@ -311,36 +296,36 @@ class Reader:
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
     ) -> tuple[list[Block], list[str]]:
         """The blocks with the model's text, and notes on unread ones."""
+        crops = [_crop(picture, region) for region in regions]
         elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
-        crops = {f"{number}.{index}": _crop(picture, region) for index, region in enumerate(regions)}
         requests = (
-            self._request(name, pdf.png(crops[name]), self.form.prompts[element], ELEMENT_TOKENS)
-            for name, element in elements.items()
+            self._request(name, crop, self.form.prompt(element), ELEMENT_TOKENS)
+            for (name, element), crop in zip(elements.items(), crops, strict=True)
             if element is not None
         )
         texts: dict[str, str] = {}
         notes = []
-        for reply in self._asker.replies(requests, self._element(elements), whole=True):
+
+        def read(key: Key, text: str) -> str:
+            return element_of(text, cast(Element, elements[key.question_id]))
+
+        for reply in self._asker.replies(requests, read, whole=True):
             name = reply.key.question_id
             if reply.value is None:
-                place = name.partition(".")[2]
+                place = int(name.partition(".")[2]) + 1
                 notes.append(
-                    f"{self.name} did not read region {int(place) + 1} of page {number}: {one_line(reply.problem, 200)}"
+                    f"{self.name} did not read region {place} of page {number}: {one_line(reply.problem, 200)}"
                 )
             else:
                 texts[name] = reply.value
         made = [
-            _block(block, region, texts.get(f"{number}.{index}"), crops[f"{number}.{index}"])
-            for index, (region, block) in enumerate(zip(regions, blocks, strict=True))
+            _block(block, element, texts.get(name), crop)
+            for block, (name, element), crop in zip(blocks, elements.items(), crops, strict=True)
         ]
         return made, sorted(notes)
 
-    @staticmethod
-    def _element(elements: dict[str, Any]) -> Any:
-        return lambda key, text: element_of(text, elements[key.question_id])
-
-    def _request(self, name: str, picture: bytes, prompt: str, tokens: int) -> Request:
-        image = Image(bytes=picture)
+    def _request(self, name: str, picture: Picture, prompt: str, tokens: int) -> Request:
+        image = Image(bytes=pdf.png(picture))
         system = [text_message("system", self.form.system)] if self.form.system else []
         return Request(
             key=Key(task=_TASK, question_id=name),
@@ -358,73 +343,52 @@ def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
     return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
 
 
-def _block(block: Block, region: PageRegion, reply: str | None, crop: Picture) -> Block:
+def _block(block: Block, element: Element | None, reply: str | None, crop: Picture) -> Block:
     """A block with its text; without one, a picture and an unread line."""
-    if region.element is None:
+    if element is None:
         return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
-    pictured = region.element != "text"
     if reply is None:
         line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
         return replace(block, lines=[line], picture=pdf.png(crop), origin="vlm", confidence=0.0)
-    texts = [f"${reply}$"] if region.element == "formula" else [line for line in reply.split("\n") if line.strip()]
-    same = len(texts) == len(block.lines)
+    texts = [f"${reply}$"] if element == "formula" else [line for line in reply.split("\n") if line.strip()]
+    before = block.lines if len(texts) == len(block.lines) else [Line(text="", box=block.box)] * len(texts)
     lines = [
-        Line(text=text, box=block.lines[index].box, size=block.lines[index].size, bold=block.lines[index].bold)
-        if same
-        else Line(text=text, box=block.box)
-        for index, text in enumerate(texts)
+        Line(text=text, box=line.box, size=line.size, bold=line.bold) for text, line in zip(texts, before, strict=True)
     ]
-    picture = pdf.png(crop) if pictured else None
+    picture = None if element == "text" else pdf.png(crop)
     return replace(block, lines=lines, picture=picture, origin="vlm", confidence=1.0)
 
 
-def _box(page: int, region: PageRegion) -> Box:
-    return Box(page=page, left=region.left, top=region.top, right=region.right, bottom=region.bottom)
-
-
-def _opened(image: bytes) -> Picture:
-    from PIL import Image as Pictures
-
-    picture = Pictures.open(io.BytesIO(image))
-    return picture.convert("RGB")
+def _pixels(picture: Picture, box: Box) -> tuple[int, int, int, int]:
+    left, right = round(box.left * picture.width), round(box.right * picture.width)
+    top, bottom = round(box.top * picture.height), round(box.bottom * picture.height)
+    return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
 def _crop(picture: Picture, region: PageRegion) -> Picture:
     """A region by itself, upright, no smaller than a model takes."""
-    from PIL import ImageOps
-
-    left, right = round(region.left * picture.width), round(region.right * picture.width)
-    top, bottom = round(region.top * picture.height), round(region.bottom * picture.height)
-    crop = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    crop = picture.crop(_pixels(picture, region.box))
     if region.degrees:
         crop = crop.rotate(region.degrees, expand=True)
     short = _LEAST - min(crop.size)
     return ImageOps.expand(crop, border=(short + 1) // 2, fill="white") if short > 0 else crop
 
 
-def _region_of(block: Block) -> PageRegion:
-    """A block with some white, for the boxes of lines end at their ink."""
-    box = block.box
+def _with_white(box: Box) -> Box:
+    """A box with some white, for the boxes of lines end at their ink."""
     left, top = max(0.0, box.left - _WHITE), max(0.0, box.top - _WHITE)
-    return PageRegion(block.kind, left, top, min(1.0, box.right + _WHITE), min(1.0, box.bottom + _WHITE))
+    right, bottom = min(1.0, box.right + _WHITE), min(1.0, box.bottom + _WHITE)
+    return Box(page=box.page, left=left, top=top, right=right, bottom=bottom)
 
 
 def _outside(picture: Picture, regions: Sequence[PageRegion], name: str) -> list[str]:
     """A note if ink of the page is in no region."""
-    from PIL import ImageDraw
-
     ink = picture.convert("L").point(lambda value: 255 if value < _INK else 0)
     every = ink.histogram()[255]
     pen = ImageDraw.Draw(ink)
     for region in regions:
-        corners = (
-            (region.left - _WHITE) * ink.width,
-            (region.top - _WHITE) * ink.height,
-            (region.right + _WHITE) * ink.width,
-            (region.bottom + _WHITE) * ink.height,
-        )
-        pen.rectangle(corners, fill=0)
-    left = ink.histogram()[255]
-    if not every or left / every < _OUTSIDE:
+        pen.rectangle(_pixels(ink, _with_white(region.box)), fill=0)
+    rest = ink.histogram()[255]
+    if not every or rest / every < _OUTSIDE:
         return []
-    return [f"{left / every:.0%} of what is printed on this page is in no region that was read by {name}"]
+    return [f"{rest / every:.0%} of what is printed on this page is in no region that was read by {name}"]

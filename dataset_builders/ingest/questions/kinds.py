@@ -45,7 +45,7 @@ _NAMES = re.compile(
     r"单项选择题|单选题|多项选择题|多选题|不定项选择题|选择题|填空题|判断题|解答题|计算题|实验题|综合题|简答题|证明题|非选择题"
     r"|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
     r"|multiple[- ]choice|free[- ]response|short[- ]answer"
-    r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|\bproofs?"
+    r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|(?<!& )(?<!and )\bproofs?"
     r"|(?<=[一二三四五六七八九十][、．.])\s*(?:填空|选择|判断|解答|计算|简答|证明)(?=\s*(?:[第(（：:]|$))",
     re.IGNORECASE,
 )

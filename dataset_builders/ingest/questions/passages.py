@@ -34,6 +34,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.ingest.questions.texts import wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
+_BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
 _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]）]$"), 4
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
@@ -64,10 +65,12 @@ class SharedText:
     Attributes:
         numbers: first and last of its questions; None for a title alone or a cover.
         guess: a line for a person where nothing printed says whose it is.
+        is_title: it begins a section below that of its question.
     """
 
     numbers: tuple[int, int] | None
     guess: str = ""
+    is_title: bool = False
 
 
 def find_passages(
@@ -115,7 +118,19 @@ def find_passages(
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
-    }
+    } | dict.fromkeys(_titles(items, heads, titles), SharedText(None, is_title=True))
+
+
+def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> list[int]:
+    """Places of titles in a look that only lines right before questions have, the first one among them."""
+    looks: dict[tuple[bool, float], list[int]] = {}
+    above = min(heads, default=0) - 1
+    for place, item in enumerate(items):
+        if item.line and item.line.place >= 0 and place >= above and place not in heads and place not in bounds:
+            looks.setdefault((item.line.bold, round(item.line.size, 3)), []).append(place)
+    own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
+    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(_BRACKET.sub("", items[at].text)) for at in own)
+    return own if leads else []
 
 
 def _leading(items: Sequence[Item], begin: int, end: int) -> int:

@@ -16,8 +16,11 @@ NUMBERS = {name: value for value, name in enumerate("one two three four five six
 _SPELT = rf"(\d{{1,3}}(?:\.\d)?|\b(?:{'|'.join(NUMBERS)})\b)"
 _WORTH = r"(?:[\d\s.+＋x×*]{1,24}=\s*)?(\d{1,3}(?:\.\d)?(?:\s*[+＋]\s*\d{1,3}(?:\.\d)?){0,8})"
 """A number or a sum, "6+6" or "6+6 = 12"."""
+_SHARE = r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"
 _MARKS = (
-    re.compile(rf"[(（\[【]\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"),
+    re.compile(
+        rf"[(（\[【]\s*(?:[^()\[\]【】\n每各共分，,]{{1,12}}[，,])?\s*(?:本[小大]?题)?\s*(?:满分|共|计|分值[:：]?)?\s*{_WORTH}\s*分\s*[)）\]】]"
+    ),
     re.compile(rf"[\[(（]\s*{_WORTH}\s*점\s*(?:[\])）]|(?=\n|$))"),  # a scan may lose the bracket at a line's end
     re.compile(
         rf"[\[(（]\s*(?:total\s*)?{_WORTH}\s*(?:\([\d\s+]+\)|/\s*\d{{1,3}})?\s*(?:points?|pts?|p|marks?)"
@@ -25,12 +28,14 @@ _MARKS = (
         re.IGNORECASE,
     ),
     re.compile(rf"[\[(（]\s*(?:points?|marks?)\s*[:=]?\s*{_WORTH}\s*[\])）]", re.IGNORECASE),
-    re.compile(r"(?:^|(?<=[a-h][)）.])|(?<=[a-h][)）.] ))[(（\[]\s*(\d{1,2}(?:\.\d)?)\s*%\s*[)）\]]"),
+    re.compile(_SHARE),
     re.compile(r"[(（]\s*(\d{1,2})\s*[‘’'′´]\s*[)）]"),
     re.compile(
         r"(?:(?<=[a-h][)）]) +|(?:^|(?<=\n))[ \t]*)(\d{1,2})\s+marks?\b(?=[ \t]*(?:\n|$|Select|\([b-h]\)))", re.I
     ),
-    re.compile(r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?\s+(?:[\d.]+\s+)?out\s+of\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE),
+    re.compile(
+        r"(?:^|(?<=\n))[ \t]*Mark(?:s|ed)?(?:\s*:|\s+(?:[\d.]+\s+)?out\s+of)\s+(\d{1,3}(?:\.\d{1,2})?)", re.IGNORECASE
+    ),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _TOTAL = re.compile(
@@ -45,9 +50,13 @@ _HEAD = re.compile(
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
 """Marks on a line of their own, below what they are for."""
 _EACH = (
-    re.compile(rf"每\s*(?:小?题|空|道题?|个)\s*(?:选对得|答对得|得|各)?\s*{_NUMBER}\s*分"),
+    re.compile(rf"(?:每\s*(?:小?[题題]|空|道题?|个)\s*(?:选对得|答对得|得|各)?|答对)\s*[+＋]?\s*{_NUMBER}\s*分"),
+    re.compile(rf"{_NUMBER}\s*(?:points?|marks?|分|점)\s*[*×xX]\s*\d{{1,2}}(?!\d|\s*=)", re.IGNORECASE),
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
-    re.compile(rf"{_SPELT}\s*(?:points?|marks?)\s*(?:each|per\s+question|apiece)", re.IGNORECASE),
+    re.compile(
+        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
+        re.IGNORECASE,
+    ),
     re.compile(
         rf"each\s+(?:question|item)?\s*(?:is\s+)?(?:worth|carries)\s*{_SPELT}\s*(?:points?|marks?)", re.IGNORECASE
     ),
@@ -59,6 +68,7 @@ _TIMES = re.compile(
 """A number of questions, or of parts, times the points of each, perhaps with their product."""
 _BEHIND = re.compile(r"(?:\s{3}|[.．:：?？。)）]\s*)$|(?:^|\n)[ \t]*$")
 """Before the product of a question's own parts."""
+_ALL = 100
 _PERCENT = re.compile(r"(?<=\D)\s*(\d{1,2})\s*%\s*(?=\n|$)")
 _NOT_EACH = r"(?!\s*(?:each|per|apiece|for\s+each))"
 _TOGETHER = (
@@ -108,8 +118,8 @@ def says_worth(text: str) -> bool:
 
 def _even(text: str) -> str:
     """The text with one spelling of signs, each at its place."""
-    text = re.sub(r"\$?\\times\$?", lambda times: "×".center(len(times[0])), text)
-    return text.translate(_SIGNS)
+    text = re.sub(r"\$?\\times\$?", lambda times: "×".center(len(times[0])), text).translate(_SIGNS)
+    return re.sub(r"(?<=[(\[]\d),(?=5 ?(?:p|mark))", ".", text)
 
 
 _SIGNS = str.maketrans("＊＋＝（）［］$", "*+=()[] ")
@@ -134,6 +144,11 @@ def marks(text: str) -> list[Mark]:
     text = _even(text)
     printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for pattern in _MARKS for m in pattern.finditer(text)]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
+
+
+def is_shared(text: str) -> bool:
+    """Checks for percentages of parts that are shares of a question's points."""
+    return sum(float(share[1]) for share in re.finditer(_SHARE, _even(text))) == _ALL
 
 
 def bare_marks(text: str) -> list[float]:
@@ -177,11 +192,9 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         own = marks(text)
         return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
     printed = marks(text)
-    if not printed and (head := _HEAD.match(text)):
-        return f"{head['before']}\n{text[head.end() :].lstrip()}".strip(), _sum(head[2]), []
-    if not printed and (head := _SAID_FIRST.match(text)) and "\n" in text:
-        return f"{head['before']}{text[head.end() :]}".strip(), float(head[2]), []
-    if not printed:
+    if not printed and (head := _HEAD.match(text) or (_SAID_FIRST.match(text) if "\n" in text else None)):
+        return f"{head['before']}{text[head.end() :]}".strip(), _sum(head[2]), []
+    if not printed or is_shared(text):
         return text, None, []
     printed = _without_alternatives(text, printed)
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
@@ -319,7 +332,9 @@ def section_points(text: str, number: int, many: int = 0, choice: bool = False) 
         return None
     if each := all_each(own, choice):
         return each.pop() if len(each) == 1 else None
-    if many == 1 and len(only := {mark.points for mark in marks(text.partition("\n")[0])}) == 1:
+    first = text.partition("\n")[0]
+    only = {mark.points for mark in marks(first)} or {*map(float, re.findall(r"[(（](\d{1,2})%[)）]$", first))}
+    if many == 1 and len(only) == 1:
         return only.pop()
     if times := _TIMES.search(_even(own)):
         two = float(times[1]), _each(times)

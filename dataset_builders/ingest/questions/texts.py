@@ -1,13 +1,15 @@
 """Texts of questions from lines, tables and pictures; and their options.
 
 Contract: wrapped lines are joined, others begin a line; a picture is an image mark, never within a paragraph; a table
-is a pipe table. Only spaces and marks are added, nothing is left out.
+is a pipe table. Only spaces and marks are added; empty pictures and numbers of answer blanks alone are left out.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
@@ -15,7 +17,7 @@ from statistics import median
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
-from livek12.core.text import CIRCLED
+from livek12.core.text import CIRCLED, squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
@@ -37,10 +39,10 @@ _FOR_EACH = re.compile(
     r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
+_VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
 _DEMANDS = re.compile(
     r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
-    r"|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate"
-    r"|justify|identify|discuss|how|why|compute|derive|list|define|implement|design|compare|construct)\b",
+    rf"|^\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
@@ -48,9 +50,8 @@ _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
 _TASK = re.compile(
-    r"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:find|show|prove|explain|state|calculate|determine|describe|write"
-    r"|sketch|solve|hence|give|use|draw|evaluate|estimate|justify|identify|discuss|how|what|why)\b|求|证明|说明|计算|写出|구하"
-    r"|_{2}|[;；]\s*$",
+    rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{_VERBS}|justify|identify|discuss|hence|give|use|what)\b"
+    r"|求|证明|说明|计算|写出|구하|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
 """Words of a question's part, never of an option."""
@@ -226,6 +227,8 @@ _SAME_ROW = 0.004
 _IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
 _FEWEST_CELLS, _OPTION_LINES = 3, 2
 """Cells of a table that are options; lines of code below an option's first that are no listing."""
+_SMALL = 1000
+"""Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
 
 
@@ -327,7 +330,7 @@ class _Writer:
             self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
             self.found.tables += 1
             self.last = None
-        elif block.picture:
+        elif block.picture and not _is_empty(block.picture):
             self.waiting.append(block)
         for line in block.lines if block.origin == "source" or block.kind == "table" else ():
             self._account(line, block)
@@ -371,22 +374,25 @@ def compose(
     """
     writer = _Writer(edges)
     items = in_label_order(items)
-    taken = _labelled_pictures(items)
+    pictured = _labelled_pictures(items)
+    used = {id(block) for pairs in pictured.values() for _, block in pairs}
     own = {place for place, _ in bare_labels([item.text for item in items])}
     listings = _listings(items)
+    head = re.escape(squeezed(items[0].text[:skip])) if items else ""
+    again = re.compile(rf"(?:^|\s{{3,}}|\s+(?={head}\s*_)){head}[\s_]*$" if re.search(r"\d\W", head) else r"(?!)")
     for place, item in enumerate(items):
         if item.line is None:
-            if id(item) not in taken.used:
+            if id(item.block) not in used:
                 writer.block(item.block)
             continue
         if place in listings:
             if rows := listings[place]:
                 writer.listing(rows, [row.line.text.rstrip() for row in rows if row.line])
             continue
-        text = _harmless(item.line.text[skip if place == 0 else 0 :].lstrip())
-        if place in taken.by_line:
-            if place == taken.first:
-                writer.labels(taken.in_order(items))
+        text = again.sub("", _harmless(item.line.text[skip if place == 0 else 0 :].lstrip()))
+        if place in pictured:
+            if pictured[place]:
+                writer.labels(pictured[place])
         elif text.strip() or item.line.unread:
             for part in item.line.lined if lined else ():
                 bare = _LABELLED.sub("", part)
@@ -395,6 +401,15 @@ def compose(
     writer.release()
     writer.found.text = "\n".join(paragraph.rstrip() for paragraph in writer.paragraphs if paragraph.strip())
     return writer.found
+
+
+def _is_empty(picture: bytes) -> bool:
+    """Checks for a picture of one colour."""
+    from PIL import Image
+
+    with suppress(OSError, Image.DecompressionBombError):
+        return len(picture) < _SMALL and len(Image.open(io.BytesIO(picture)).convert("L").getcolors() or ()) == 1
+    return False
 
 
 def _listings(items: Sequence[Item]) -> dict[int, list[Item]]:
@@ -493,32 +508,13 @@ def _cut_short(paragraph: str) -> bool:
     return len(paragraph) < 2000 and sum(map(paragraph.count, "（(")) > sum(map(paragraph.count, "）)"))
 
 
-@dataclass
-class _Taken:
-    """Pictures by the place of their labels' line."""
+def _labelled_pictures(items: Sequence[Item]) -> dict[int, list[tuple[str, Block]]]:
+    """Pictures that are options, and their labels, by lines of labels alone: beside, else above, else below these.
 
-    by_line: dict[int, list[Block]] = field(default_factory=dict)
-    used: set[int] = field(default_factory=set)
-
-    @property
-    def first(self) -> int:
-        """The first of the lines, where all are written."""
-        return min(self.by_line)
-
-    def in_order(self, items: Sequence[Item]) -> list[tuple[str, Block]]:
-        """Labels and pictures in the order of the labels, whichever column they stand in."""
-        labelled = [
-            pair
-            for place, blocks in sorted(self.by_line.items())
-            for pair in zip(_EACH_LABEL.findall(items[place].text), blocks, strict=True)
-        ]
-        names = [label for label, _ in labelled]
-        return sorted(labelled, key=lambda pair: pair[0]) if len(set(names)) == len(names) else labelled
-
-
-def _labelled_pictures(items: Sequence[Item]) -> _Taken:
-    """Pictures that are options: beside, else above, else below lines of labels alone."""
-    taken = _Taken()
+    The first line has all, in the order of the labels, whichever column they stand in.
+    """
+    by_line: dict[int, list[Block]] = {}
+    used: set[int] = set()
     figures = [item for item in items if item.line is None and item.block.picture and not table(item.block)]
     lines = [
         (place, item) for place, item in enumerate(items) if place and item.line and _ONLY_LABELS.fullmatch(item.text)
@@ -527,17 +523,24 @@ def _labelled_pictures(items: Sequence[Item]) -> _Taken:
     for how in (_beside, _above, _below):
         for row in rows if figures else ():
             box = reduce(Box.joined, (item.box for _, item in row))
-            free = [f for f in figures if id(f) not in taken.used and f.box.page == box.page]
+            free = [f for f in figures if id(f) not in used and f.box.page == box.page]
             near = sorted((f for f in free if how(f.box, box)), key=lambda f: f.box.left)
             counts = [len(_EACH_LABEL.findall(item.text)) for _, item in row]
             if counts == [1] and how is _beside:
                 near = near[:1]
-            if row[0][0] not in taken.by_line and len(near) == sum(counts):
-                taken.used |= {id(f) for f in near}
+            if row[0][0] not in by_line and len(near) == sum(counts):
+                used |= {id(f) for f in near}
                 for (place, _), count in zip(row, counts, strict=True):
-                    taken.by_line[place] = [f.block for f in near[:count]]
+                    by_line[place] = [f.block for f in near[:count]]
                     near = near[count:]
-    return taken
+    pairs = [
+        pair
+        for place, blocks in sorted(by_line.items())
+        for pair in zip(_EACH_LABEL.findall(items[place].text), blocks, strict=True)
+    ]
+    if len(dict(pairs)) == len(pairs):
+        pairs.sort(key=lambda pair: pair[0])
+    return {place: pairs if place == min(by_line) else [] for place in by_line}
 
 
 def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:

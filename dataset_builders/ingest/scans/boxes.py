@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.scans import scan
 from livek12.dataset_builders.ingest.scans.scan import Dark
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Read:
     """A run of text on one line; `places` are the middles of its letters, if known."""
 
@@ -24,6 +24,21 @@ class Read:
     box: Bounds
     confidence: float
     places: tuple[float, ...] = ()
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """Of its box."""
+        return (self.box[0] + self.box[2]) / 2, (self.box[1] + self.box[3]) / 2
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return self.box[2] - self.box[0]
+
+    @property
+    def height(self) -> float:
+        """In pixels."""
+        return self.box[3] - self.box[1]
 
 
 MOST_PARTS: Final = 60
@@ -61,14 +76,10 @@ def stacks(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list
             above, below = (scan.beside(dark, bar, letter, down) for down in (False, True))
             if not above or not below or above[1] < top - inner or below[3] > bottom + inner:
                 continue
-            above, below = (_within(part, bar) for part in (above, below))
+            above, below = ((bar.left - 2, part[1], bar.right + 2, part[3]) for part in (above, below))
             if below[3] - above[1] > _STACKED * letter and _apart(dark, bar, above[1], below[3]):
                 done.append((bar, above, below))
     return done
-
-
-def _within(part: Bounds, bar: Rule) -> Bounds:
-    return (bar.left - 2, part[1], bar.right + 2, part[3])
 
 
 def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
@@ -80,19 +91,22 @@ def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
 
 def inked(dark: Dark, box: Bounds) -> Bounds | None:
     """A box without white at its sides; None if hardly any ink is in it."""
+    columns = _columns(dark, box)
+    return (float(columns[0]) - 2, box[1], float(columns[-1]) + 3, box[3]) if len(columns) > 1 else None
+
+
+def _columns(dark: Dark, box: Bounds) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """X of the columns with ink."""
     left, top, right, bottom = (max(0, round(value)) for value in box)
-    columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
-    if len(columns) < 2:
-        return None
-    return (left + float(columns[0]) - 2, box[1], left + float(columns[-1]) + 3, box[3])
+    columns: np.ndarray[Any, np.dtype[np.intp]] = left + np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
+    return columns
 
 
 def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
     """Gaps in a box's ink over its whole height, `least` pixels wide."""
-    left, top, right, bottom = (max(0, round(value)) for value in box)
-    columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
+    columns = _columns(dark, box)
     steps = np.flatnonzero(np.diff(columns) > least)
-    return [(left + float(columns[at]) + 1, left + float(columns[at + 1])) for at in steps.tolist()]
+    return [(float(columns[at]) + 1, float(columns[at + 1])) for at in steps.tolist()]
 
 
 def white(dark: Dark, box: Bounds, x: float, reach: float) -> float:

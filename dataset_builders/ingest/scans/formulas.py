@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
 from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, stacks
-from livek12.dataset_builders.ingest.scans.scan import Dark, Grey
+from livek12.dataset_builders.ingest.scans.scan import Dark, Grey, components
 
 UP: Final = "\x02"
 DOWN: Final = "\x03"
@@ -37,25 +37,17 @@ def raised(read: Read, page: Grey) -> str:
     if len(read.places) != len(read.text) or not any(letter.isascii() and letter.isalnum() for letter in read.text):
         return read.text
     spans = _spans(read, page)
-    feet = [span[1] for letter, span in zip(read.text, spans, strict=True) if span and letter in _TALL | _SMALL]
-    heights = [span[1] - span[0] for letter, span in zip(read.text, spans, strict=True) if span and letter in _TALL]
-    han = [span[1] - span[0] for letter, span in zip(read.text, spans, strict=True) if span and "一" <= letter <= "鿿"]
+    printed = [(letter, *span) for letter, span in zip(read.text, spans, strict=True) if span]
+    feet = [foot for letter, _, foot in printed if letter in _TALL | _SMALL]
+    heights = sorted(foot - top for letter, top, foot in printed if letter in _TALL)
+    han = [foot - top for letter, top, foot in printed if "一" <= letter <= "鿿"]
     if len(feet) < 2 or not (heights or han):
         return read.text
-    limits = [sorted(heights)[(3 * len(heights)) // 4]] if heights else []
+    limits = [heights[(3 * len(heights)) // 4]] if heights else []
     limits += [0.86 * median(han)] if han else []  # noise on one big letter does not make the others small
     height = min(limits)
-    return _marked(read.text, spans, _base(read.text, spans, height), height)
-
-
-def _base(text: str, spans: list[_Span | None], height: float) -> float:
-    feet = [span[1] for letter, span in zip(text, spans, strict=True) if span and letter in _TALL | _SMALL]
-    big = [
-        span[1]
-        for letter, span in zip(text, spans, strict=True)
-        if span and letter in _TALL and span[1] - span[0] > 0.85 * height
-    ]
-    return median(big or feet)
+    big = [foot for letter, top, foot in printed if letter in _TALL and foot - top > 0.85 * height]
+    return _marked(read.text, spans, median(big or feet), height)
 
 
 def _marked(text: str, spans: list[_Span | None], base: float, height: float) -> str:
@@ -105,21 +97,18 @@ def _spans(read: Read, page: Grey) -> list[_Span | None]:
 
 def _cells(read: Read, page: Grey) -> list[Bounds]:
     """Boxes of a line's ink from left to right, stacked ones joined."""
-    import cv2
-
     left, top, right, bottom = (max(0, round(value)) for value in read.box)
     grey = page[top : bottom + 1, left : right + 1]
     black, white = float(np.percentile(grey, 2)), float(np.percentile(grey, 90))
     crop = (grey < black + _INK * (white - black)).astype(np.uint8)
-    count, _, stats, _ = cv2.connectedComponentsWithStats(crop, connectivity=8)
     cells: list[Bounds] = []
-    for x, y, width, tall, area in sorted(stats[1:count].tolist()):
+    for x, y, width, tall, area in sorted(components(crop)[0]):
         if area < 4 or width > 2 * crop.shape[0] or y + tall < 3 or y > crop.shape[0] - 3:
             continue
         box = (x + left, y + top, x + left + width, y + top + tall)
         last = cells[-1] if cells else None
         if last and last[2] - box[0] > 0.5 * min(width, last[2] - last[0]):
-            cells[-1] = (min(last[0], box[0]), min(last[1], box[1]), max(last[2], box[2]), max(last[3], box[3]))
+            cells[-1] = around([last, box])
         else:
             cells.append(box)
     return [part for cell in cells for part in _apart(cell, crop, left, top)]
@@ -261,42 +250,45 @@ ReadBoxes = Callable[[Sequence[Bounds]], list[Read]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """A fraction: its box, and those above and below its bar."""
+class LinePart:
+    """A part of a line: its box, and those to read: itself, or what is above and below a fraction's bar."""
 
     box: Bounds
-    above: Bounds
-    below: Bounds
+    halves: tuple[Bounds, ...]
+
+    @property
+    def stacked(self) -> bool:
+        """True for a fraction."""
+        return len(self.halves) > 1
 
 
-def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[Bounds | Stack]:
+def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list[LinePart]:
     """A box cut into fractions and the rest."""
-    done: list[Bounds | Stack] = []
+    done: list[LinePart] = []
     at = box[0]
     for bar, above, below in stacks(dark, box, bars, letter):
         if bar.left < at - 4:
             continue
         if before := inked(dark, (at, box[1], bar.left - 2, box[3])):
-            done.append(before)
-        done.append(Stack((bar.left, box[1], bar.right, box[3]), above, below))
+            done.append(LinePart(before, (before,)))
+        done.append(LinePart((bar.left, box[1], bar.right, box[3]), (above, below)))
         at = bar.right + 3
-    if not done:
-        return [box]
-    rest = inked(dark, (at, box[1], box[2], box[3]))
-    return [*done, *([rest] if rest else [])]
+    rest = inked(dark, (at, box[1], box[2], box[3])) if done else box
+    return [*done, *([LinePart(rest, (rest,))] if rest else [])]
 
 
-def boxes_of(some: Iterable[Bounds | Stack]) -> list[Bounds]:
+def boxes_of(parts: Iterable[LinePart]) -> list[Bounds]:
     """The boxes to read."""
-    return [box for part in some for box in ((part.above, part.below) if isinstance(part, Stack) else (part,))]
+    return [box for part in parts for box in part.halves]
 
 
-def read_part(part: Bounds | Stack, reads: Mapping[Bounds, Read]) -> Read | None:
+def read_part(part: LinePart, reads: Mapping[Bounds, Read]) -> Read | None:
     """The text of a part; None if it was not read or is no formula."""
-    if not isinstance(part, Stack):
-        return reads.get(part)
-    above, below = reads.get(part.above), reads.get(part.below)
-    if above is None or below is None or _WORDS.search(above.text + below.text):
+    halves = [reads[box] for box in part.halves if box in reads]
+    if not part.stacked or len(halves) < 2:
+        return halves[0] if halves and not part.stacked else None
+    above, below = halves
+    if _WORDS.search(above.text + below.text):
         return None
     text = f"$\\frac{{{latex_of(above.text)}}}{{{latex_of(below.text)}}}$"
     return Read(text, part.box, min(above.confidence, below.confidence))
@@ -306,15 +298,14 @@ def read_lines(dark: Dark, boxes: Sequence[Bounds], read: ReadBoxes) -> list[Rea
     """Lines of some boxes, fractions as LaTeX; a line whose fractions fail is read as a whole."""
     bars, letter = short_bars(dark, boxes), line_height(boxes)
     cut = {box: part_boxes(dark, box, bars, letter) for box in boxes}
-    stacked = [part for own in cut.values() if len(own) > 1 or isinstance(own[0], Stack) for part in own]
-    reads = {run.box: run for run in read([*boxes, *(box for box in boxes_of(stacked) if box not in cut)])}
+    parts = [part for own in cut.values() if any(part.stacked for part in own) for part in own]
+    reads = {run.box: run for run in read([*boxes, *(box for box in boxes_of(parts) if box not in cut)])}
     done = []
     for box, own in cut.items():
         pieces = [read_part(part, reads) for part in own]
-        texts = [piece for piece in pieces if piece is not None]
-        fractions = all(piece for piece, part in zip(pieces, own, strict=True) if isinstance(part, Stack))
-        if texts and fractions and own != [box]:
-            done += joined(texts, dark, box, _SPACE * letter)
+        fractions = [piece for piece, part in zip(pieces, own, strict=True) if part.stacked]
+        if fractions and all(fractions):
+            done += joined([piece for piece in pieces if piece], dark, box, _SPACE * letter)
         elif whole := reads.get(box):
             done.append(whole)
     return done

@@ -19,8 +19,8 @@ from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_
 from livek12.dataset_builders.ingest.scans.formulas import (
     GAP,
     UNSURE,
+    LinePart,
     ReadBoxes,
-    Stack,
     boxes_of,
     joined,
     part_boxes,
@@ -28,9 +28,7 @@ from livek12.dataset_builders.ingest.scans.formulas import (
 )
 from livek12.dataset_builders.ingest.scans.scan import Dark
 
-_HOCR: Final = re.compile(
-    r"<span class='ocr_(?P<line>\w+)'|x_bboxes (?P<box>\d+ \d+ \d+ \d+); x_conf (?P<sure>[\d.]+)'>(?P<text>[^<]{1,12})<"
-)
+_HOCR: Final = re.compile(r"x_bboxes (?P<box>\d+ \d+ \d+ \d+); x_conf (?P<sure>[\d.]+)'>(?P<text>[^<]{1,12})<")
 _SURE, _SURE_ALONE = 0.7, 0.95
 """Confidence from which a syllable is one, beside others and alone: formulas are read as single syllables with less."""
 _TALLEST: Final = 1.3
@@ -44,65 +42,44 @@ _SNAP: Final = 0.35
 """Widths of a syllable by which its box may miss its edge."""
 _CLEAR: Final = 0.9
 """Confidence of a reading of digits and signs from which it stands against a syllable."""
-Cut = Callable[[Bounds], list[Bounds | Stack]]
+Cut = Callable[[Bounds], list[LinePart]]
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A character of tesseract; `line` numbers its line."""
-
-    text: str
-    box: Bounds
-    confidence: float
-    line: int
+class Letter(Read):
+    """A character of tesseract."""
 
     @property
     def hangul(self) -> bool:
         """True for a syllable."""
         return "가" <= self.text <= "힣"
 
-    @property
-    def width(self) -> float:
-        """In pixels."""
-        return self.box[2] - self.box[0]
-
-    @property
-    def height(self) -> float:
-        """In pixels."""
-        return self.box[3] - self.box[1]
-
 
 def letters_of(hocr: str) -> list[Letter]:
     """The characters of tesseract's hOCR, in its order."""
-    letters: list[Letter] = []
-    line = 0
+    letters = []
     for match in _HOCR.finditer(hocr):
-        if match["line"]:
-            line += 1
-            continue
-        left, top, right, bottom = (float(value) for value in match["box"].split())
-        letters.append(
-            Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100, line)
-        )
+        left, top, right, bottom = map(float, match["box"].split())
+        letters.append(Letter(html.unescape(match["text"]), (left, top, right, bottom), float(match["sure"]) / 100))
     return letters
 
 
-def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: ReadBoxes) -> list[Read]:
+def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: ReadBoxes) -> list[Read]:
     """The runs of text of a page.
 
     Args:
         dark: ink.
-        boxes: of lines of text.
-        letters: of the whole page, by tesseract, in its order.
+        homes: boxes of lines, each with its characters by tesseract.
         read: the other engine; leaves empty boxes out.
     """
-    sure = _known(letters)
-    wide = median([letter.width for letter in letters if letter in sure]) if sure else 0.0
-    rows = [_Row(box, inside, wide) for box, inside in _rows(boxes, letters, sure)]
+    boxes = [box for box, _ in homes]
+    ordered = [sorted(letters, key=lambda letter: letter.centre[0]) for _, letters in homes]
+    sure = _known(ordered)
+    wide = median([letter.width for letter in sure]) if sure else 0.0
+    rows = [_Row(box, letters, wide) for box, letters in zip(boxes, ordered, strict=True)]
     bars, tall = short_bars(dark, boxes), line_height(boxes)
     pieces = [row.pieces(dark, sure, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
-    parts = (piece.part for own in pieces for piece in own if not piece.syllables)
-    reads = {read_run.box: read_run for read_run in read(boxes_of(parts))}
+    parts = (piece for own in pieces for piece in own if not piece.syllables)
+    reads = {run.box: run for run in read(boxes_of(parts))}
     done: list[Read] = []
     for row, own in zip(rows, pieces, strict=True):
         texts = [_said(piece, reads) for piece in own]
@@ -110,17 +87,12 @@ def lines(dark: Dark, boxes: Sequence[Bounds], letters: Sequence[Letter], read: 
     return [run for run in done if run.text.strip()]
 
 
-def _known(letters: Sequence[Letter]) -> set[Letter]:
-    likely = [letter for letter in letters if letter.hangul and letter.confidence >= _SURE]
+def _known(rows: Sequence[Sequence[Letter]]) -> set[Letter]:
+    likely = [letter for row in rows for letter in row if letter.hangul and letter.confidence >= _SURE]
     tall = median([letter.height for letter in likely]) if likely else 0.0
     near: set[Letter] = set()
-    for syllable, other in pairwise(letters):
-        if (
-            syllable.hangul
-            and other.hangul
-            and syllable.line == other.line
-            and other.box[0] - syllable.box[2] < _BESIDE * tall
-        ):
+    for syllable, other in (pair for row in rows for pair in pairwise(row)):
+        if syllable.hangul and other.hangul and other.box[0] - syllable.box[2] < _BESIDE * tall:
             near |= {syllable, other}
     return {
         syllable
@@ -129,50 +101,18 @@ def _known(letters: Sequence[Letter]) -> set[Letter]:
     }
 
 
-def _rows(boxes: Sequence[Bounds], letters: Sequence[Letter], sure: set[Letter]) -> list[tuple[Bounds, list[Letter]]]:
-    """Lines with their letters: boxes reach as far as syllables beside them, and other syllables get their own."""
-    homes = [list(box) for box in boxes]
-    inside: list[list[Letter]] = [[] for _ in boxes]
-    for letter in letters:
-        x, y = (letter.box[0] + letter.box[2]) / 2, (letter.box[1] + letter.box[3]) / 2
-        level = [at for at, home in enumerate(homes) if home[1] <= y <= home[3]]
-        at = min(level, key=lambda at: max(homes[at][0] - x, x - homes[at][2], 0.0), default=-1)
-        far = max(homes[at][0] - x, x - homes[at][2], 0.0) if level else float("inf")
-        if far > 0 and letter not in sure:
-            continue
-        if far > _BESIDE * letter.height and letter.confidence < _SURE_ALONE:
-            continue
-        if far > _BESIDE * letter.height:
-            homes.append([*letter.box])
-            inside.append([letter])
-            continue
-        homes[at][0], homes[at][2] = min(homes[at][0], letter.box[0]), max(homes[at][2], letter.box[2])
-        inside[at].append(letter)
-    return [((home[0], home[1], home[2], home[3]), own) for home, own in zip(homes, inside, strict=True)]
-
-
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(LinePart):
     """A part of a line: letters of tesseract, and flags for syllables and their neighbours."""
 
-    part: Bounds | Stack
-    letters: tuple[Letter, ...]
-    syllables: bool
+    letters: tuple[Letter, ...] = ()
+    syllables: bool = False
     within: bool = False
-
-    @property
-    def box(self) -> Bounds:
-        """Around it."""
-        return self.part.box if isinstance(self.part, Stack) else self.part
-
-    def holds(self, letter: Letter) -> bool:
-        """Checks for the middle of a letter."""
-        return self.box[0] <= (letter.box[0] + letter.box[2]) / 2 <= self.box[2]
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line, its letters in order, and the width of a syllable."""
+    """A line, its letters from left to right, and the width of a syllable."""
 
     box: Bounds
     letters: Sequence[Letter]
@@ -183,7 +123,7 @@ class _Row:
         done: list[_Piece] = []
         between: list[Letter] = []
         at = self.box[0]
-        for letter in [*self._in_order(), None]:
+        for letter in [*self.letters, None]:
             if letter is not None and letter not in sure:
                 between.append(letter)
                 continue
@@ -191,16 +131,10 @@ class _Row:
             done += self._between(dark, cut, at, end, tuple(between), first=not done, last=letter is None)
             between = []
             if letter:
-                done.append(_Piece((letter.box[0], self.box[1], letter.box[2], self.box[3]), (letter,), True))
+                home = (letter.box[0], self.box[1], letter.box[2], self.box[3])
+                done.append(_Piece(home, (), (letter,), syllables=True))
                 at = max(at, letter.box[2])
         return done
-
-    def _in_order(self) -> list[Letter]:
-        """Letters of one line in tesseract's order; lines side by side from left to right."""
-        starts: dict[int, float] = {}
-        for letter in self.letters:
-            starts[letter.line] = min(starts.get(letter.line, float("inf")), letter.box[0])
-        return sorted(self.letters, key=lambda letter: starts[letter.line])
 
     def _between(
         self, dark: Dark, cut: Cut, start: float, end: float, letters: tuple[Letter, ...], first: bool, last: bool
@@ -209,7 +143,7 @@ class _Row:
         text = "".join(letter.text for letter in letters)
         if text and set(text) <= _PUNCTUATION and not first:
             box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
-            return [_Piece(box, letters, True)]
+            return [_Piece(box, (), letters, syllables=True)]
         left = start if first else white(dark, self.box, start, _SNAP * self.wide)
         right = end if last else white(dark, self.box, end, _SNAP * self.wide)
         span = inked(dark, (left, self.box[1], right, self.box[3])) if right > left else None
@@ -219,8 +153,11 @@ class _Row:
         lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
         spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
         beside = not (first and last)
-        parts = [_Piece(part, (), False, beside) for item in spans for part in cut(item)]
-        return [replace(part, letters=tuple(item for item in letters if part.holds(item))) for part in parts]
+        done = []
+        for part in (part for span in spans for part in cut(span)):
+            inside = tuple(letter for letter in letters if part.box[0] <= letter.centre[0] <= part.box[2])
+            done.append(_Piece(part.box, part.halves, inside, within=beside))
+        return done
 
 
 def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
@@ -232,12 +169,11 @@ def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:
     text = "".join(letter.text for letter in piece.letters)
     if piece.syllables:
         return Read(text, piece.box, min(letter.confidence for letter in piece.letters))
-    other = read_part(piece.part, reads)
-    stacked = isinstance(piece.part, Stack)
-    hangul = not stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
+    other = read_part(piece, reads)
+    hangul = not piece.stacked and any(letter.hangul and letter.confidence >= _SURE for letter in piece.letters)
     if text and (other is None or (hangul and other.confidence < _CLEAR)):
         return Read(text, piece.box, UNSURE)
-    if other and piece.within and not stacked and _plain(other.text) != _plain(text):
+    if other and piece.within and not piece.stacked and _plain(other.text) != _plain(text):
         return replace(other, confidence=min(other.confidence, UNSURE))
     return other or Read("", piece.box, UNSURE)
 

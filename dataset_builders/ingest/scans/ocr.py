@@ -9,11 +9,13 @@ import io
 import os
 import shutil
 import subprocess
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+from PIL import Image
 from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
@@ -28,6 +30,8 @@ from livek12.dataset_builders.ingest.scans.formulas import raised, read_lines
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 LONGEST: Final = 1760
 """Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
+_LINE: Final = 48
+"""Pixels of a line's height as tesseract is shown it."""
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
 _CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
@@ -38,7 +42,7 @@ letters and number of them from which a page is Korean."""
 
 
 class Reader:
-    """A session of one language."""
+    """A session of one language: rapidocr in two steps, so that a page's lines are read at once, at full resolution."""
 
     def __init__(self, language: Language) -> None:
         """Prepares an engine.
@@ -51,27 +55,7 @@ class Reader:
             raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
         self._korean = row.letters == HANGUL
         if self._korean:
-            _tesseract("kor")
-        self._rapid = _Rapid()
-
-    def read(self, picture: Picture) -> list[Read]:
-        """All text of an upright page, scripts marked."""
-        page = scan.grey(picture)
-        dark = scan.ink(page)
-        boxes = self._rapid.boxes(picture)
-        boxes += scan.parted(dark, boxes, line_height(boxes))[:MOST_PARTS] if boxes else []
-
-        def lines(some: Sequence[Bounds]) -> list[Read]:
-            read = self._rapid.lines(picture, some, level=self._korean)
-            return [replace(run, text=raised(run, page)) for run in read]
-
-        return hangul.lines(dark, boxes, _letters(picture), lines) if self._korean else read_lines(dark, boxes, lines)
-
-
-class _Rapid:
-    """Rapidocr in two steps, so that all lines of a page are recognised in one go, at full resolution."""
-
-    def __init__(self) -> None:
+            _check_tesseract()
         import onnxruntime
         from rapidocr import RapidOCR
 
@@ -90,41 +74,50 @@ class _Rapid:
             }
         )
 
-    def boxes(self, picture: Picture) -> list[Bounds]:
+    def read(self, picture: Picture) -> list[Read]:
+        """All text of an upright page, scripts marked."""
+        page = scan.grey(picture)
+        dark = scan.ink(page)
+        pixels = np.asarray(picture.convert("RGB"))[:, :, ::-1]
+        boxes = self._boxes(pixels)
+        boxes += scan.parted(dark, boxes, line_height(boxes))[:MOST_PARTS] if boxes else []
+
+        def lines(some: Sequence[Bounds]) -> list[Read]:
+            return [replace(run, text=raised(run, page)) for run in self._lines(pixels, some)]
+
+        if self._korean:
+            return hangul.lines(dark, _letters_of_lines(picture, boxes), lines)
+        return read_lines(dark, boxes, lines)
+
+    def _boxes(self, pixels: Any) -> list[Bounds]:
         """Boxes of lines of text."""
-        detected = self._engine(_pixels(picture), use_det=True, use_rec=False)
+        detected = self._engine(pixels, use_det=True, use_rec=False)
         if detected.boxes is None:
             return []
         corners = [([x for x, _ in box], [y for _, y in box]) for box in detected.boxes.tolist()]
         return [(min(xs), min(ys), max(xs), max(ys)) for xs, ys in corners]
 
-    def lines(self, picture: Picture, boxes: Sequence[Bounds], level: bool = False) -> list[Read]:
-        """The texts of boxes, without empty ones; upward texts are turned, unless all are `level`."""
-        pixels, wide, tall = _pixels(picture), picture.width, picture.height
+    def _lines(self, pixels: Any, boxes: Sequence[Bounds]) -> list[Read]:
+        """The texts of boxes, without empty ones; upward texts are turned, unless the page is Korean."""
         crops: list[Any] = []
         kept: list[tuple[Bounds, bool]] = []
         for box in boxes:
-            left, top = max(0, round(box[0])), max(0, round(box[1]))
-            crop = pixels[top : min(tall, round(box[3])), left : min(wide, round(box[2]))]
+            left, top, right, bottom = (max(0, round(value)) for value in box)
+            crop = pixels[top:bottom, left:right]
             if min(crop.shape[:2]) < 4:
                 continue
-            upright = level or crop.shape[0] < 1.5 * crop.shape[1]
+            upright = self._korean or crop.shape[0] < 1.5 * crop.shape[1]
             crops.append(np.ascontiguousarray(crop if upright else np.rot90(crop, 3)))
             kept.append((box, upright))
         if not crops:
             return []
-        done = []
         result = self._engine.recognize_txt(crops)
-        for (box, upright), text, score, words in zip(
-            kept, result.txts, result.scores, result.word_results, strict=True
-        ):
-            if text.strip():
-                done.append(Read(text.strip(), box, float(score), _places(text.strip(), words, box) if upright else ()))
-        return done
-
-
-def _pixels(picture: Picture) -> Any:
-    return np.asarray(picture.convert("RGB"))[:, :, ::-1]
+        rows = zip(kept, map(str.strip, result.txts), result.scores, result.word_results, strict=True)
+        return [
+            Read(text, box, float(score), _places(text, words, box) if upright else ())
+            for (box, upright), text, score, words in rows
+            if text
+        ]
 
 
 def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
@@ -140,17 +133,19 @@ def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
     return tuple(places)
 
 
-def _tesseract(wanted: str) -> None:
-    names = {"kor": "tesseract-ocr-kor", "osd": "tesseract-ocr"}
-    install = f"apt-get install tesseract-ocr {names[wanted]}"
+def _check_tesseract() -> None:
+    install = "apt-get install tesseract-ocr tesseract-ocr-kor"
     if not shutil.which("tesseract"):
         raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
-    if wanted not in _languages():
+    if "kor" not in _languages():
         raise UserError(f"tesseract has no data for Korean: {install}")
 
 
 def _languages() -> list[str]:
-    return _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split()
+    """Of tesseract; none if it is not installed."""
+    return (
+        _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split() if shutil.which("tesseract") else []
+    )
 
 
 def _run(command: list[str], data: bytes) -> bytes:
@@ -177,9 +172,33 @@ def _encoded(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def _letters(picture: Picture) -> list[hangul.Letter]:
-    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", "3", "-c", "hocr_char_boxes=1", "hocr"]
+def _letters(picture: Picture, layout: str = "3") -> list[hangul.Letter]:
+    command = ["tesseract", "stdin", "stdout", "-l", "kor", "--psm", layout, "-c", "hocr_char_boxes=1", "hocr"]
     return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
+
+
+def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[tuple[Bounds, list[hangul.Letter]]]:
+    """Boxes with tesseract's characters; it sees them one below another: of pages with frames it loses lines."""
+    grey, scale = picture.convert("L"), _LINE / line_height(boxes)
+    crops, corners, tops = [], [], [_LINE]
+    for box in boxes:
+        left, top = (max(0, round(value) - 2) for value in box[:2])
+        crop = grey.crop((left, top, min(grey.width, round(box[2]) + 3), min(grey.height, round(box[3]) + 3)))
+        size = max(1, round(crop.width * scale)), max(1, round(crop.height * scale))
+        crops.append(crop.resize(size, Image.Resampling.BICUBIC))
+        corners.append((left, top))
+        tops.append(tops[-1] + size[1] + _LINE // 2)
+    sheet = Image.new("L", (max((crop.width for crop in crops), default=0) + 2 * _LINE, tops[-1] + _LINE), 255)
+    for crop, y in zip(crops, tops, strict=False):
+        sheet.paste(crop, (_LINE, y))
+    homes: list[tuple[Bounds, list[hangul.Letter]]] = [(box, []) for box in boxes]
+    for letter in _letters(sheet, "6") if boxes else ():
+        place = min(len(boxes), max(1, bisect(tops, letter.centre[1] + _LINE / 4))) - 1
+        (x, y), start = corners[place], tops[place]
+        start_x, end_x = (x + (value - _LINE) / scale for value in letter.box[::2])
+        upper, lower = (y + (value - start) / scale for value in letter.box[1::2])
+        homes[place][1].append(replace(letter, box=(start_x, upper, end_x, lower)))
+    return homes
 
 
 def orientation(picture: Picture) -> tuple[int | None, Language | None]:
@@ -190,29 +209,22 @@ def orientation(picture: Picture) -> tuple[int | None, Language | None]:
     small.thumbnail((1800, 1800))
     try:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
-    except UserError:  # too few letters to tell by
+        fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        turn = int(fields.get("Rotate", "0")) % 360
+        sure, script_sure = (float(fields.get(f"{name} confidence", "0")) for name in ("Orientation", "Script"))
+    except (UserError, ValueError):  # too few letters to tell by
         return None, None
-    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-    try:
-        sure = float(fields.get("Orientation confidence", "0")) > 3
-        turn = int(fields.get("Rotate", "0")) % 360 if sure else None
-    except ValueError:
-        turn = None
     name = fields.get("Script", "")
     script = next((row for row in reversed(languages()) if name in row.scripts.split()), None)
-    try:
-        sure = float(fields.get("Script confidence", "0")) > _CLEAR.get(name, float("inf"))
-    except ValueError:
-        sure = False
-    return turn, script.code if script and (sure or script.letters == HANGUL) else None
+    clear = script and (script_sure > _CLEAR.get(name, float("inf")) or script.letters == HANGUL)
+    return turn if sure > 3 else None, script.code if script and clear else None
 
 
 def is_korean(picture: Picture) -> bool:
     """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
-    if not shutil.which("tesseract") or "kor" not in _languages():
+    if "kor" not in _languages():
         return False
-    middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
-    letters = _letters(middle)
+    letters = _letters(picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3)))
     syllables = [letter for letter in letters if letter.hangul]
     sure = sum(letter.confidence > _SURE for letter in syllables)
     return sure > max(_FEWEST_HANGUL, _HANGUL * len(letters), _MOSTLY * len(syllables))

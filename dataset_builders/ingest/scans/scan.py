@@ -20,6 +20,8 @@ Dark: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6.0
 """Degrees: pages lie askew by less than this."""
 LEAST: Final = 0.15
+LETTER: Final = 18.0
+"""Pixels of a capital or a syllable from which they are read well."""
 _POINTS: Final = 60_000
 
 
@@ -93,19 +95,35 @@ def straightened(picture: Picture) -> tuple[Picture, float]:
     return picture.rotate(-angle, Image.Resampling.BICUBIC, fillcolor=white), angle
 
 
+def enlargement(picture: Picture) -> float:
+    """Factor by which a page is drawn larger for letters of `LETTER` pixels; 1 if they nearly have them."""
+    dark = ink(grey(picture))
+    most = dark.shape[0] / 20  # dust and drawings apart
+    heights = [tall for _, _, wide, tall, _ in components(dark.astype(np.uint8))[0] if 3 < tall < most and wide < most]
+    times = LETTER / float(np.percentile(heights, 75)) if heights else 1.0
+    return min(times, 2.0) if times > 1.25 else 1.0
+
+
 def bars(dark: Dark, shortest: int, slender: float = 4.0) -> list[Rule]:
     """Level strokes, longer than `slender` times their height: fraction bars, blanks, lines of tables."""
     import cv2
 
     kernel = cv2.getStructuringElement(cv2.MORPH_RECT, (shortest, 1))
     level = cv2.morphologyEx(dark.astype(np.uint8), cv2.MORPH_OPEN, kernel)
-    count, _, stats, _ = cv2.connectedComponentsWithStats(cv2.dilate(level, np.ones((2, 3), np.uint8)), connectivity=8)
     thick = max(5, shortest // 4)
     return [
         Rule(float(x), float(y), float(x + width), float(y + height))
-        for x, y, width, height, _ in stats[1:count].tolist()
+        for x, y, width, height, _ in components(cv2.dilate(level, np.ones((2, 3), np.uint8)))[0]
         if height <= thick + 2 and width > slender * height
     ]
+
+
+def components(marks: Grey) -> tuple[list[tuple[int, int, int, int, int]], Any]:
+    """Left, top, width, height and area of each patch of ink, and the array of their numbers (from 1)."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(marks, connectivity=8)
+    return [(x, y, width, height, area) for x, y, width, height, area in stats[1:].tolist()], labels
 
 
 def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
@@ -119,10 +137,9 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
     rest[:edge], rest[-edge:], rest[:, :edge], rest[:, -edge:] = 0, 0, 0, 0
     reach = max(3, int(0.5 * letter)) | 1
     near = cv2.dilate(rest, np.ones((reach, reach), np.uint8))
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
+    patches, labels = components(near)
     regions: list[Bounds] = []
-    for at in range(1, count):
-        x, y, width, height, _ = stats[at].tolist()
+    for at, (x, y, width, height, _) in enumerate(patches, 1):
         inside = rest[y : y + height, x : x + width] * (labels[y : y + height, x : x + width] == at)
         rows, columns = np.flatnonzero(inside.any(axis=1)), np.flatnonzero(inside.any(axis=0))
         if len(rows) < 2 or len(columns) < 2:

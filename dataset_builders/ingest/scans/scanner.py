@@ -6,7 +6,7 @@ Contract: a `Scanner` serves one paper. Boxes are of the straightened picture.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,21 +28,16 @@ from livek12.dataset_builders.ingest.scans.formulas import formulas
 from livek12.dataset_builders.ingest.scans.scan import Dark
 
 
-def tables(
-    dark: Dark, reads: Sequence[Read], letter: float, points: float, glyph: Callable[[Read], Glyph]
-) -> tuple[list[Piece], list[Bounds]]:
+def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> tuple[list[Piece], list[Bounds]]:
     """Tables of a page, and their boxes in pixels; a pixel has `points`."""
     flat = scan.bars(dark, int(3 * letter))
     upright = [Rule(rule.top, rule.left, rule.bottom, rule.right) for rule in scan.bars(dark.T, int(1.3 * letter))]
     if len(flat) < 2 or len(upright) < 2:
         return [], []
-    parts = [part for read in reads for part in _parted(read, upright)]
     tall, wide = dark.shape
-    raw = RawPage(wide * points, tall * points, [glyph(part) for part in parts])
-    raw.rules = [
-        Rule(rule.left * points, rule.top * points, rule.right * points, rule.bottom * points)
-        for rule in (*flat, *upright)
-    ]
+    cells = [_glyph(part, letter, points) for read in reads for part in _parted(read, upright)]
+    raw = RawPage(wide * points, tall * points, cells)
+    raw.rules = [Rule(*_scaled(rule.box, points)) for rule in (*flat, *upright)]
     pieces: list[Piece] = []
     grid = layout.find(raw)
     for table in (*grid.tables, *grid.asked):
@@ -55,8 +50,7 @@ def tables(
 def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
     """A run of text, cut at lines of the grid."""
     left, top, right, bottom = read.box
-    middle = (top + bottom) / 2
-    cuts = sorted((rule.left + rule.right) / 2 for rule in upright if rule.top < middle < rule.bottom)
+    cuts = sorted(rule.centre[0] for rule in upright if rule.top < read.centre[1] < rule.bottom)
     cuts = [cut for cut in cuts if left + 2 < cut < right - 2]
     if not cuts or len(read.places) != len(read.text):
         return [read]
@@ -98,18 +92,13 @@ class Scanner:
 
         def crop(box: Bounds) -> bytes:
             margin = 0.01 * sheet.width
-            area = tuple(
-                round(value * dpi / 72)
-                for value in (box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin)
-            )
-            return png(
-                picture.crop(
-                    (max(0, area[0]), max(0, area[1]), min(picture.width, area[2]), min(picture.height, area[3]))
-                )
-            )
+            edges = (box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin)
+            left, top, right, bottom = (max(0, round(value * dpi / 72)) for value in edges)
+            return png(picture.crop((left, top, min(picture.width, right), min(picture.height, bottom))))
 
         blocks, self._middle = assembled(sheet, crop, self._middle)
-        return picture, [_with_formulas(block) for block in blocks], notes
+        lines = ([replace(line, text=formulas(line.text)) for line in block.lines] for block in blocks)
+        return picture, [replace(block, lines=own) for block, own in zip(blocks, lines, strict=True)], notes
 
     def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
         """The picture upright and level, its text, and notes; turned further while it reads badly."""
@@ -118,14 +107,13 @@ class Scanner:
         if degrees is None or (degrees % 180 == 90 and not sideways):
             degrees = 90 if sideways else 0
         turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
-        if self._reader is None:
-            upright = picture.rotate(-turn, expand=True) if turn else picture
-            korean = not self.language and (script == "ko" or ocr.is_korean(upright))
-            self.language = self.language or ("ko" if korean else script or "zh")
-            self._reader = ocr.Reader(self.language)
         best: tuple[float, Picture, list[Read], list[str]] = (-1.0, picture, [], [])
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
+            if self._reader is None:
+                korean = not self.language and (script == "ko" or ocr.is_korean(level))
+                self.language = self.language or ("ko" if korean else script or "zh")
+                self._reader = ocr.Reader(self.language)
             reads = self._reader.read(level)
             sure = _sureness(reads)
             notes = ([f"turned by {angle} degrees"] if angle else []) + (
@@ -138,11 +126,6 @@ class Scanner:
         return best[1:]
 
 
-def _with_formulas(block: Block) -> Block:
-    lines = [replace(line, text=formulas(line.text)) for line in block.lines]
-    return replace(block, lines=lines)
-
-
 def _sureness(reads: list[Read]) -> float:
     letters = sum(len(read.text) for read in reads)
     return sum(read.confidence * len(read.text) for read in reads) / letters if letters else 0.0
@@ -151,8 +134,8 @@ def _sureness(reads: list[Read]) -> float:
 def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> Sheet:
     dark = scan.ink(scan.grey(picture))
     letter = line_height([read.box for read in reads])
-    pieces, grids = tables(dark, reads, letter, points, lambda read: _glyph(read, letter, points))
-    reads = [read for read in reads if not any(layout.contains(box, *_middle(read)) for box in grids)]
+    pieces, grids = tables(dark, reads, letter, points)
+    reads = [read for read in reads if not any(layout.contains(box, *read.centre) for box in grids)]
     regions = layout.whole(scan.drawings(dark, [*(read.box for read in reads), *grids], letter))
     drawn = [box for box in regions if not _text_frame(box, reads)]
     labelled = [around([box, *(run.box for run in reads if _belongs(run, box, letter))]) for box in drawn]
@@ -178,13 +161,9 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
 
 
-def _middle(read: Read) -> tuple[float, float]:
-    return (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2
-
-
 def _belongs(read: Read, box: Bounds, letter: float) -> bool:
     """A text in a drawing, or a short label that touches it."""
-    if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2):
+    if layout.contains(box, *read.centre):
         return True
     short = len(read.text) <= 3 and not _LABEL.match(read.text)
     return short and layout.overlaps(read.box, box, 0.5 * letter)
@@ -192,9 +171,9 @@ def _belongs(read: Read, box: Bounds, letter: float) -> bool:
 
 def _fraction(rule: Rule, reads: list[Read], letter: float) -> list[Read] | None:
     """Cuts texts above and below a stroke off at it; None unless there are both."""
-    y = (rule.top + rule.bottom) / 2
-    on = [read for read in reads if rule.left - 2 <= (read.box[0] + read.box[2]) / 2 <= rule.right + 2]
-    on = [read for read in on if read.box[2] - read.box[0] < rule.right - rule.left + letter]
+    y = rule.centre[1]
+    on = [read for read in reads if rule.left - 2 <= read.centre[0] <= rule.right + 2]
+    on = [read for read in on if read.width < rule.right - rule.left + letter]
     above = [read for read in on if -0.2 * letter < y - read.box[3] < 0.5 * letter]
     below = [read for read in on if -0.2 * letter < read.box[1] - y < 0.5 * letter]
     if not above or not below:
@@ -213,7 +192,7 @@ def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
 def _split(read: Read, rule: Rule) -> list[Read]:
     """Splits a run around a fraction at the nearest space."""
     left, top, right, bottom = read.box
-    y, x = (rule.top + rule.bottom) / 2, (rule.left + rule.right) / 2
+    x, y = rule.centre
     spaces = [at for at, character in enumerate(read.text) if character == " "]
     inner = 0.22 * (bottom - top)
     if not (left < rule.left and rule.right < right and top + inner < y < bottom - inner) or not spaces:
@@ -234,12 +213,11 @@ def _scaled(box: Bounds, points: float) -> Bounds:
 
 def _glyph(read: Read, letter: float, points: float) -> Glyph:
     """A run as one glyph; ordinary runs count as equally big."""
-    height = read.box[3] - read.box[1]
-    size = 0.75 * (letter if 0.6 * letter < height < 1.4 * letter else height) * points
+    size = 0.75 * (letter if 0.6 * letter < read.height < 1.4 * letter else read.height) * points
     left, top, right, bottom = _scaled(read.box, points)
     base = (top + bottom) / 2 + AXIS * size
     may_stand = len(read.text) == 1 and read.text not in _FLAT
-    upright = may_stand or height < _TALL * (read.box[2] - read.box[0])
+    upright = may_stand or read.height < _TALL * read.width
     return Glyph(
         read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence, upright=upright
     )
@@ -247,18 +225,15 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
 
 def _in_text(rule: Rule, reads: list[Read]) -> bool:
     """A stroke through the middle of a run, which hardly fills it."""
-    y = (rule.top + rule.bottom) / 2
     for read in reads:
         left, top, right, bottom = read.box
-        inner = 0.22 * (bottom - top)
-        if left - 3 < rule.left and rule.right < right + 3 and top + inner < y < bottom - inner:
+        inner = 0.22 * read.height
+        if left - 3 < rule.left and rule.right < right + 3 and top + inner < rule.centre[1] < bottom - inner:
             return True
     return False
 
 
 def _text_frame(box: Bounds, reads: list[Read]) -> bool:
-    inside = [
-        read for read in reads if layout.contains(box, (read.box[0] + read.box[2]) / 2, (read.box[1] + read.box[3]) / 2)
-    ]
-    covered = sum((read.box[2] - read.box[0]) * (read.box[3] - read.box[1]) for read in inside)
+    inside = [read for read in reads if layout.contains(box, *read.centre)]
+    covered = sum(read.width * read.height for read in inside)
     return covered > 0.3 * (box[2] - box[0]) * (box[3] - box[1]) and sum(len(read.text) for read in inside) > 25

@@ -81,7 +81,6 @@ def _setting(node: Element, name: str, default: str = "") -> str:
 
 
 def _letters(text: str, style: str, upright: bool) -> str:
-    """Symbols of a run; words in Chinese and Korean, and names of functions, are set upright."""
     pieces = []
     for piece in re.split(rf"({_WORDS.pattern}|[A-Za-z]{{2,}})", text.replace("\u2061", "").replace("\u00a0", " ")):
         if _WORDS.fullmatch(piece):
@@ -117,7 +116,6 @@ def _base(text: str) -> str:
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:
-    """A base with indices; primes stay beside it."""
     marks = base if _OPERATORS.fullmatch(base) or re.fullmatch(r"\\\w+", base) else _base(base) if base else "{}"
     primes = above.replace("\\prime", "'").replace(" ", "")
     marks += f"_{{{below}}}" if below else ""
@@ -125,7 +123,6 @@ def _scripts(base: str, below: str = "", above: str = "") -> str:
 
 
 def _limits(base: str, below: str = "", above: str = "") -> str:
-    """A base with something over and under it: indices of an operator, else stacked."""
     if _OPERATORS.fullmatch(base) or not (below or above):
         return _scripts(base, below, above)
     for mark, stack in ((above, "overset"), (below, "underset")):
@@ -134,7 +131,6 @@ def _limits(base: str, below: str = "", above: str = "") -> str:
 
 
 def _stacked(mark: str, sign: str, base: str, stack: str) -> str:
-    """A base under the accent of a sign; over or under its mark where LaTeX has no such accent."""
     accent = _ACCENTS.get(sign)
     return f"\\{accent}{{{base}}}" if accent else f"\\{stack}{{{mark}}}{{{base}}}"
 
@@ -146,7 +142,6 @@ def _fenced(node: Element) -> str:
 
 
 def _between(opening: str, inner: str, closing: str) -> str:
-    """A text in brackets; a matrix or cases with theirs."""
     if array := re.fullmatch(r"\\begin\{(matrix|array)\}(?:\{l\})?(.*)\\end\{\1\}", inner, re.DOTALL):
         name = "cases" if (opening, closing) == ("{", "") else array[1] == "matrix" and _MATRICES.get(opening + closing)
         if name and "\\begin" not in array[2]:
@@ -193,14 +188,8 @@ def _root(degree: str, inner: str) -> str:
 
 
 def _semantics(node: Element) -> str:
-    for child in node:
-        if local_name(child) == "annotation" and "tex" in child.get("encoding", "").lower():
-            return (child.text or "").strip()
-    return _row(node)
-
-
-def _fenced_mathml(node: Element) -> str:
-    return _between(node.get("open", "("), ",".join(map(_of, node)), node.get("close", ")"))
+    texts = [child.text or "" for child in _parts(node, "annotation") if "tex" in child.get("encoding", "").lower()]
+    return texts[0].strip() if texts else _row(node)
 
 
 def _of_children(build: Callable[..., str]) -> Callable[[Element], str]:
@@ -236,15 +225,13 @@ _RULES: Final[dict[str, Callable[[Element], str]]] = {
     **dict.fromkeys(("mi", "mn", "mo", "mtext", "ms"), _token),
     "mspace": lambda node: " ",
     "semantics": _semantics,
-    "mfenced": _fenced_mathml,
+    "mfenced": lambda node: _between(node.get("open", "("), ",".join(map(_of, node)), node.get("close", ")")),
     "mfrac": _of_children(lambda over, under: f"\\frac{{{over}}}{{{under}}}"),
     "msup": _of_children(lambda base, above: _scripts(base, "", above)),
-    "msub": _of_children(_scripts),
-    "msubsup": _of_children(_scripts),
+    **dict.fromkeys(("msub", "msubsup"), _of_children(_scripts)),
     "msqrt": lambda node: _root("", _row(node)),
     "mroot": _of_children(lambda inner, degree: _root(degree, inner)),
     "mover": _of_children(lambda base, above: _limits(base, "", above)),
-    "munder": _of_children(_limits),
-    "munderover": _of_children(_limits),
+    **dict.fromkeys(("munder", "munderover"), _of_children(_limits)),
     "mtable": lambda node: _array([[_row(cell) for cell in row] for row in node]),
 }  # fmt: skip

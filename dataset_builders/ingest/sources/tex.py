@@ -14,10 +14,11 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.web import decoded
-from livek12.dataset_builders.ingest.sources.word import numeral
+from livek12.dataset_builders.ingest.sources.word import MAX_DEPTH, numeral
 from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer, joined
 
 MAX_EXPANSIONS: Final = 20_000
+_OPTION: Final = 1000  # characters of the longest option
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
@@ -30,66 +31,69 @@ _OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwid
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
 _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
+_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
+_SWITCHES: Final = frozenset(
+    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
+    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
+)  # commands without arguments: a group behind one is text
 _DROPPED: Final = frozenset(
-    "vspace hspace vskip hskip label pagestyle thispagestyle setcounter setlength addtolength color fontsize"
-    " selectfont linespread usepackage documentclass graphicspath pagenumbering geometry hypersetup newpage clearpage"
-    " vfill hfill noindent indent centering raggedright small large Large LARGE huge Huge normalsize footnotesize"
-    " scriptsize tiny bfseries itshape rmfamily sffamily ttfamily mdseries upshape bf it rm tt sf em maketitle"
-    " printanswers noprintanswers addpoints score ding tableofcontents draftpaper smallskip medskip bigskip par"
-    " item hline toprule midrule"
-    " bottomrule cline displaystyle protect relax left right allowbreak linebreak pagebreak nopagebreak break"
-    " fillwithlines fillwithdottedlines makeemptybox examsetup secret titleformat raggedbottom sloppy null strut"
-    " phantom hphantom vphantom listoffigures stretch newcounter stepcounter refstepcounter addtocounter baselineskip"
-    " parskip parindent kaishu songti heiti fangsong boldmath everymath method qquadtable lfoot rfoot cfoot lhead"
-    " rhead chead header footer firstpageheader runningheader firstpagefooter runningfooter fancyhead fancyfoot"
-    " fancyhf ctexset setlist setenumerate columnbreak flushleft unskip ignorespaces arraystretch tabcolsep"
-    " SetTblrInner date author numberwithin theoremstyle newtheorem bracketedpoints pointsinmargin pointsinrightmargin"
-    " marksnotpoints droppoints nopointsinmargin qformat pointname CorrectChoiceEmphasis ref eqref cite".split()
-)
+    "label color selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
+    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
+    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern ref"
+    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis eqref cite usepackage".split()
+).union(_ENDS, _SWITCHES)
+_SETTING: Final = re.compile(
+    r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
+    r"|(?:add|drop|bracketed)points|(?:no)?point(?:s\w+|name)|\w+(?:setup|style|skip|space|rule|stretch|spread|indent"
+    r"|break|size|counter|length|width|height|family|series|shape|format)"
+)  # names of commands that set something and print nothing
+_SET: Final = re.compile(r"\s*[\w/ -]+=")
+_LENGTH: Final = re.compile(r"\s*=?\s*-?[\d.]+\s*(?:[a-z]{2}|\\[a-z]+)(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]{2,5})*")
+_BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
+"""What sets something: the begin of an argument, a length, and the room behind a line's end."""
+_BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
+    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
+)  # arguments before the one that is printed
 _KEPT_TEXT: Final = frozenset(
-    "textbf textit emph texttt textrm textsf textsc textup textmd text mbox hbox fbox makebox parbox framebox"
-    " raisebox uplevel fullwidth title subtitle subject section subsection subsubsection paragraph chapter centerline"
-    " textnormal textcolor colorbox uline uwave dotuline underline resizebox scalebox rotatebox minipage url href"
-    " footnote caption multicolumn multirow SetCell information warning notice group textfigure lower raise smash"
-    " mathrm ensuremath zihao".split()
-)
+    "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information"
+    " warning notice lower raise smash mathrm ensuremath".split()
+).union(_OWN_LINES, _BEFORE_TEXT)
 _SIGNS: Final = {
     "%": "%", "$": "\\$", "&": "&", "#": "#", "_": "_", "{": "{", "}": "}", " ": " ", ",": " ", ";": " ", ":": " ",
     "!": "", "/": "", "-": "", "@": "", "quad": "    ", "qquad": "        ", "enspace": "  ", "thinspace": " ",
     "ldots": "…", "dots": "…", "cdots": "…", "textellipsis": "…", "textquotedblleft": "“", "textquotedblright": "”",
-    "textquotesingle": "'", "textquoteright": "’",
-    "textquoteleft": "‘", "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^",
-    "textdegree": "°", "LaTeX": "LaTeX",
-    "S": "§", "pounds": "£", "euro": "€", "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "",
-    "ss": "ß", "o": "ø", "ae": "æ", "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
+    "xspace": " ", "textquotesingle": "'", "textquoteright": "’", "textquoteleft": "‘", "textbackslash": "\\", "S": "§",
+    "textasciitilde": "~", "textasciicircum": "^", "textdegree": "°", "LaTeX": "LaTeX", "pounds": "£", "euro": "€",
+    "copyright": "©", "textperiodcentered": "·", "textbullet": "•", "today": "", "ss": "ß", "o": "ø", "ae": "æ",
+    "aa": "å", "textless": "<", "textgreater": ">", "textbar": "|", "slash": "/",
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
     "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
 }  # fmt: skip
-_FILES: Final = frozenset("includegraphics includesvg input include subfile import includepdf psfig epsfig".split())
+_FILES: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
-_BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
-    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
-)
-"""Arguments before the one that is printed."""
-_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
-_SWITCHES: Final = frozenset(
-    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
-    " centering bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
-)
-"""Commands without arguments: a group behind one is text."""
+_OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
 """Accents, which Unicode puts behind their letter."""
-_HIDES: Final = re.compile(r"ans(?:wer|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
+_HIDES: Final = re.compile(r"ans(?:wer(?!.*points)|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
+_DEFINES: Final = re.compile(
+    r"\\(?:(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)|providecommand)\*?\s*\{?\\(\w+)\}?\s*"
+    r"|\\def\s*\\(\w+)\s*((?:#\d)*)"
+)
 _NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
-_COMMENT: Final = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*")
+_COMMENT: Final = re.compile(
+    rf"\\begin\{{({'|'.join(_VERBATIM)})\}}|\\verb\*?([^\sA-Za-z*])|(\\iffalse\b)|(?<!\\)((?:\\\\)*)%[^\n]*\n?[ \t]*"
+)  # a comment, and what has none: a listing
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
+_TOKENS: Final = re.compile(rf"\\begin|\\end|\\\\{_BREAK.pattern}|\\.|[{{}}&\]$]", re.DOTALL)
+_UNPRINTED: Final = re.compile(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b")
+_SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
 _LABELS: Final = {
     "alph": "lowerLetter", "Alph": "upperLetter", "arabic": "decimal", "roman": "lowerRoman", "Roman": "upperRoman",
@@ -111,13 +115,13 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _COMMENT.sub(r"\1", decoded(path).replace("\r\n", "\n"))
+    text = _uncommented(decoded(path).replace("\r\n", "\n"))
     reader = _Reader()
     preamble, begin, body = text.partition("\\begin{document}")
-    reader.define(preamble if begin else "")
+    for definition in _DEFINES.finditer(preamble if begin else ""):
+        reader.define(preamble, definition)
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
-    body = re.sub(r"\\iffalse\b.*?\\fi\b", "", body, flags=re.DOTALL)
     reader.east_asian = bool(re.search("[一-鿿]", body))
     reader.korean = bool(re.search(f"[{HANGUL}]", body))
     for head in ("title", "subtitle", "subject"):
@@ -128,37 +132,41 @@ def read(path: Path) -> Writer:
     return reader.writer
 
 
+def _uncommented(text: str) -> str:
+    """A text without its comments; a listing is kept as it is."""
+    pieces, place = [], 0
+    while match := _COMMENT.search(text, place):
+        pieces += [text[place : match.start()], match[4] or ""]
+        place = match.end()
+        if closing := f"\\end{{{match[1]}}}" if match[1] else match[2] or (match[3] and "\\fi"):
+            end = text.find(closing, place)
+            place = end + len(closing) if end >= 0 else len(text)
+            pieces.append("" if match[3] else text[match.start() : place])
+    return "".join([*pieces, text[place:]])
+
+
 def _group(text: str, place: int) -> tuple[str, int]:
     """The text of a group in braces or brackets that begins at a place, and the place behind it."""
-    opening, closing = "[]" if text[place : place + 1] == "[" else "{}"
-    depth, at = 0, place
-    while at < len(text):
-        if text[at] == "\\":
-            at += 1
-        elif text[at] == opening and (opening == "{" or not depth):
-            depth += 1
-        elif opening == "[" and text[at] == "{":
-            at = _group(text, at)[1] - 1
-        elif text[at] == closing:
-            depth -= 1
-            if not depth:
-                return text[place + 1 : at], at + 1
-        at += 1
+    closing, depth = "]" if text[place : place + 1] == "[" else "}", 0
+    for token in _TOKENS.finditer(text, place):
+        depth += (token[0] == "{") - (token[0] == "}" and depth > 0)
+        if depth > MAX_DEPTH:
+            raise UserError(f"its groups are nested more than {MAX_DEPTH} times: save it as PDF")
+        if token[0] == closing and not depth:
+            return text[place + 1 : token.start()], token.end()
     return text[place + 1 :], len(text)
 
 
 def _spaces(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\n":
-        if text[place] == "\n" and text[place + 1 : place + 2] == "\n":
-            break
-        place += 1
-    return place
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
 
 
 def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
     """The text of a group that begins so, and the place behind it; None and the place if there is none."""
     start = _spaces(text, place)
-    return _group(text, start) if text[start : start + 1] == opening else (None, place)
+    is_group = text[start : start + 1] == opening and (opening == "{" or "]" in text[start : start + _OPTION])
+    return _group(text, start) if is_group else (None, place)
 
 
 def _groups(opening: str, text: str, place: int) -> tuple[list[str], int]:
@@ -192,14 +200,10 @@ class _Reader:
         self.macros: dict[str, tuple[int, str | None, str]] = {}
         self.answers: list[str] = []
         self.solutions: list[str] = []
-        self.question = 0
-        self.sections = 0
-        self.expansions = 0
+        self.question = self.sections = self.expansions = 0
         self.cells: list[Cell] | None = None
         self.east_asian = self.korean = False
         self.counts_sections = True
-
-    # ---- paragraphs ----
 
     def flush(self) -> None:
         """Ends the paragraph."""
@@ -232,33 +236,23 @@ class _Reader:
     def end_question(self) -> None:
         """Adds what the paper hides of the question before."""
         self.flush()
-        for head, texts, join in (("【答案】", self.answers, "；"), ("【解析】", self.solutions, "\n")):
-            if any(texts):
-                self.writer.add(Paragraph(head + join.join(filter(None, texts))))
-        self.answers, self.solutions = [], []
+        self.writer.reveal(self.answers, self.solutions)
 
-    # ---- macros ----
-
-    def define(self, text: str) -> None:
-        """Takes the macros that a text defines, and those of its operators."""
-        pattern = re.compile(
-            r"\\(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)\*?\s*\{?\\(\w+)\}?\s*|\\def\s*\\(\w+)\s*((?:#\d)*)"
-        )
-        for match in pattern.finditer(text):
-            place, many, default = match.end(), len(match[3] or "") // 2, None
-            number, place = _group_if("[", text, place)
-            if number is not None:
-                many = int(number) if number.isdecimal() else 0
-                default, place = _group_if("[", text, place)
-            if "NewDocument" in match[0]:
-                given, place = _group(text, place)
-                many = given.count("m") if not given.strip("m ") else 10
-                place = _spaces(text, place)
-            if text[place : place + 1] == "{" and many < 10:
-                body = _group(text, place)[0]
-                name = match[1] or match[2]
-                body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
-                self.macros[name] = (many, default, body)
+    def define(self, text: str, match: re.Match[str]) -> int:
+        """Takes a macro that a text defines, or an operator's; the place behind it."""
+        place, many, default = match.end(), len(match[3] or "") // 2, None
+        number, place = _group_if("[", text, place)
+        if number is not None:
+            many = int(number) if number.isdecimal() else 0
+            default, place = _group_if("[", text, place)
+        if "NewDocument" in match[0]:
+            given, place = _group(text, place)
+            many = given.count("m") if not given.strip("m ") else 10
+        body, place = _group_if("{", text, place)
+        if body is not None and many < 10:
+            body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
+            self.macros[match[1] or match[2]] = (many, default, body)
+        return place
 
     def expanded(self, text: str, place: int, name: str) -> tuple[str, int]:
         """A macro of the paper with its arguments put in, and the place behind them."""
@@ -290,9 +284,7 @@ class _Reader:
             pieces += [" "] if body[-1:].isalpha() and text[end : end + 1].isalpha() else []
             place = end
         made = "".join([*pieces, text[place:]])
-        return re.sub(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag)\b", "", made) if not depth else made
-
-    # ---- reading ----
+        return made if depth else _UNPRINTED.sub("", made)
 
     def run(self, text: str) -> None:
         """Reads a piece of the paper."""
@@ -315,7 +307,7 @@ class _Reader:
     def _letters(self, text: str, place: int) -> int:
         end = re.compile(r"[^\\${}\n]*\n?").match(text, place)
         plain = text[place : end.end() if end and end.end() > place else place + 1]
-        if plain.endswith("\n") and re.match(r"[ \t]*\n", text[place + len(plain) :]):
+        if plain.endswith("\n") and re.compile(r"[ \t]*\n").match(text, place + len(plain)):
             plain = plain[:-1]
         made = plain.replace("~", " ").replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”")
         made = re.sub(r"\s+", " ", _WRAPPED.sub("", made))
@@ -325,13 +317,14 @@ class _Reader:
         return place + len(plain)
 
     def _formula_to(self, text: str, place: int, mark: str) -> int:
-        end = place
-        while end < len(text) and not text.startswith(mark, end):
-            if text[end] == "{":
-                end = _group(text, end)[1]
-            else:
-                end += 2 if text[end] == "\\" else 1
-        if end >= len(text):
+        depth = 0
+        for token in _TOKENS.finditer(text, place):
+            depth += (token[0] == "{") - (token[0] == "}")
+            if depth <= 0 and text.startswith(mark, token.start()):
+                end = token.start()
+                break
+        else:
+            end = len(text)
             self.paragraph.gap()
         self.paragraph.formula(self.formula(text[place:end]))
         return end + len(mark)
@@ -355,38 +348,28 @@ class _Reader:
             end = text.find(text[place : place + 1], place + 1)
             self.paragraph.text += text[place + 1 : end]
             return end + 1 if end > 0 else len(text)
-        if name in ("newcommand", "renewcommand", "providecommand", "def", "DeclareMathOperator", "NewDocumentCommand"):
-            self.define(text[match.start() : match.start() + 10_000])
-            while text[place : place + 1] in ("{", "[", "\\", "#") and place < len(text):
-                place = self._argument_end(text, place)
-            return place
+        if definition := _DEFINES.match(text, match.start()):
+            return self.define(text, definition)
+        if name in _SIGNS:
+            self.paragraph.text += _SIGNS[name]
+            room = _BREAK.match(text, place) if name == "\\" else None
+            return room.end() if room else place
         options, arguments, end = self._arguments(text, place)
         if name in _GLYPHS and not (match[1] and name == "c" and not arguments):
             letter = arguments[0] if arguments else text[place : place + 1]
             self.paragraph.text += letter[:1] + _GLYPHS[name] + letter[1:]
             return end if arguments else place + 1
-        if name in _SIGNS:
-            self.paragraph.text += _SIGNS[name]
-            return place
         return self._known(name, text, place, (options, arguments, end))
 
     @staticmethod
-    def _argument_end(text: str, place: int) -> int:
-        if text[place] in "{[":
-            return _group(text, place)[1]
-        match = _NAME.match(text, place)
-        return match.end() if match and text[place] == "\\" else place + 2
-
-    @staticmethod
     def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
-        """Options in brackets and arguments in braces behind a command, and the place behind them."""
         options, place = _groups("[", text, place)
         arguments, place = _groups("{", text, place)
         return options, arguments, place
 
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
-        """Reads a command of structure; the place behind what it takes."""
         options, arguments, end = given
+        is_alone = not (options or arguments or self.paragraph.text.strip()) and text[place - 1 : place] == "\n"
         if name == "item" or name in _ITEMS:
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
@@ -399,10 +382,10 @@ class _Reader:
             self._choices(options, arguments)
         elif name in ("section", "subsection", "chapter", "group"):
             return self._section(arguments, end, numbered="*" not in text[place - 3 : place])
-        elif name in _FILES:
+        elif _FILES.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files that the source names were not opened"] = None
-        elif _HIDES.search(name) or _PAREN.search(name) or name in ("rule", "blank"):
+        elif _PAREN.search(name) or name in ("rule", "blank") or (_HIDES.search(name) and not is_alone):
             self._hidden(name, options, arguments)
         elif _SOLVES.search(name) and arguments:
             self.solutions.append(self.taken(arguments[-1]))
@@ -412,7 +395,7 @@ class _Reader:
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
-        _, arguments, end = given
+        options, arguments, end = given
         if name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
             self.paragraph.text += BLANK
         elif name in ("textsuperscript", "textsubscript") and arguments:
@@ -421,22 +404,37 @@ class _Reader:
             many = 2 if name in ("SI", "qty", "qtyproduct", "numrange") else 1
             self.paragraph.formula(f"\\{name}" + "".join(f"{{{value}}}" for value in arguments[:many]))
             return self._skip(text, place, many)
-        elif name in _KEPT_TEXT:
+        elif name in ("ding", "textcircled", "circled") and (number := re.sub(r"\D", "", "".join(arguments))[:3]):
+            self.paragraph.text += _sign(int(number), name == "ding")
+        elif name in _KEPT_TEXT or (name.startswith("text") and arguments):
             if name in _OWN_LINES:
                 self.flush()
                 self.paragraph.heading = name in _TITLES
             return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
-        elif name in _DROPPED:
+        elif name == "footnote" and arguments:
+            self.paragraph.text += f" ({self.taken(arguments[0])})"
+        elif name in _DROPPED or _SETTING.fullmatch(name):
             if name in _ENDS:
                 self.flush()
-            return place if name in _SWITCHES else end
+            length = (
+                _LENGTH.match(text, place)
+                if name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
+                else None
+            )
+            is_apart = text[place - 1 : place].isspace() and name not in _DROPPED
+            return length.end() if length else place if is_apart or name in _SWITCHES else end
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
+            if len(arguments) >= _OPTIONS and self.lists:
+                self._choices(options, arguments)
+                return end
+            if arguments and _SET.match(arguments[0]):
+                return end
             if arguments:
                 self.paragraph.unread = True
             else:
                 self.paragraph.gap()
-            return place
+            return self._skip(text, place, 0)
         return self._skip(text, place, 1)
 
     def _skip(self, text: str, place: int, many: int) -> int:
@@ -447,7 +445,6 @@ class _Reader:
         return place
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
-        """Begins a section; one without a number of its own is counted."""
         self.end_question()
         self.sections += 1
         title, number = " ".join(titles), ""
@@ -457,7 +454,6 @@ class _Reader:
         return end
 
     def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
-        """A blank to fill in; what the paper hides in it is an answer."""
         value = arguments[-1] if arguments else options[-1] if options else ""
         if self.paragraph.text.strip() or not arguments:
             self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
@@ -474,7 +470,6 @@ class _Reader:
         return label
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
-        """Options that are arguments of a command."""
         self.flush()
         self.lists.append(_List("choices", "upperLetter."))
         for argument in arguments:
@@ -506,14 +501,11 @@ class _Reader:
         return place
 
     def _worth(self, given: str) -> str:
-        """Points as papers print them."""
         points = _WORTH.search(given)
         if not points or not given.strip():
             return ""
         number = points[1].replace("\\half", "0.5")
         return f"[{number}점] " if self.korean else f"（{number}分）" if self.east_asian else f"[{number} points] "
-
-    # ---- environments ----
 
     def _environment(self, text: str, place: int) -> int:
         name, place = _group(text, _spaces(text, place))
@@ -531,12 +523,10 @@ class _Reader:
             (self.writer.add if self.cells is None else self.cells[-1].append)(listing)
         elif plain in _TABLES:
             self._table(body)
-        elif plain == "comment":
-            pass
         elif _SOLVES.search(plain) or _HIDES.search(plain):
             into = self.solutions if _SOLVES.search(plain) else self.answers
             into.append(self.taken(_ROOM.sub("", body)))
-        else:
+        elif plain != "comment":
             self._list(plain, body)
         return behind
 
@@ -635,24 +625,19 @@ class _Reader:
             self.writer.table(rows)
 
 
+def _sign(number: int, is_dingbat: bool) -> str:
+    if is_dingbat and not 172 <= number <= 211:
+        return chr(0x2700 + number - (32 if number < 161 else 64))
+    return numeral((number - 172) % 10 + 1 if is_dingbat else number, "decimalEnclosedCircle")
+
+
 def _split(text: str, mark: str) -> list[str]:
     """A text at a mark that stands in no group, formula or environment."""
-    pieces, place, begin, depth = [], 0, 0, 0
-    while place < len(text):
-        if text.startswith(mark, place) and not depth:
-            pieces.append(text[begin:place])
-            place += len(mark)
-            if mark == "\\\\":
-                place = re.compile(r"\*?(?:\[[^\]]*\])?").match(text, place).end()  # type: ignore[union-attr]
-            begin = place
-        elif text[place] == "\\":
-            depth += text.startswith("\\begin", place) - text.startswith("\\end", place)
-            place += 2
-        elif text[place] == "{":
-            place = _group(text, place)[1]
-        elif text[place] == "$":
-            end = text.find("$", place + 1)
-            place = end + 1 if end > 0 else len(text)
-        else:
-            place += 1
+    pieces, begin, depth, formula = [], 0, 0, False
+    for token in _TOKENS.finditer(text):
+        depth += (token[0] in ("{", "\\begin")) - (token[0] in ("}", "\\end"))
+        formula ^= token[0] == "$"
+        if token[0].startswith(mark) and not depth and not formula:
+            pieces.append(text[begin : token.start()])
+            begin = token.end()
     return [*pieces, text[begin:]]

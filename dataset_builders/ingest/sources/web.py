@@ -18,7 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer, joined
+from livek12.dataset_builders.ingest.sources.writer import BLANK, OPTION, Cell, Paragraph, Writer, joined
 
 MAX_FILE: Final = 32 << 20
 _BLOCKS: Final = frozenset(
@@ -31,20 +31,18 @@ _UNSEEN: Final = frozenset("script style title template noscript head textarea s
 _DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
-_FOLDED: Final = "collapse"
-"""Class of what a click shows: solutions."""
+_FOLDED: Final = "collapse"  # class of what a click shows: solutions
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
 _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
 _PARTS: Final = frozenset({"table", "tr", "td", "th"})
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
-_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)
-"""Formulas and code of Markdown."""
+_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)  # formulas and code of Markdown
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
-_NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")
-"""A heading that numbers a question."""
+_NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
+_CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
 _HANGUL: Final = re.compile(f"[{HANGUL}]")
@@ -94,6 +92,7 @@ def _of_markdown(text: str, kept: list[str]) -> str:
         return f"\ue000{len(kept) - 1}\ue001"
 
     text = re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _MARKDOWN_MATH.sub(keep, _LABELLED.sub(r"\1\2  \n", text))
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("softbreak", lambda *_: "<wbr>")
@@ -106,12 +105,13 @@ class _Reader(HTMLParser):
         self.writer = Writer()
         self.kept = kept
         self.paragraph = Paragraph()
+        self.number = ""  # of the last item
         self.lists: list[tuple[str, int]] = []  # form and next number of each open list
         self.unseen: list[str] = []  # open elements of one name that are not read
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
         self.formula: TreeBuilder | None = None
-        self.formulas = 0
+        self.formulas = self.choices = 0  # buttons right above
         self.source: list[str] | None = None  # of a formula in a script
         self.math = False  # right behind the begin of an element that holds LaTeX alone
         self.is_numbered = False  # below a heading that numbers a question
@@ -140,16 +140,13 @@ class _Reader(HTMLParser):
             self._begin(tag, given)
 
     def _is_hidden(self, given: dict[str, str]) -> bool:
-        classes = given.get("class", "").split()
-        if _RENDERED & set(classes):
-            return True
+        classes = {*given.get("class", "").split()}
         hidden = "hidden" in given or _FOLDED in classes or bool(_HIDDEN.search(given.get("style", "")))
-        if hidden:
-            self.writer.notes["hidden text was left out"] = None
-        return hidden
+        self.writer.notes.update({"hidden text was left out": None} if hidden else {})
+        return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if tag in _BLOCKS | _PARTS:
+        if tag in _BLOCKS | _PARTS and not (tag in ("p", "div") and self.paragraph.text == self.number):
             self.flush()
         if tag in ("ol", "ul"):
             styled = _COUNTED.search(given.get("style", ""))
@@ -162,7 +159,8 @@ class _Reader(HTMLParser):
             number = int(given["value"]) if given.get("value", "").isdecimal() else number
             mark = f"({number})" if form == "(decimal)" else numeral(number, form)
             dot = "" if form == self.below else "."
-            self.paragraph = Paragraph(f"{mark}{dot} " if form else "", len(self.lists) - 1)
+            self.number = f"{mark}{dot} " if form else ""
+            self.paragraph = Paragraph(self.number, len(self.lists) - 1)
             self.lists[-1] = form, number + 1
         elif tag in _HEADINGS:
             self.paragraph.heading, self.paragraph.bold = 7 - int(tag[1]), True
@@ -176,7 +174,11 @@ class _Reader(HTMLParser):
         elif tag == "img":
             self._picture(given)
         elif tag == "input":
-            self.paragraph.text += BLANK if given.get("type", "text") in ("text", "number", "") else ""
+            kind = given.get("type", "text")
+            self.paragraph.text += BLANK if kind in ("text", "number", "") else ""
+            if kind in ("radio", "checkbox") and "name" in given:
+                self.flush(inside=True)
+                self.paragraph.text = f"{chr(ord('A') + self.choices % 26)}{_CHOICE}"
         elif tag == "table":
             self.tables.append([])
         elif tag == "tr" and self.tables:
@@ -222,7 +224,6 @@ class _Reader(HTMLParser):
             self._marked(*self.marks.pop())
 
     def _marked(self, tag: str, begin: int) -> None:
-        """Gives the text of an element that ends its meaning."""
         inner = self.paragraph.text[begin:]
         if tag == "mjx-container":
             if self.formulas == begin:
@@ -272,6 +273,12 @@ class _Reader(HTMLParser):
         last.text = _MATH.sub(lambda match: match[4] or f"${next(filter(None, match.groups())).strip()}$", last.text)
         self.paragraph = Paragraph(level=last.level if inside else 0)
         self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
+        label, choice, text = last.text.partition(_CHOICE)
+        if choice:
+            last.text = text if OPTION.match(text) else f"{label}. {text}" if text.strip() else ""
+            self.choices += bool(text.strip())
+        elif last.text.strip():
+            self.choices = 0
         if last.text.strip():
             self._put(last)
 

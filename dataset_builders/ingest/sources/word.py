@@ -11,6 +11,7 @@ import posixpath
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -25,27 +26,38 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragrap
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
+MAX_FIELD, MAX_SWITCHES = 4000, 200  # of an EQ field
+_DAMAGE: Final = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError, ValueError, ParseError, RuntimeError
+)  # fmt: skip
 _SKIPPED: Final = frozenset(
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr instrText delText commentRangeStart commentRangeEnd"
     " commentReference annotationRef bookmarkStart bookmarkEnd proofErr lastRenderedPageBreak sdtPr sdtEndPr".split()
 )
-_LABEL, _SHORT_LABEL = 40, 6
-"""Characters of the longest label within a group of shapes, and of one that stands in no group."""
-_ON: Final = ("1", "true", "on")
+_LABEL, _SHORT_LABEL = 40, 6  # characters of the longest label in a group of shapes, and of one in none
 _HAN: Final = "零一二三四五六七八九"
 _SERIES: Final = {
     **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
     **dict.fromkeys(("ganada", "koreanDigital2"), "가나다라마바사아자차카타파하"),
     "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
 }
+_HUE, _FEW, _SOME = 0x60, 3, 0.8
+"""Of colours: the least range of its parts, the fewest brackets or options, and the largest share of all options."""
+_INKED: Final = re.compile("\ue010([^\ue011]*)\ue011(?=(.?))")  # text in the colour of the answers, and what follows it
+_LABELS: Final = re.compile(r"(?<![A-Za-z0-9])[(（]?([A-HＡ-Ｈ])[.．、)）]")
+_FILLED: Final = re.compile(r"[（(]\s*\ue010[^\ue011（()）]*\ue011\s*[)）]")
+_PLAIN: Final = re.compile("[\ue010\ue011]")
+_SOLUTION: Final = re.compile("\\s*(?:[(（]?\\w{1,3}[.．、)）]\\s*)?(?:\ue010[^\ue011]*\ue011\\s*)+")
+_BEGINS: Final = re.compile(
+    r"\s*(?:[(（][^)）]{0,4}[)）]\s*)?(?:\d{1,3}\s*[.．、)）]|第?[一二三四五六七八九十]+[、题])"
+)
 _SYMBOLS: Final = dict(
     zip(
         "abgdezhqiklmnxoprstufcywGDQLXPSFYW\xb0\xb1\xb4\xb8\xb9\xa3\xb3\xa5\xd0\xde\xae\xce\xc7\xc8\xd6^\xbb\xa2",
         "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ°±×÷≠≤≥∞∠⇒→∈∩∪√⊥≈′",
         strict=True,
     )
-)
-"""Letters of the font Symbol."""
+)  # letters of the font Symbol
 
 
 def read(path: Path) -> Writer:
@@ -57,23 +69,11 @@ def read(path: Path) -> Writer:
     try:
         with zipfile.ZipFile(path) as archive:
             return _Document(archive).writer
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        EOFError,
-        OSError,
-        KeyError,
-        ValueError,
-        ParseError,
-        RuntimeError,
-    ):
+    except _DAMAGE:
         raise UserError("it is damaged, encrypted or no Word document: save it as .docx again, or as PDF") from None
 
 
 class _Builder(TreeBuilder):
-    """A tree without document types, no deeper than any document is."""
-
     depth = 0
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
@@ -102,14 +102,11 @@ def _child(node: Element | None, *names: str) -> Element | None:
 
 
 def _set(properties: Element | None, name: str) -> bool:
-    """Checks for a property that is on."""
     node = _child(properties, name)
-    return node is not None and (_value(node) or "1") in (*_ON, "single")
+    return node is not None and (_value(node) or "1") in ("1", "true", "on", "single")
 
 
 class _Numbers:
-    """Automatic numbers of paragraphs, which the text of a document does not hold."""
-
     def __init__(self, numbering: Element, styles: Element) -> None:
         levels: dict[str, dict[int, Element]] = {}
         self.lists: dict[str, str] = {}  # the abstract list of each
@@ -200,12 +197,15 @@ class _Document:
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
         self.floating = Paragraph()  # pictures that float beside it
         self.fields: list[list[str]] = []  # instruction and state of each open field
+        self.answers: list[str] = []
+        self.solutions: list[str] = []
+        self.ink = _answer_colours(body)
         self._blocks(body)
+        self.writer.reveal(self.answers, self.solutions)
 
     def _part(self, name: str) -> bytes | None:
-        try:
-            info = self.archive.getinfo(name)
-        except KeyError:
+        info = self.archive.NameToInfo.get(name)
+        if info is None:
             return None
         if info.file_size > MAX_PART:
             raise UserError(f"{name} in it has more than {MAX_PART >> 20} MiB: split the document")
@@ -220,41 +220,36 @@ class _Document:
         return root
 
     def _blocks(self, node: Element) -> None:
-        for child in node:
-            name = _name(child)
-            if name == "p":
+        for child in _within(node, "p", "tbl"):
+            if _name(child) == "p":
                 for paragraph in self._paragraphs(child):
-                    self.writer.add(paragraph)
-            elif name == "tbl":
+                    if _BEGINS.match(paragraph.text) and not _SOLUTION.fullmatch(paragraph.text):
+                        self.writer.reveal(self.answers, self.solutions)
+                    self.writer.add(self._questioned(paragraph))
+            else:
                 self.writer.table(list(self._rows(child)))
-            elif name not in _SKIPPED:
-                self._blocks(_chosen(child))
 
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
-        for row in _named(table, "tr"):
+        for row in _within(table, "tr"):
             cells: list[Cell] = []
-            for cell in _named(row, "tc"):
+            for cell in _within(row, "tc"):
                 wide = _value(_child(cell, "tcPr", "gridSpan"))
                 cells += [[] for _ in range(int(wide) - 1 if re.fullmatch(r"\d{1,2}", wide) else 0)]
                 cells.append(self._cell(cell))
             yield cells
 
     def _cell(self, cell: Element) -> Cell:
-        """The paragraphs of a cell; a table in it as lines with wide gaps."""
         paragraphs: Cell = []
-        for child in cell:
+        for child in _within(cell, "p", "tbl"):
             if _name(child) == "p":
                 outer = self.boxes, self.floating
-                paragraphs += [p for p in self._paragraphs(child) if p.text.strip()]
+                paragraphs += [self._questioned(p) for p in self._paragraphs(child) if p.text.strip()]
                 self.boxes, self.floating = outer
-            elif _name(child) == "tbl":
+            else:
                 paragraphs += [joined(row, "    ") for row in self._rows(child)]
-            elif _name(child) not in _SKIPPED:
-                paragraphs += self._cell(_chosen(child))
         return paragraphs
 
     def _paragraphs(self, node: Element) -> list[Paragraph]:
-        """A paragraph, and behind it those of its text boxes."""
         properties = _child(node, "pPr")
         number, level = self.numbers.of(properties)
         paragraph = Paragraph(f"{number} " if number else "", level, self.numbers.heading(properties))
@@ -268,21 +263,31 @@ class _Document:
         paragraph.bold = bool(runs) and all(_set(_child(run, "rPr"), "b") for run in runs)
         return [paragraph, *self.boxes]
 
+    def _questioned(self, paragraph: Paragraph) -> Paragraph:
+        """A paragraph without its text in the colour of the answers; with it where that marks options."""
+        text, labels = paragraph.text, _inked_labels(paragraph.text)
+        self.answers += labels
+        paragraph.text = _PLAIN.sub("", text)
+        if _SOLUTION.fullmatch(text) and not labels:
+            self.solutions.append(paragraph.text)
+            paragraph.text = ""
+        elif not labels:
+            self.answers += [inner for match in _INKED.finditer(text) if (inner := match[1].strip())]
+            paragraph.text = _INKED.sub(lambda match: BLANK if match[1].strip() and match[2] else "", text)
+        return paragraph
+
     def _runs(self, node: Element, paragraph: Paragraph) -> None:
-        for child in node:
-            name = _name(child)
-            if name == "r":
+        for child in _within(node, "r", "oMath", "oMathPara"):
+            if _name(child) == "r":
                 self._run(child, paragraph)
-            elif name == "oMath":
+            elif _name(child) == "oMath":
                 paragraph.formula(latex(child))
-            elif name == "oMathPara":  # on lines of their own
+            else:  # on lines of their own
                 for formula in child:
                     if _name(formula) == "oMath":
                         paragraph.text = paragraph.text.rstrip() + "\n"
                         paragraph.formula(latex(formula))
                 paragraph.text += "\n"
-            elif name not in _SKIPPED:
-                self._runs(_chosen(child), paragraph)
 
     def _run(self, run: Element, paragraph: Paragraph) -> None:
         properties = _child(run, "rPr")
@@ -311,13 +316,13 @@ class _Document:
             self._drawing(_chosen(child) if name == "AlternateContent" else child, paragraph)
         elif name in ("footnoteReference", "endnoteReference"):
             self.writer.notes["footnotes were left out"] = None
-        elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator", "ruby"):
+        elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator"):
             paragraph.gap()
-        elif name == "ruby":
-            base = _child(child, "rubyBase")
-            self._runs(child if base is None else base, paragraph)
 
     def _text(self, text: str, properties: Element | None, paragraph: Paragraph) -> None:
+        is_inked = bool(self.ink) and _colour(properties) in self.ink
+        if is_inked:
+            paragraph.text = paragraph.text[:-1] if paragraph.text.endswith("\ue011") else f"{paragraph.text}\ue010"
         sign = {"superscript": "^", "subscript": "_"}.get(_value(_child(properties, "vertAlign")))
         if _value(_child(properties, "u")) not in ("", "none") and not text.strip():
             paragraph.text += BLANK if not paragraph.text.endswith(BLANK) else ""
@@ -325,6 +330,7 @@ class _Document:
             paragraph.script(sign, text)
         else:
             paragraph.text += text.replace("\t", "    ")
+        paragraph.text += "\ue011" if is_inked else ""
 
     def _symbol(self, font: str, code: str, paragraph: Paragraph) -> None:
         letter = chr(int(code, 16) & 0xFF) if re.fullmatch(r"[0-9A-Fa-f]{1,4}", code) else ""
@@ -345,10 +351,10 @@ class _Document:
                 formula = _equation(instruction.strip()[2:])
                 if self.fields and not self.fields[-1][1]:
                     self.fields[-1][0] += formula or "□"
-                elif formula is None:
-                    paragraph.gap()
-                else:
+                elif formula:
                     paragraph.formula(formula)
+                else:
+                    paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
         """Pictures and text boxes of a drawing; a placeholder where it holds neither.
@@ -356,7 +362,7 @@ class _Document:
         Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
         """
         pictures, texts = [], Cell()
-        for part in _drawn_parts(node):
+        for part in _within(node, "blip", "imagedata", "txbxContent"):
             if _name(part) == "txbxContent":
                 texts += self._cell(part)
             else:
@@ -373,89 +379,98 @@ class _Document:
             place.gap()
 
 
+def _colour(properties: Element | None) -> str:
+    """The colour of a run, "" for black and grey."""
+    value = _value(_child(properties, "color"))
+    parts = bytes.fromhex(value) if re.fullmatch("[0-9A-Fa-f]{6}", value) else b"\0"
+    return value.upper() if max(parts) - min(parts) >= _HUE else ""
+
+
+def _answer_colours(body: Element) -> set[str]:
+    """Colours that fill brackets, or that mark some of the options."""
+    runs, size, answers = [], Counter[str](), set()
+    for node in body.iter():
+        if _name(node) in ("p", "r"):
+            text = "".join(child.text or "" for child in node if _name(child) == "t") or "\n" * (_name(node) == "p")
+            runs.append((text, _colour(_child(node, "rPr"))))
+            size[runs[-1][1]] += len(text)
+    for colour, part in size.most_common(6):
+        text = "".join(f"\ue010{text}\ue011" if own == colour else text for text, own in runs)
+        text = text.replace("\ue011\ue010", "")
+        options, marked = len(_LABELS.findall(_PLAIN.sub("", text))), len(_inked_labels(text))
+        is_key = len(_FILLED.findall(text)) >= _FEW or _FEW <= marked <= _SOME * options
+        if colour and 2 * part < size.total() and is_key:
+            answers.add(colour)
+    return answers
+
+
+def _inked_labels(text: str) -> list[str]:
+    """Labels of options in the colour of the answers, or before it; a letter that fills a bracket is none."""
+    labels: list[str] = []
+    for match in _INKED.finditer(text):
+        head = text[max(0, match.start() - 12) : match.start()]
+        if before := _LABELS.search(head.rstrip()[-3:]):
+            labels += [before[1]] * bool(match[1].strip())
+        elif not (head[-1:] in [*"(（"] and match[2] in [*")）"] and head[:-1].strip(" \n")):
+            labels += _LABELS.findall(head[-1:] + match[1] + match[2])
+    return [chr((ord(label) - ord("A")) % 32 + ord("A")) for label in labels]
+
+
 def _chosen(node: Element) -> Element:
-    """Of alternative contents the first, else the node itself."""
     choice = _child(node, "Choice") if _name(node) == "AlternateContent" else None
     return choice if choice is not None else node
 
 
-def _named(node: Element, name: str) -> Iterator[Element]:
-    """Rows of a table or cells of a row, those in content controls too."""
+def _within(node: Element, *names: str) -> Iterator[Element]:
+    """Elements of these names, those in content controls too; they are not looked into."""
     for child in node:
-        if _name(child) == name:
+        if _name(child) in names:
             yield child
         elif _name(child) not in _SKIPPED:
-            yield from _named(_chosen(child), name)
-
-
-def _drawn_parts(node: Element) -> Iterator[Element]:
-    """Embedded pictures and contents of text boxes, the latter not looked into."""
-    for child in node:
-        if _name(child) in ("blip", "imagedata", "txbxContent"):
-            yield child
-        else:
-            yield from _drawn_parts(_chosen(child))
+            yield from _within(_chosen(child), *names)
 
 
 def _floats(node: Element) -> bool:
-    """Checks for a drawing that stands beside its paragraph, not in its text."""
     return any(_name(part) == "anchor" or "position:absolute" in _value(part, "style") for part in node.iter())
 
 
 def _is_rule(node: Element) -> bool:
-    """A straight line, which says nothing."""
     shapes = [_value(part, "prst") for part in node.iter() if _name(part) == "prstGeom"]
     return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
 
 
+_SWITCH: Final = re.compile(
+    r"(?:\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*))?\(([^()\\]*)\)", re.IGNORECASE
+)
+_SWITCHES: Final = {
+    ("f", 2): "\\frac{{{}}}{{{}}}", ("r", 1): "\\sqrt{{{}}}", ("r", 2): "\\sqrt[{}]{{{}}}", ("a", 1): "{}",
+    ("x", 1): "{}", ("b", 1): "\\left({}\\right)", ("vec", 1): "\\overrightarrow{{{}}}",
+}  # fmt: skip
+"""A switch of an EQ field, or a bracket, without another within it."""
+
+
 def _equation(text: str) -> str | None:
-    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→); None for another."""
-    made, end = _equation_part(text, 0, "")
-    return made if end == len(text) else None
+    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→), the innermost first; None for another."""
+    parts: list[str] = []
 
+    def filled(text: str) -> str:
+        return re.sub("[\ue100-\uefff]", lambda match: parts[ord(match[0]) - 0xE100], text)
 
-def _equation_part(text: str, place: int, ends: str) -> tuple[str, int]:
-    pieces = ""
-    while place < len(text) and text[place] not in ends:
-        if text[place] != "\\":
-            pieces += symbol(text[place])
-            place += 1
-            continue
-        switches = re.compile(r"\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*)\(", re.IGNORECASE).match(
-            text, place
-        )
-        if switches is None:
-            return pieces, place
-        parts, place = [], switches.end()
-        while True:
-            part, place = _equation_part(text, place, ",;)")
-            parts.append(part.strip())
-            if place >= len(text) or text[place] == "\\":
-                return pieces, place
-            place += 1
-            if text[place - 1] == ")":
-                break
-        made = _switched(switches[1].lower(), switches[2].lower(), parts)
-        if made is None:
-            return pieces, place - 1
-        pieces += made
-    return pieces, place
+    def kept(match: re.Match[str]) -> str:
+        inner = [filled("".join(map(symbol, part.strip()))) for part in re.split("[,;]", match[3])]
+        made = _switched(match[1].lower(), (match[2] or "").lower(), inner) if match[1] else f"({filled(match[3])})"
+        parts.append(match[0] if made is None else made)
+        return match[0] if made is None else chr(0xE100 + len(parts) - 1)
+
+    while len(text) < MAX_FIELD and len(parts) < MAX_SWITCHES and (text != (made := _SWITCH.sub(kept, text, count=1))):
+        text = made
+    return None if "\\" in text else filled("".join(map(symbol, text)))
 
 
 def _switched(name: str, options: str, parts: list[str]) -> str | None:
-    match name, parts:
-        case "f", [over, under]:
-            return f"\\frac{{{over}}}{{{under}}}"
-        case "r", [inner] | ["", inner, *_]:
-            return f"\\sqrt{{{inner}}}"
-        case "r", [degree, inner, *_]:
-            return f"\\sqrt[{degree}]{{{inner}}}"
-        case "s", [script]:
-            return f"{'_' if 'do' in options else '^'}{{{script}}}"
-        case "b", [inner] if not options:
-            return f"\\left({inner}\\right)"
-        case "a" | "x", [inner]:
-            return inner
-        case "o", [("\\to" | "→"), inner] | [inner, ("\\to" | "→")]:
-            return f"\\overrightarrow{{{inner}}}"
-    return None
+    if name == "s":
+        return f"{'_' if 'do' in options else '^'}{{{parts[0]}}}"
+    if name == "o" and {*parts} & {"\\to", "→", "^{\\to}"}:
+        name, parts = "vec", [part for part in parts if part not in ("\\to", "→", "^{\\to}")]
+    form = _SWITCHES.get((name, len(parts) - (name == "r" and not parts[0])))
+    return form.format(*parts[-form.count("{}") :]) if form and not (name == "b" and options) else None

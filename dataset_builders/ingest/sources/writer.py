@@ -15,38 +15,32 @@ from typing import Final
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Line, PageBlocks
 
-MAX_TEXT: Final = 4_000_000
-"""Characters of a source, formulas and expanded macros included."""
+MAX_TEXT: Final = 4_000_000  # characters of a source, formulas and expanded macros included
 MAX_PICTURES: Final = 64 << 20
 MAX_PIXELS: Final = 24_000_000
 BLANK: Final = "____"
-_HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4
-"""Of the page: a line, a letter, a level of indentation, and the widest line, which reaches no edge."""
-_LAYOUT, _CELL = 3, 400
-"""Paragraphs, or characters, of a cell that make its table one for layout."""
-_OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+_HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4  # shares of the page: line, letter, indent, widest line
+_LAYOUT, _CELL = 3, 400  # paragraphs, or characters, of a cell that make its table one for layout
+OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+_MARK: Final = re.compile(r"\W*\w{1,3}\W*")
+_FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
+_LABEL: Final = re.compile(
+    r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])*\\(?:text|math)(?:bf|rm)?\s*\{\s*(\([A-H]\))\s*\}(?:\\\s|[~\s])*"
+)  # the label of an option within a formula
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
 
 @dataclass
 class Paragraph:
-    """Text of a paragraph with the pictures of its marks.
-
-    Attributes:
-        level: of indentation.
-        heading: its rank among headings, from 6 for the title of the paper; 0 for other text.
-        unread: something in it was not understood.
-        wraps: the next paragraph may continue it.
-        verbatim: a listing, whose lines and spaces are kept.
-    """
+    """Text of a paragraph with the pictures of its marks."""
 
     text: str = ""
-    level: int = 0
-    heading: int = 0
+    level: int = 0  # of indentation
+    heading: int = 0  # its rank among headings, from 6 for the title of the paper; 0 for other text
     bold: bool = False
     unread: bool = False
-    wraps: bool = False
+    wraps: bool = False  # the next paragraph may continue it
     verbatim: bool = False
     pictures: list[bytes] = field(default_factory=list)
 
@@ -82,10 +76,8 @@ class Paragraph:
         head = self.text[: base.start()] if base else self.text
         more = _SCRIPTED.search(head) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
         plain = f"\\mathrm{{{letters}}}" if letters.isalpha() and len(letters) > 1 else letters.replace("）", ")")
-        if more:
-            self.text = f"{head[: more.start()]}${more[1]}{plain}{sign}{{{inner}}}$"
-        else:
-            self.text = f"{head}${plain or '{}'}{sign}{{{inner}}}$"
+        front = f"{head[: more.start()]}${more[1]}" if more else f"{head}$"
+        self.text = f"{front}{plain or '{}'}{sign}{{{inner}}}$"
 
 
 Cell = list[Paragraph]
@@ -106,11 +98,9 @@ class Writer:
 
     def add(self, paragraph: Paragraph) -> None:
         """Adds a paragraph; each of its lines is a block."""
-        pictures = iter(paragraph.pictures)
-        if paragraph.verbatim:
-            paragraph.text = paragraph.text.strip("\n")
-        lines = [f"```\n{paragraph.text}\n```"] if paragraph.verbatim else paragraph.text.split("\n")
-        for text in lines:
+        pictures, whole = iter(paragraph.pictures), paragraph.text
+        listing = ["```\n" + whole.strip("\n") + "\n```"] if paragraph.verbatim else None
+        for text in listing or _FORMULA.sub(_opened, whole).split("\n"):
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
                 if own and not text.replace(PICTURE, "").strip():
@@ -119,18 +109,30 @@ class Writer:
                     line = self._line(text.rstrip(), paragraph, own)
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
+    def reveal(self, answers: list[str], solutions: list[str]) -> None:
+        """Adds what a paper hides of the question above, and forgets it."""
+        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in answers) else "；"
+        for head, texts, join in (("【答案】", answers, sign), ("【解析】", solutions, "\n")):
+            if any(texts):
+                self.add(Paragraph(head + join.join(filter(None, texts))))
+            texts.clear()
+
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
         """Adds a table; one that only lays out paragraphs as those."""
-        cells = [cell for row in rows for cell in row]
-        own = [cell for cell in cells if any(p.text.strip() for p in cell)]
-        if own and all(_OPTION.match(cell[0].text) for cell in own):
-            for row in rows:
+        filled = [own for row in rows if (own := [cell for cell in row if any(p.text.strip() for p in cell)])]
+        cells = [cell for row in filled for cell in row]
+        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
+        if (len(rows) == 1 and not layout) or (cells and all(OPTION.match(cell[0].text) for cell in cells)):
+            for row in filled:
                 self.add(joined(row, "    "))
             return
-        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
-        if layout or max(map(len, rows), default=0) < 2:
-            for paragraph in (paragraph for cell in cells for paragraph in cell):
-                self.add(paragraph)
+        if layout or max(map(len, filled), default=0) < 2:
+            for row in filled:
+                if len(row) > 1 and _MARK.fullmatch(row[0][0].text):  # the number of what is beside it
+                    row[1][0].text = f"{row[0][0].text.strip()} {row[1][0].text}"
+                    del row[0][0]
+                for paragraph in (paragraph for cell in row for paragraph in cell):
+                    self.add(paragraph)
             return
         wholes = [joined(row, "\t") for row in rows]
         lines = [self._line(whole.text, whole, whole.pictures) for whole in wholes]
@@ -146,9 +148,8 @@ class Writer:
         self._size += len(text)
         self._bytes += sum(map(len, pictures))
         if self._size > MAX_TEXT or self._bytes > MAX_PICTURES:
-            raise UserError(
-                f"it holds more than {MAX_TEXT:,} characters or {MAX_PICTURES >> 20} MiB of pictures: split it"
-            )
+            limit = f"{MAX_TEXT:,} characters or {MAX_PICTURES >> 20} MiB of pictures"
+            raise UserError(f"it holds more than {limit}: split it")
         left = min(_WIDEST, _LEVEL * paragraph.level)
         right = 1.0 if paragraph.wraps else left + min(_WIDEST, _LETTER * len(text))
         box = Box(page=1, left=left, top=self._top, right=right, bottom=self._top + 0.8 * _HEIGHT)
@@ -157,13 +158,17 @@ class Writer:
         return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
 
     def _figures(self, pictures: Sequence[bytes]) -> None:
-        """Pictures of a paragraph without text, side by side."""
         for place, picture in enumerate(pictures):
             left, width = place / len(pictures) * _WIDEST, _WIDEST / len(pictures)
             box = Box(page=1, left=left, top=self._top, right=left + width, bottom=self._top + 0.8 * _HEIGHT)
             self._bytes += len(picture)
             self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
         self._top += _HEIGHT
+
+
+def _opened(formula: re.Match[str]) -> str:
+    options = re.sub(r"(?<!\\)\$\$", "", _LABEL.sub(r"$    \1 $", formula[0]))
+    return options.replace("    (A)", "\n(A)") if "(A)" in options and "(B)" in options else formula[0]
 
 
 def joined(row: Sequence[Cell], sign: str) -> Paragraph:

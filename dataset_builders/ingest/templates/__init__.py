@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,10 @@ class Template(Record):
 
     def type_in(self, section: str) -> tuple[str, TypeOf] | None:
         """The type named in a section's title, and that name; the longest of several."""
-        bare = re.sub(r"\s+", "", section).lower()
+        squeeze = partial(re.sub, r"(?<![a-z])\s+|\s+(?![a-z])", "")
         named = [(name, type_) for type_ in self.types for name in (type_.name, *type_.names)]
-        fitting = [pair for pair in named if re.sub(r"\s+", "", pair[0]).lower() in bare]
+        words = [rf"(?<![a-z]){re.escape(squeeze(name.lower()))}(?![a-z])" for name, _ in named]
+        fitting = [pair for pair, word in zip(named, words, strict=True) if re.search(word, squeeze(section.lower()))]
         return max(fitting, key=lambda pair: len(pair[0]), default=None)
 
     def told(self) -> dict[str, str]:

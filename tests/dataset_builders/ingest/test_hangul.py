@@ -29,7 +29,7 @@ def drawn(text: str, sure: float = 0.99) -> tuple[np.ndarray, list[Letter]]:
             continue
         dark[8:TALL, x + 1 : x + WIDE - 1] = True
         known = "가" <= letter <= "힣"
-        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4, 1))
+        letters.append(Letter(letter if known else "@", (x, 5, x + WIDE, TALL), sure if known else 0.4))
         x += WIDE
     return dark, letters
 
@@ -58,40 +58,30 @@ def engine(answers: Sequence[str]) -> tuple[list[Bounds], hangul.ReadBoxes]:
 def test_each_engine_reads_what_it_knows(printed: str, answers: list[str], said: str) -> None:
     dark, letters = drawn(printed)
     asked, read = engine(answers)
-    found = hangul.lines(dark, [(5, 3, dark.shape[1] - 5, TALL + 3)], letters, read)
+    found = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], read)
     assert [one.text for one in found] == [said] and len(asked) == len(answers)
 
 
 def test_what_no_engine_reads_makes_the_line_unsure() -> None:
     dark, letters = drawn("점수가 X인")
     letters = [letter for letter in letters if letter.hangul]
-    (found,) = hangul.lines(dark, [(5, 3, dark.shape[1] - 5, TALL + 3)], letters, engine([])[1])
+    (found,) = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], engine([])[1])
     assert found.text.startswith("점수가") and found.confidence <= formulas.UNSURE
-
-
-def test_what_no_box_was_found_for_is_read_where_tesseract_is_sure() -> None:
-    dark, letters = drawn("수학 영역")
-    assert [one.text for one in hangul.lines(dark, [], letters, engine([])[1])] == ["수학 영역"]
-    _, unsure = drawn("수학 영역", sure=0.6)
-    assert hangul.lines(dark, [], unsure, engine([])[1]) == []
 
 
 def test_a_wide_gap_ends_a_run() -> None:
     dark, letters = drawn("하나    둘")
     home = (5.0, 3.0, dark.shape[1] - 5.0, TALL + 3.0)
-    assert [one.text for one in hangul.lines(dark, [home], letters, engine([])[1])] == ["하나", "둘"]
+    assert [one.text for one in hangul.lines(dark, [(home, letters)], engine([])[1])] == ["하나", "둘"]
 
 
-def test_letters_of_hocr_keep_their_lines() -> None:
+def test_letters_of_hocr() -> None:
     said = (
         "<span class='ocr_line' id='line_1'><span class='ocrx_cinfo' title='x_bboxes 1 2 3 4; x_conf 99.5'>가</span>"
         "<span class='ocr_line' id='line_2'><span class='ocrx_cinfo' title='x_bboxes 5 6 7 8; x_conf 50'>&lt;</span>"
     )
-    found = hangul.letters_of(said)
-    assert [(one.text, one.line, one.box, one.confidence) for one in found] == [
-        ("가", 1, (1, 2, 3, 4), 0.995),
-        ("<", 2, (5, 6, 7, 8), 0.5),
-    ]
+    read = [(letter.text, letter.box, letter.confidence) for letter in hangul.letters_of(said)]
+    assert read == [("가", (1, 2, 3, 4), 0.995), ("<", (5, 6, 7, 8), 0.5)]
 
 
 def fraction() -> tuple[np.ndarray, Bounds]:

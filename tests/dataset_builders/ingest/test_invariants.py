@@ -62,7 +62,6 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: no points were found",
     ),
-    "no text in pictures": ((figure(page(*STEMS), LONG),), "", "4: running text stands in a picture only"),
     "roles are sure": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
         "",
@@ -103,7 +102,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: 4 pictures stand in it",
     ),
-    "begins at its beginning": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
+    "no sign of errors": ((page("1. (b) Find b.", "2. Find c."),), "", "1: it begins with (b)"),
     "numbers come once": (
         (page(*[f"{n}. {verb} {n}." for verb in ("Find", "Obey rule") for n in range(1, 7)], top=0.05),),
         "numbers come again",

@@ -251,6 +251,13 @@ def test_the_class_exam(tmp_path: Path) -> None:
          ["1. One", "(i) Two", "7) 3"]),
         (r"\section{选择题} H\textsubscript{2}O \ce{H2O} 5\% \iffalse 无\fi\textbf{粗} \emph{a~b} \'e ``q''",
          ["一、选择题", "$H_{2}$O $\\ce{H2O}$ 5% 粗 a b e\u0301 “q”"]),
+        (r"\question \ding{192}$a$；\ding{193}$b$\pick\twoch{1}{2}{3}{4}",
+         ["1. ①$a$；②$b$□", "A. 1", "B. 2", "C. 3", "D. 4"]),
+        ("a\\footnote{b} c\\\\[1em]d\\vskip 1em e\\hrule\n{f}\\foosetup{a=b}", ["a (b) c", "d ef"]),
+        ("x % y\n\\begin{lstlisting}\na % b\n\\end{lstlisting}", ["x", "```", "a % b", "```"]),
+        (r"\newcommand{\two} [1] {#1#1}\question Why?"
+         r"\begin{solution}\begin{enumerate}\item \two{a}\end{enumerate}\end{solution}",
+         ["1. Why?", "【解析】1. aa"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -294,6 +301,10 @@ _DATA = base64.b64encode(png()).decode()
         ("<h2>Question 3</h2><ol><li>Why?</ol><h2>Notes</h2><ol><li>x</ol>",
          ["Question 3", "(1) Why?", "Notes", "1. x"]),
         ("<pre>if x:\n    y</pre>", ["```", "if x:", "    y", "```"]),
+        ("<p>Which?<br><input type=radio name=q>one<br><input type=radio name=q>(B) two<p>Next",
+         ["Which?", "A. one", "(B) two", "Next"]),
+        ("<table><tr><th>1.<td>Why?</table><ol><li><p>x</p></ol>", ["1.    Why?", "1. x"]),
+        (r"<p>Find $x:$ $\textbf{(A) } 1\qquad\textbf{(B)}\ \$2$", ["Find $x:$", r"(A) $1$    (B) $\$2$"]),
     ],
 )  # fmt: skip
 def test_web_pages(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -307,6 +318,23 @@ def test_markdown(tmp_path: Path) -> None:
     first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
     assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
     assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+
+
+def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -> None:
+    def red(text: str) -> str:
+        return run(text, '<w:color w:val="FF0000"/>')
+
+    lines = [para(f"{number}. 单位是（", red(unit), "）") for number, unit in ((1, "米"), (2, "秒"), (3, "千克"))]
+    choice = [
+        para("4. 选哪个？"),
+        para("A. 甲    ", red("B. 乙"), "    C. 丙"),
+        para("5. 求证。"),
+        para(red("证明：略")),
+    ]
+    text = text_of(docx(tmp_path / "paper.docx", *lines, *choice))
+    assert text.startswith("1. 单位是（____）\n【答案】米\n2. 单位是（____）\n【答案】秒\n3.")
+    assert text.endswith("4. 选哪个？\nA. 甲    B. 乙    C. 丙\n【答案】B\n5. 求证。\n【解析】证明：略")
+    assert "秒" in text_of(docx(tmp_path / "plain.docx", *lines[:2])).split("\n")[1]
 
 
 def test_headings_number_the_questions_and_not_the_lists_below_them(tmp_path: Path) -> None:
