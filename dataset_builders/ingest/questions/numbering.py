@@ -38,7 +38,7 @@ _OPENS = re.compile(r"[^(（\[【〖〔]")
 _CLOSE = re.compile(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
 _OF_TITLES = ("", "", True, False)
-_UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.6
+_UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
 _NAMED = re.compile(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
 """A word that names a question."""
