@@ -252,10 +252,11 @@ def _with_usual_types(reading: PaperReading) -> list[Draft]:
     """Drafts without the doubts of a type that most of their section have by their own words."""
     drafts = list(reading.drafts)
     for places in reading.by_section.values():
-        kind, many = Counter(drafts[place].question_type for place in places).most_common(1)[0]
-        doubted = [at for at in places if drafts[at].question_type == kind and not drafts[at].options]
-        doubted = [at for at in doubted if any(doubt.kind == "type" for doubt in drafts[at].doubts)]
-        if 2 * max(len(doubted), len(places) - many) < many:
+        free = [at for at in places if drafts[at].question_type in _FREE]
+        doubted = [at for at in free if any(doubt.kind == "type" for doubt in drafts[at].doubts)]
+        title = drafts[places[0]].section
+        says = asks(title) and not INSTRUCTS.search(title)
+        if says or 2 * max(len(doubted), len(places) - len(free)) < len(free):
             for place in doubted:
                 others = [doubt for doubt in drafts[place].doubts if doubt.kind != "type"]
                 drafts[place] = drafts[place].model_copy(update={"doubts": others})
@@ -374,11 +375,10 @@ _WOVEN: Final = re.compile(
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
 _PICTURES: Final = 3
+_FREE: Final = ("open_ended", "short_answer", "proof")
 _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
-_MOST_OF_COVER = 3
-"""Sentences beyond the first page, before the first question: more are no cover."""
 _INDENT, _MIDDLE = 0.12, 0.05
 """Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
 _TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
@@ -386,14 +386,13 @@ _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
-_EXPLAINS: Final = re.compile(r"\b(?:explain|justify|rank|reason)\b|说明理由|이유를", re.IGNORECASE)
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _WHOLE_LINE: Final = re.compile(r"(?:(?! {3}).)*\w(?: ?[^\w\s,，、+=＝<])+")
 """A line without a gap, to its end."""
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
 _FLAT: Final = re.compile(
-    r"\d(?:\s*×| x) ?10 ?[-–−]?(?!0)\d{1,2}(?![\d.])|[)）] ?(?:2|8|10|16) *[=＝] *[(（]|[A-Za-z]n ?[+−-] ?1 *="
+    r"\d(?:\s*×| x)\s?10 ?[-–−]?(?!0)\d{1,2}(?![\d.])|[)）] ?(?:2|8|10|16) *[=＝] *[(（]|[A-Za-z]n ?[+−-] ?1 *="
     r"|\d ?[cmk]?m[23]\b"
     rf"|(?<![A-Za-z\d\\{{_-])(?!([A-Z])\d?\1)(?=[A-Za-z]*(?:[A-Za-z]|[(（][A-Za-z\d]+[)）])[2-9])(?:{_ATOM}(?:[2-9]|1\d)?|[(（]{_ATOM}+\d?[)）]\d?){{2,}}"
     r"(?![A-Za-z\d])"
@@ -405,9 +404,16 @@ _IN_FORM: Final = re.compile(
     r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
 )
 _BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
+_UNDERLINED: Final = re.compile(
+    r"\A(?!.*(?:<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2})).*(?:밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)"
+    r"|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处)))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Asks for what is underlined, without labels or rules of it."""
 _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
     (_LATER_PART, "it begins with {}: what stands before is in another question, or lost", "number", 0.1),
     (_IN_FORM, "words of the paper's form stand in it: {}", "text", 0.3),
+    (_UNDERLINED, "it asks for what is underlined, and no underline was read", "text", 0.3),
     (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
     (_BETWEEN, "'{}' stands between its pictures, and may be in one", "figure", 0.3),
     (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
@@ -496,9 +502,10 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
             groups.setdefault((last, id(item) in front), []).append(item)
     first = min((item.box.page for item in reading.stream.items if id(item) in questions), default=0)
     for (place, before), items in groups.items():
-        beyond = _needed([item.text for item in items if item.box.page > 1])
-        if not before or len(beyond) < _MOST_OF_COVER:  # a cover and its rules have pages of their own
-            beyond = _needed([item.text for item in items if item.box.page == first or not before])
+        texts = [item.text for item in items]
+        if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
+            continue  # rules
+        beyond = _needed([item.text for item in items if item.box.page > 1 or item.box.page == first or not before])
         if sum(map(width, beyond)) >= _FEWEST_TOLD:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
@@ -516,9 +523,13 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
 
 def _needed(lines: Sequence[str]) -> list[str]:
     """Sentences that are neither the exam's name nor an instruction: they do not speak of answering."""
+    return [sentence for sentence in _sentences(lines) if not INSTRUCTS.search(sentence)]
+
+
+def _sentences(lines: Sequence[str]) -> list[str]:
     text = re.sub(r"(?<=[一-鿿])\n(?=[一-鿿])", "", "\n".join(lines)).replace("\n", " ")
     sentences = re.split(r"(?<=[。.!?？！；;:：)）])\s+|(?<=[。！？；])|\s+(?=[•●▪◦♨※])", _BRACKETED.sub("", text))
-    return [sentence for sentence in sentences if is_running(sentence) and not INSTRUCTS.search(sentence)]
+    return list(filter(is_running, sentences))
 
 
 def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
@@ -628,10 +639,8 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
         for item in segment.items
         if item.line and item.line.place >= 0 and not _is_aside(item.text)
     ]
-    runs = [
-        (page, place)
-        for (page, place), _ in groupby(sorted(placed, key=lambda line: line[:2]), key=lambda line: (line[0], line[2]))
-    ]
+    in_layer = sorted(placed, key=lambda line: line[:2])
+    runs = [run for run, _ in groupby(in_layer, key=lambda line: (line[0], line[2]))]
     parted = {place for (_, place), many in Counter(runs).items() if many > 1}
     for place, lines in groupby(placed, key=lambda line: line[2]):
         turned = next((b for a, b in pairwise(lines) if a[0] == b[0] and b[1] < a[1]), None)
@@ -700,8 +709,8 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"{filled[0]!r} stands where others have an empty bracket: the key?", (place,), "answer", 0.2)
         own = "\n".join((draft.question, *_option_texts(draft)))
         whole = squeezed(own)
-        lines = [item.text.replace(PICTURE, IMAGE_MARK) for item in segment.items[1:] if item.text]
-        lines = [line for line in lines if squeezed(line) in whole]
+        lines = [item.text.replace(PICTURE, IMAGE_MARK) for item in segment.items[1:]]
+        lines = [line for line in lines if line and squeezed(line) in whole]
         if lines and _SOLUTION_HEAD.fullmatch(lines[-1]):
             lines.pop()  # a place to write
         if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or SOLVED.search(own):
@@ -798,9 +807,8 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         own = any(places.get(id(other), -1) == place for other in beside)
         if covered:
             foreign = {places.get(id(other), place) for other in covered if not _WHOLE_LINE.fullmatch(other.text)}
-            text = (
-                f"its picture and something else stand in one place: {one_line(covered[0].text or 'a picture', 40)!r}"
-            )
+            other = one_line(covered[0].text or "a picture", 40)
+            text = f"its picture and something else stand in one place: {other!r}"
         elif foreign and not own:
             text = "its picture stands beside another question"
         else:
@@ -841,8 +849,6 @@ def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
             others = [at for at, (names, _, _) in enumerate(labels) if lost[0] in names - named[at]]
             where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
-        elif any(len(names) > 1 for names in some) or 0 < len(draft.figures) < len(beside):
-            yield Breach("a picture of it has captions of several", (place,), "figure", 0.3)
         elif draft.figures and not pictured and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
             text = f"{len(some)} pictures stand in it: they may be pieces of one"
             yield Breach(text, (place,), "figure", 0.3)
@@ -903,21 +909,6 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, tuple(places), "text", 0.5)
 
 
-_UNDERLINED: Final = re.compile(
-    r"밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处))",
-    re.IGNORECASE,
-)
-_MARKED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
-"""Labels or rules of what is underlined."""
-
-
-def _underlines_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Underlined words have labels, or the question says them."""
-    texts = enumerate(draft.question for draft in reading.drafts)
-    places = tuple(place for place, text in texts if _UNDERLINED.search(text) and not _MARKED.search(text))
-    yield Breach("it asks for what is underlined, and no underline was read", places, "text", 0.3)
-
-
 _FEW: Final = 0.75
 """Share of questions with doubts from which the others of a paper are doubted too."""
 
@@ -948,8 +939,6 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
         if draft.options and alone:
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
-        elif draft.options and not named and _EXPLAINS.search(draft.question):
-            yield Breach("it has options, and asks for more than to choose one", (place,), "type", 0.3)
 
 
 def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
@@ -988,9 +977,10 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     for places in reading.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
+        last = max(place for place in places if reading.drafts[place].options) if usual else 0
         for place in places if usual else ():
             own = "".join(option.label for option in reading.drafts[place].options)
-            if not own.startswith(usual) and (own or most):
+            if not own.startswith(usual) and (own or (most and place < last)):
                 text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
 
@@ -1091,7 +1081,6 @@ INVARIANTS: Final = (
     _options_are_alike,
     _options_end_at_their_end,
     _script_is_read,
-    _underlines_are_read,
     _most_are_understood,
 )
 """In the order in which they are checked; their names and first lines say what always holds."""

@@ -106,9 +106,8 @@ NO_ANSWER = "no answer was read"
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
-_LONGEST_TITLE = 120
-_LONGEST_NAME = 80
-"""Characters of a title that is known by its year: a passage's line may have one too."""
+_LONGEST_TITLE, _LONGEST_NAME = 120, 80
+"""Characters of a title, and of one that is known by its year: a passage's line may have one too."""
 
 
 @dataclass(frozen=True)

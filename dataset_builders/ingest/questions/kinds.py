@@ -28,15 +28,13 @@ _WORDS = {
     "economics": "경제 economics",
     "ethics": "생활과윤리 윤리와사상 윤리",
 }
-_OF_ALL = re.compile("수학능력")
-"""대학수학능력시험, the exam's own name, speaks of no 수학."""
 _BY_WORD = {word: subject for subject, words in _WORDS.items() for word in words.split()}
 
 
 def subject_of(text: str) -> str:
     """The only subject that a text names."""
     words = set(re.split(r"[\W\d_]+", text.lower()))
-    bare = _OF_ALL.sub("", re.sub(r"\s+", "", text))
+    bare = re.sub(r"\s+|수\s*학\s*능\s*력", "", text)  # of 대학수학능력시험, the exam's own name
     subjects = {subject for word, subject in _BY_WORD.items() if (word in words if word.isascii() else word in bare)}
     return subjects.pop() if len(subjects) == 1 else ""
 
@@ -46,7 +44,7 @@ _NAMES = re.compile(
     r"|[5５오]?\s*지?\s*선다형|객관식|단답형|서답형|주관식|서술형|논술형"
     r"|multiple[- ]choice|free[- ]response|short[- ]answer"
     r"|true(?:\s+or\s+|/)false|fill[- ]in[- ]the[- ]blanks?|(?<!& )(?<!and )\bproofs?"
-    r"|(?<=[一二三四五六七八九十][、．.])\s*(?:填空|选择|判断|解答|计算|简答|证明)(?=\s*(?:[第(（：:]|$))",
+    r"|(?:(?<=[一二三四五六七八九十][、．.])|^)\s*(?:填空|选择|判断(?:对错|正误|是非)?|解答|计算|简答|证明)(?=\s*(?:[第(（：:\n]|$))",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
@@ -55,8 +53,6 @@ _BESIDE = re.compile(
 """A title that names proofs beside other types: its questions tell which they are."""
 _LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
-_BARE = 2
-"""Characters of a type's name without 题."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -108,7 +104,7 @@ def section_type(title: str) -> str | None:
     """The printed name of a type in a section's title or instructions."""
     match = _NAMES.search(title)
     name = " ".join(match[0].split()) if match else None
-    return f"{name}题" if name and len(name) == _BARE and "一" <= name[0] <= "鿿" else name
+    return f"{name[:2]}题" if name and "一" <= name[0] <= "鿿" and "题" not in name else name
 
 
 def says_choice(section: str) -> bool | None:

@@ -117,11 +117,13 @@ def says_worth(text: str) -> bool:
 
 
 def _even(text: str) -> str:
-    """The text with one spelling of signs, each at its place."""
+    """The text with one spelling of signs, each at its place, and without code."""
     text = re.sub(r"\$?\\times\$?", lambda times: "×".center(len(times[0])), text).translate(_SIGNS)
+    text = _CODE.sub(lambda code: " " * len(code[0]), text)
     return re.sub(r"(?<=[(\[]\d),(?=5 ?(?:p|mark))", ".", text)
 
 
+_CODE = re.compile(r"```.*?```", re.DOTALL)
 _SIGNS = str.maketrans("＊＋＝（）［］$", "*+=()[] ")
 
 
@@ -201,9 +203,11 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
     at_head = not text[: printed[0].start].strip(" 　*")
     total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
     *own, last = printed
-    if total is None and len(own) > 1 and sum(mark.points for mark in own) == last.points:
-        below = text[own[-1].end : last.start] + text[last.end :]
-        total = None if below.strip() else last  # repeated below the parts
+    below = text[last.end :].strip() or len(own) < 2  # what a total stands above that is repeated below the parts
+    if not below and total and total.points == last.points and text[: last.start].endswith("\n"):
+        text, printed = text[: last.start].rstrip(), own
+    elif not (below or total or text[own[-1].end : last.start].strip()) and sum(m.points for m in own) == last.points:
+        total = last
     rest = [mark.points for mark in printed if mark is not total]
     part_points = rest if parts and len(rest) >= 2 else []
     if total is None:

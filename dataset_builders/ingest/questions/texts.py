@@ -101,7 +101,14 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
-    return stem, [Option(label=plain_width(plain_label(option.label)), text=option.text) for option in options]
+    return _closed(stem), [
+        Option(label=plain_width(plain_label(option.label)), text=_closed(option.text)) for option in options
+    ]
+
+
+def _closed(text: str) -> str:
+    """A text without the fence of a listing that its options part."""
+    return text.removesuffix("\n```").removeprefix("```\n") if text.count("```") == 1 else text
 
 
 def figures_to_stem(stem: str, options: list[Option]) -> tuple[str, list[Option]]:

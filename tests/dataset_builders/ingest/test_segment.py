@@ -419,6 +419,12 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("Find x.    [2.5]", "Find x.", 2.5, []),
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),
+        ("(2,5 points) Find x.", "Find x.", 2.5, []),
+        ("（难度系数3，满分50分）编程", "编程", 50, []),
+        ("(a) (30%) Why?\n(b) (70%) How?", None, None, []),
+        ("Marks: 1\nFind x.", "Find x.", 1, []),
+        ("(9 points) Find\n(a) x (5 points)\n(b) y\n(9 points)", "Find\n(a) x (5 points)\n(b) y", 9, []),
+        ("(3 points) Why?\n```\nx = [55]\n```", "Why?\n```\nx = [55]\n```", 3, []),
     ],
 )
 def test_points_as_printed(text: str, rest: str | None, total: float | None, parts: list[float]) -> None:
@@ -437,6 +443,10 @@ def test_points_as_printed(text: str, rest: str | None, total: float | None, par
         ("每空2分", 12, None),
         ("Section A (2 points each)", 1, 2),
         ("Ⅰ. 객관식문제(20문제×2점 = 40점)", 3, 2),
+        ("一.定义叙述(5 points * 10)", 3, 5),
+        ("评分规则：答对+3分，空白0分，答错-1分", 3, 3),
+        ("Part I（2 points for each question, 20 points total）", 3, 2),
+        ("一、單選題(每題4分，共40分)", 3, 4),
     ],
 )
 def test_points_by_the_section(text: str, number: int, worth: float | None) -> None:
@@ -446,6 +456,7 @@ def test_points_by_the_section(text: str, number: int, worth: float | None) -> N
 @pytest.mark.parametrize(("many", "worth"), [(1, 10), (5, 2), (4, 2)])
 def test_the_only_question_of_a_section_has_the_points_of_all(many: int, worth: float) -> None:
     assert points.section_points("Section A: 5 x 2", 1, many) == worth
+    assert points.section_points("Ch2 – Sets (6%)", 1, many) == (6 if many == 1 else None)
 
 
 def test_questions_with_options_have_the_points_of_theirs() -> None:
