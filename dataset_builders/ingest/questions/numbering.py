@@ -27,7 +27,7 @@ _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六�
 _HEAD = (
     r"\s*(?:[(（]\s*[)）]\s*|(?:_+|[^\w\s])\s{3,})?(?P<open>[^\w\s$]{0,2}?\s*)(?P<word>第|题|"
     r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*(?P<number>%s)(?!\d)(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
-    r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～]|\s?[-–—]\s?\d)(?P<next>\s*)"
+    r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%]|\s?[-–—]\s?\d)(?P<next>\s*)"
 )
 _FORMS = [
     re.compile(_HEAD % number)
@@ -458,8 +458,9 @@ def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], floa
     """Weighs a candidate by its distance from the others of its column, its letters and its points."""
     off = abs(item.box.left - lefts.get(_column(item), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
+    scale = candidate.weight if bonus > 0 and " " in candidate.shape else 1.0
     sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
-    return replace(candidate, weight=candidate.weight + bonus * (candidate.weight if bonus > 0 else 1.0) + sure)
+    return replace(candidate, weight=candidate.weight + bonus * scale + sure)
 
 
 def _best_run(candidates: _Heads, starts: Sequence[int], sections: Sequence[int]) -> tuple[float, list[_Candidate]]:
