@@ -10,7 +10,6 @@ from livek12.core.errors import UserError
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest import worker
 from livek12.dataset_builders.ingest.models import mineru
-from livek12.dataset_builders.ingest.models.mineru import run_rapid_doc
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
@@ -55,14 +54,13 @@ def extract_pages(
         return
     pdf.checked(path)
     if how == "mineru":
-        yield from marked(mineru.run(path, pages))
-        return
-    if how == "rapid-doc":
-        yield from marked(run_rapid_doc(path, language, pages))
-        return
-    if how == "vlm":
-        if reader is None:
-            raise UserError("--how vlm needs a model that reads: --vlm MODEL[@ENGINE[:K=V,…]]")
-        yield from marked(reader.pages(path, language, pages))
-        return
-    yield from marked(worker.pages(path, language, how, pages))
+        read = mineru.run(path, pages)
+    elif how == "rapid-doc":
+        read = mineru.run_rapid_doc(path, language, pages)
+    elif how != "vlm":
+        read = worker.pages(path, language, how, pages)
+    elif reader:
+        read = reader.pages(path, language, pages)
+    else:
+        raise UserError("--how vlm needs a model that reads: --vlm MODEL[@ENGINE[:K=V,…]]")
+    yield from marked(read)

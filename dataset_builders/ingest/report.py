@@ -7,7 +7,6 @@ of pictures are checked.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from livek12.report.pictures import sides_of
 
 _LOST = re.compile(r"section .* has no question|a question's head stands before")
 _SHORT = re.compile(r"(?:the paper|section .*) says that it has (\d+).* questions, and (\d+)")
+_OF_QUESTION = re.compile(r"question ([^:,]{1,40}): (no key in .+)")
 _NAME = re.compile(r"[\w.-]{1,200}")
 
 
@@ -70,10 +70,8 @@ def _missing(errors: Sequence[str]) -> int:
 
 
 def _totals(papers: Sequence[IngestedPaper]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for paper in papers:
-        total.update(counts(paper))
-    return {name: total[name] for name in ("found", "matched", "doubtful", "missing")}
+    rows = [counts(paper) for paper in papers]
+    return {name: sum(row[name] for row in rows) for name in ("found", "matched", "doubtful", "missing")}
 
 
 def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path]) -> dict[str, Any]:
@@ -95,14 +93,12 @@ def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path])
         "title": paper.title or paper.paper_id,
         "source": paper.source,
         "facts": [
-            fact
-            for fact in (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release or "")
-            if fact
+            *filter(None, (paper.language, paper.subject, f"{paper.pages} pages" * bool(paper.pages), paper.release))
         ],
         "read": f"template {paper.template}, parsed by {paper.parsed_by}",
         "counts": counts(paper),
         "errors": paper.errors,
-        "unmatched": [line for line in paper.unmatched if line not in paper.errors],
+        "unmatched": _together([line for line in paper.unmatched if line not in paper.errors]),
         "account": paper.account,
         "notes": paper.notes,
         "questions": [_question(root, paper, draft, place) for place, draft in enumerate(paper.drafts)],
@@ -112,6 +108,15 @@ def _paper(root: Path, paper: IngestedPaper, pages: dict[tuple[str, int], Path])
             if name == paper.paper_id
         ],
     }
+
+
+def _together(lines: Sequence[str]) -> list[str]:
+    """Lines on questions, those that say the same as one."""
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        match = _OF_QUESTION.fullmatch(line)
+        names.setdefault(match[2] if match else line, []).extend([match[1]] if match else [])
+    return [f"question{'s' * (len(own) > 1)} {', '.join(own)}: {text}" if own else text for text, own in names.items()]
 
 
 def _question(root: Path, paper: IngestedPaper, draft: Draft, place: int) -> dict[str, Any]:

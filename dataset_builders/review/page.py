@@ -131,6 +131,7 @@ def _row(board: Board, entry: Entry, by: str) -> dict[str, Any]:
         "confidence": round(draft.confidence, 3),
         "doubts": sorted({doubt.kind for doubt in draft.doubts}),
         "doubtful": draft.is_doubtful,
+        "part": draft.elective,
         "state": state if visible else "other",
         "mine": mine.verdict if mine else "open",
         "others": others,

@@ -121,32 +121,27 @@ class _Output:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
+        self._layouts: list[str] = []
 
     def __enter__(self) -> _Output:
         path = self.path
-        if path.is_dir() and not self._jsons(path):
+        names = [str(file.relative_to(path)) for file in sorted(path.rglob("*.json"))] if path.is_dir() else []
+        if path.is_dir() and not any(map(_is_layout, names)):
             path = next(iter(sorted(path.rglob("*.zip"))), path)
         if path.is_file():
             try:
                 self._zip = zipfile.ZipFile(path)
             except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
                 raise UserError(f"{path}: not a zip that MinerU wrote; give its output folder or zip") from None
+            names = self._zip.namelist()
         elif not path.is_dir():
             raise UserError(f"{path}: no such folder; give the output folder or zip of MinerU")
+        self._layouts = sorted(filter(_is_layout, names), key=lambda name: "content_list" in name)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._zip:
             self._zip.close()
-
-    @staticmethod
-    def _jsons(folder: Path) -> list[Path]:
-        return [path for path in sorted(folder.rglob("*.json")) if _is_layout(path.name)]
-
-    def _names(self) -> list[str]:
-        if self._zip:
-            return self._zip.namelist()
-        return [str(path.relative_to(self.path)) for path in self._jsons(self.path)]
 
     def bytes(self, name: str, limit: int) -> bytes | None:
         """A file by its name; None if it is missing, too big or outside.
@@ -169,19 +164,19 @@ class _Output:
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
         """Blocks by page number, with a `bbox` in fractions and the folder of their pictures."""
-        names = sorted((name for name in self._names() if _is_layout(name)), key=lambda name: "content_list" in name)
-        if not names:
+        if not self._layouts:
             raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
-        data = self.bytes(names[0], MAX_JSON)
+        name = self._layouts[0]
+        data = self.bytes(name, MAX_JSON)
         try:
             layout = json.loads(data or b"")
         except (ValueError, RecursionError):
-            raise UserError(f"{self.path}: {names[0]} is damaged or too big") from None
-        folder = str(PurePosixPath(names[0]).parent)
+            raise UserError(f"{self.path}: {name} is damaged or too big") from None
+        folder = str(PurePosixPath(name).parent)
         try:
             by_page = _listed(layout) if isinstance(layout, list) else _middle(layout)
         except (AttributeError, TypeError, ValueError, KeyError):
-            raise UserError(f"{self.path}: {names[0]} is not in a layout of MinerU that is known here") from None
+            raise UserError(f"{self.path}: {name} is not in a layout of MinerU that is known here") from None
         return {page: [{**item, "folder": folder} for item in items] for page, items in by_page.items()}
 
 

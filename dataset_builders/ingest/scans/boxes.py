@@ -73,10 +73,10 @@ def stacks(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> list
     done = []
     for bar in bars:
         if left - 4 < bar.left and bar.right < right + 4 and top + inner < bar.top and bar.bottom < bottom - inner:
-            above, below = (scan.beside(dark, bar, letter, down) for down in (False, True))
-            if not above or not below or above[1] < top - inner or below[3] > bottom + inner:
+            sides = [(bar.left - 2, y, bar.right + 2, foot) for _, y, _, foot in scan.both_sides(dark, bar, letter)]
+            if not sides or sides[0][1] < top - inner or sides[1][3] > bottom + inner:
                 continue
-            above, below = ((bar.left - 2, part[1], bar.right + 2, part[3]) for part in (above, below))
+            above, below = sides
             if below[3] - above[1] > _STACKED * letter and _apart(dark, bar, above[1], below[3]):
                 done.append((bar, above, below))
     return done

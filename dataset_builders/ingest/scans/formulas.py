@@ -165,7 +165,7 @@ _RUN: Final = re.compile(rf"[A-Za-z0-9\u0370-\u03ff\s{_MATH_SIGNS}]+")
 _TELLING: Final = re.compile(
     r"[=<>≤≥⩽⩾≠≈×÷±√∞∈∉∪∩⊂⊆⊥∥∠△°→⇒∑∫\u0370-\u03ff⁰¹²³⁴-⁹ⁿ₀-₉\x02\x03]|[A-Za-z0-9)]\s*[+−]\s*[A-Za-z0-9(]|(?<!\d)[-−]\d"
 )
-_LABEL: Final = re.compile(r"\s*(?:[A-H]|\d{1,2}|[(（]\d{1,2}[)）])\s*[.．、)]\s*")
+_LABELS: Final = re.compile(r"^(?:\s*(?:[A-H]|\d{1,2}|[(（]\d{1,2}[)）])\s*[.．、)]\s*){1,2}")
 _ROOT: Final = re.compile(r"√\s*(\d+|[A-Za-z]|\(([^()]*)\))")
 _EDGE: Final = " ,.:"
 _RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
@@ -179,24 +179,17 @@ def formulas(text: str) -> str:
     parts = text.split("$")
     if len(parts) % 2 == 0:
         return text
-    done = "".join(f"${part}$" if at % 2 else _plain(part, at == 0) for at, part in enumerate(parts))
+    done = "".join(f"${part}$" if at % 2 else _plain(part) for at, part in enumerate(parts))
     return re.sub(r"(?<=[^$\s])\$ ?\$(?=[^$\s])", "", done).replace(UP, "").replace(DOWN, "")
 
 
-def _plain(text: str, first: bool) -> str:
-    label = _LABEL.match(text) if first else None
-    start = label.end() if label else 0
-    pieces = re.split(r"( {4,})", text[start:])
-    return text[:start] + "".join(_option(piece) for piece in pieces)
+def _plain(text: str) -> str:
+    pieces = ((_LABELS.sub("", piece), piece) for piece in re.split(r"( {4,})", text))
+    return "".join(piece.removesuffix(rest) + _RUN.sub(_formula, rest) for rest, piece in pieces)
 
 
-def _option(text: str) -> str:
-    label = _LABEL.match(text)
-    start = label.end() if label else 0
-    return text[:start] + _RUN.sub(lambda run: _formula(run[0]), text[start:])
-
-
-def _formula(run: str) -> str:
+def _formula(match: re.Match[str]) -> str:
+    run = match[0]
     core = run.strip(_EDGE)
     words = re.findall(r"[A-Za-z]{3,}", core)
     named = all(word.lower() in FUNCTIONS or (word.isupper() and len(word) < 6) for word in words)

@@ -34,7 +34,7 @@ _SURE, _SURE_ALONE = 0.7, 0.95
 _TALLEST: Final = 1.3
 """Heights of an ordinary syllable that one which stands alone has at most: fractions are read as tall ones."""
 _PUNCTUATION: Final = frozenset(".,?!:;[]()~'\"")
-_SPACE, _BESIDE = 0.25, 1.5
+_SPACE, _BESIDE = 0.3, 1.5
 """Widths of a syllable that part two words, and that two neighbours lie apart."""
 _UNSEEN: Final = 0.9
 """Widths of a syllable: wider ink between two of them is something that tesseract left out, narrower ink their own."""

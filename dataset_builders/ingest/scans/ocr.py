@@ -19,7 +19,7 @@ from PIL import Image
 from PIL.Image import Image as Picture
 
 from livek12.core.errors import UserError
-from livek12.core.languages import HANGUL, language_of, languages
+from livek12.core.languages import HANGUL, language_of
 from livek12.core.records import Language
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
@@ -34,8 +34,6 @@ _LINE: Final = 48
 """Pixels of a line's height as tesseract is shown it."""
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
-_CLEAR: Final = {"Han": 0.5, "Latin": 1.2}
-"""Confidence above which tesseract's word for a script is believed."""
 _SURE, _MOSTLY, _HANGUL, _FEWEST_HANGUL = 0.95, 0.5, 0.03, 5
 """Confidence of a syllable, share of the syllables that have it (of other scripts read as Hangul few do), share of the
 letters and number of them from which a page is Korean."""
@@ -201,23 +199,20 @@ def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[tuple[B
     return homes
 
 
-def orientation(picture: Picture) -> tuple[int | None, Language | None]:
-    """Degrees to turn the page clockwise, and the language of its script; None if unsure."""
+def orientation(picture: Picture) -> tuple[int | None, bool]:
+    """Degrees to turn the page clockwise, None if unsure; True if it looks Korean."""
     if not shutil.which("tesseract"):
-        return None, None
+        return None, False
     small = picture.copy()
     small.thumbnail((1800, 1800))
     try:
         text = _run(["tesseract", "stdin", "stdout", "--psm", "0"], _encoded(small)).decode(errors="replace")
         fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         turn = int(fields.get("Rotate", "0")) % 360
-        sure, script_sure = (float(fields.get(f"{name} confidence", "0")) for name in ("Orientation", "Script"))
+        sure = float(fields.get("Orientation confidence", "0")) > 3
     except (UserError, ValueError):  # too few letters to tell by
-        return None, None
-    name = fields.get("Script", "")
-    script = next((row for row in reversed(languages()) if name in row.scripts.split()), None)
-    clear = script and (script_sure > _CLEAR.get(name, float("inf")) or script.letters == HANGUL)
-    return turn if sure > 3 else None, script.code if script and clear else None
+        return None, False
+    return turn if sure else None, fields.get("Script", "") in language_of("ko").scripts.split()
 
 
 def is_korean(picture: Picture) -> bool:

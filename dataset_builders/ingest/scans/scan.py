@@ -158,10 +158,14 @@ def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     for rule in bars(dark, max(8, int(0.45 * letter))):
         if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
             continue
-        above, below = (beside(dark, rule, letter, down) for down in (False, True))
-        if above and below:
-            boxes += [above, below]
+        boxes += both_sides(dark, rule, letter)
     return boxes
+
+
+def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
+    """The rows of ink above and below a bar, if there are both."""
+    sides = [box for down in (False, True) if (box := _beside(dark, rule, letter, down))]
+    return sides if len(sides) > 1 else []
 
 
 def _touches(rule: Rule, text: Bounds) -> bool:
@@ -169,7 +173,7 @@ def _touches(rule: Rule, text: Bounds) -> bool:
     return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
 
 
-def beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
+def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:
     """The row of ink next to a bar: begins within half a letter, ends at the first gap, at most two high."""
     left, right = max(0, int(rule.left) - 2), int(rule.right) + 3
     start = int(rule.bottom) + 1 if down else int(rule.top) - 1

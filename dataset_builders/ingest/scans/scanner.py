@@ -103,7 +103,7 @@ class Scanner:
     def _read(self, picture: Picture) -> tuple[Picture, list[Read], list[str]]:
         """The picture upright and level, its text, and notes; turned further while it reads badly."""
         sideways = scan.sideways(scan.ink(scan.grey(picture)))
-        degrees, script = ocr.orientation(picture) if sideways or self._reader is None else (0, None)
+        degrees, korean = ocr.orientation(picture) if sideways or self._reader is None else (0, False)
         if degrees is None or (degrees % 180 == 90 and not sideways):
             degrees = 90 if sideways else 0
         turn = degrees  # a page that surely stands upright has a line between its columns that parts it like text
@@ -111,17 +111,16 @@ class Scanner:
         for angle in (turn, (turn + 180) % 360):
             level, askew = scan.straightened(picture.rotate(-angle, expand=True) if angle else picture)
             if self._reader is None:
-                korean = not self.language and (script == "ko" or ocr.is_korean(level))
-                self.language = self.language or ("ko" if korean else script or "zh")
-                self._reader = ocr.Reader(self.language)
+                korean = not self.language and (korean or ocr.is_korean(level))
+                self._reader = ocr.Reader(self.language or ("ko" if korean else "zh"))
             reads = self._reader.read(level)
             sure = _sureness(reads)
-            notes = ([f"turned by {angle} degrees"] if angle else []) + (
-                [f"straightened by {askew:.1f} degrees"] if askew else []
+            notes = [f"turned by {angle} degrees"] * bool(angle) + [f"straightened by {askew:.1f} degrees"] * bool(
+                askew
             )
             if sure > best[0] + 0.1:
                 best = (sure, level, reads, notes)
-            if sure > POOR or not reads:
+            if sure > POOR or not reads or ocr.is_korean(level):
                 break
         return best[1:]
 
@@ -153,7 +152,7 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
         if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
             continue
         if (parted := _fraction(rule, rest, letter)) is not None:
-            rest = [part for read in parted for part in _split(read, rule)]
+            rest = parted
         elif _in_text(rule, rest):
             continue
         rules.append(Rule(*_scaled(box, points)))
@@ -189,24 +188,6 @@ def _cut(read: Read, *, top: float = 0.0, bottom: float = float("inf")) -> Read:
     return replace(read, box=box)
 
 
-def _split(read: Read, rule: Rule) -> list[Read]:
-    """Splits a run around a fraction at the nearest space."""
-    left, top, right, bottom = read.box
-    x, y = rule.centre
-    spaces = [at for at, character in enumerate(read.text) if character == " "]
-    inner = 0.22 * (bottom - top)
-    if not (left < rule.left and rule.right < right and top + inner < y < bottom - inner) or not spaces:
-        return [read]
-    widths = [1 if character.isascii() else 2 for character in read.text]
-    places = {at: left + (right - left) * sum(widths[:at]) / sum(widths) for at in spaces}
-    at = min(spaces, key=lambda at: abs(places[at] - x))
-    if abs(places[at] - x) > 0.12 * (right - left) + (rule.right - rule.left):
-        return [read]
-    first = Read(read.text[:at], (left, top, rule.left, bottom), read.confidence)
-    second = Read(read.text[at + 1 :], (rule.right, top, right, bottom), read.confidence)
-    return [part for part in (first, second) if part.text.strip()]
-
-
 def _scaled(box: Bounds, points: float) -> Bounds:
     return (box[0] * points, box[1] * points, box[2] * points, box[3] * points)
 
@@ -225,12 +206,12 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
 
 def _in_text(rule: Rule, reads: list[Read]) -> bool:
     """A stroke through the middle of a run, which hardly fills it."""
-    for read in reads:
-        left, top, right, bottom = read.box
-        inner = 0.22 * read.height
-        if left - 3 < rule.left and rule.right < right + 3 and top + inner < rule.centre[1] < bottom - inner:
-            return True
-    return False
+    return any(
+        read.box[0] - 3 < rule.left
+        and rule.right < read.box[2] + 3
+        and abs(rule.centre[1] - read.centre[1]) < 0.28 * read.height
+        for read in reads
+    )
 
 
 def _text_frame(box: Bounds, reads: list[Read]) -> bool:
