@@ -339,7 +339,7 @@ def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
         empty = [[[not cell.strip() for cell in line.text.split("\t")] for line in table.lines] for table in tables]
         if any(re.search(r"\S {4,}\S", line.text) for table in tables for line in table.lines):
             yield Breach("a cell of its table has a wide gap: it may be two", (place,), "text", 0.4)
-        elif any(3 * sum(map(sum, rows)) > sum(map(len, rows)) and sum(rows[0]) > 1 for rows in empty):
+        elif any(3 * sum(map(sum, rows)) > sum(map(len, rows)) and sum(rows[0]) >= min(2, len(rows)) for rows in empty):
             yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
 
 
@@ -724,7 +724,9 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
     text = "a solution is printed below it, and no answer: that may stand in the question"
     for place, draft in enumerate(reading.drafts):
-        open_ = draft.question_type not in short and (draft.answer_from != "the paper" or asks(draft.question))
+        open_ = draft.question_type not in short and (
+            draft.answer_from not in ("", "the paper") or asks(draft.question)
+        )
         if draft.solution and not (draft.answer or open_):
             yield Breach(text, (place,), "answer", 0.3)
 
