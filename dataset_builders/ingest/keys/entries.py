@@ -435,7 +435,7 @@ def entries_of_pages(pages: Sequence[PageBlocks], name: str) -> list[Entry]:
     marked, others = of_mark_schemes(stream.items, name)
     pages_of = {number: [item for item in others if item.box.page == number] for number in stream.headings}
     labels = {number: squeezed("".join([*stream.headings[number], *_texts(own)])) for number, own in pages_of.items()}
-    return [*_weighed(marked, stream.items), *entries_of_items(others, name, labels)]
+    return _weighed(marked, stream.items) or entries_of_items(others, name, labels)
 
 
 def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str] | None = None) -> list[Entry]:
@@ -456,25 +456,25 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
             parts.append([entry])
             continue
         within = own[series[0].place :] if len(series) > 1 else []
-        inner = {id(item) for item in within if item.line and id(item) not in {*questions, *rows}}
+        heads_of = {id(own[anchor.place]) for anchor in series}
+        inner = {id(item) for item in within if item.line and id(item) not in heads_of | rows}
         short: list[Entry] = []
         for page, lines in groupby(
             (item for item in own if id(item) not in inner), key=lambda item: item.box.page if labels else 0
         ):
             entries = _table_entries([*lines], f"{name}, page {page}" if labels else name)
             short += [replace(entry, label=labels.get(page, "")) for entry in entries]
+        due = {1, *(entry.number + 1 for entry in short)}
+        series = [anchor for anchor in series if len(questions) > 1 or anchor.number in due]
         long = _numbered(own, series, name) if not short or [anchor.place for anchor in series] != [0] else []
         parts.append([replace(each, elective=each.elective or title) for each in _merged(short, long, bool(labels))])
     return _weighed(_named([part for part in parts if part]), items)
 
 
 def _merged(short: Sequence[Entry], long: Sequence[Entry], by_page: bool) -> list[Entry]:
-    """Entries of one section: of its tables with the solutions that stand elsewhere, or those of a longer series.
-
-    Numbers that come twice in tables are of several papers, which have no series.
-    """
+    """Entries of one section: of its tables with the solutions that stand elsewhere, or those of a longer series."""
     numbers = {entry.number for entry in short}
-    if by_page and len(numbers) < len(short):
+    if by_page and len(numbers) < len(short):  # of several papers
         return [*short]
     solved = {entry.number: entry for entry in long}
     if not numbers or (len(solved) >= len(numbers) and numbers - {*solved}):
@@ -758,13 +758,13 @@ def _answered(items: Sequence[Item], questions: Sequence[Anchor]) -> list[Anchor
 
 
 def _questions(items: Sequence[Item]) -> list[Anchor]:
-    """The questions of a key, which is a paper too; one alone is the first."""
+    """The questions of a key, which is a paper too."""
     body = segment(Stream(items=[*items], headings={item.box.page: [] for item in items})) if items else Body()
     places = {id(item): place for place, item in enumerate(items)}
     own = [Anchor(places[id(each.items[0])], each.number, each.end) for each in body.segments if not each.inline]
     later = _questions(body.answers) if 0 < len(body.answers) < len(items) else []
     own += [replace(anchor, place=places[id(body.answers[anchor.place])]) for anchor in later]
-    return sorted(own, key=lambda anchor: anchor.place) if len(own) > 1 or [a.number for a in own] == [1] else []
+    return sorted(own, key=lambda anchor: anchor.place)
 
 
 def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:

@@ -73,4 +73,4 @@ def _emptied(draft: Draft, match: re.Match[str]) -> Draft:
     letter = match[1] or match[2]
     blank = match[0].replace(letter, "") if match[1] else "____"
     question = f"{draft.question[: match.start()]}{blank}{draft.question[match.end() :]}"
-    return keyed(draft.model_copy(update={"question": question}), Entry(int(draft.number), letter), "the paper")
+    return keyed(draft.model_copy(update={"question": question}), Entry(0, letter), "the paper")

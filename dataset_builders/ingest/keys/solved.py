@@ -93,7 +93,8 @@ def solved_entries(
             filled = [sum(len(tokens(row)) for row in own) for own in rows]
             drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
             unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
-            entry = Entry(int(draft.number), answer, solution=solution or None, where=name, unread=unread)
+            number = int(draft.number) if draft.number.isdigit() else 0
+            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread)
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
     if copies <= max(1, _MOST * len(drafts)):
         return []
