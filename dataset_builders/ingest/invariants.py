@@ -254,7 +254,7 @@ def _with_usual_types(reading: PaperReading) -> list[Draft]:
     for places in reading.by_section.values():
         free = [at for at in places if drafts[at].question_type in _FREE]
         doubted = [at for at in free if any(doubt.kind == "type" for doubt in drafts[at].doubts)]
-        title = drafts[places[0]].section
+        title = _BRACKETED.sub("", drafts[places[0]].section)
         says = asks(title) and not INSTRUCTS.search(title)
         if says or 2 * max(len(doubted), len(places) - len(free)) < len(free):
             for place in doubted:
@@ -333,13 +333,13 @@ def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _tables_have_their_cells(reading: PaperReading) -> Iterator[Breach]:
-    """A wide gap within a cell parts two, and where a third of all cells is empty, rules were missed."""
+    """A wide gap within a cell parts two; where a third of all cells is empty, in the head too, rules were missed."""
     for place, segment, _ in reading.pairs:
         tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
-        cells = [[cell for line in table.lines for cell in line.text.split("\t")] for table in tables]
-        if any(re.search(r"\S {4,}\S", cell) for some in cells for cell in some):
+        empty = [[[not cell.strip() for cell in line.text.split("\t")] for line in table.lines] for table in tables]
+        if any(re.search(r"\S {4,}\S", line.text) for table in tables for line in table.lines):
             yield Breach("a cell of its table has a wide gap: it may be two", (place,), "text", 0.4)
-        elif any(3 * sum(not cell.strip() for cell in some) > len(some) for some in cells):
+        elif any(3 * sum(map(sum, rows)) > sum(map(len, rows)) and sum(rows[0]) >= min(2, len(rows)) for rows in empty):
             yield Breach("many cells of its table are empty: compare it with the page", (place,), "text", 0.4)
 
 
@@ -722,13 +722,13 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
     """A solution, and no answer, of a question that asks nothing: a teacher's edition prints the answer into it."""
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
-    places = [
-        place
-        for place, draft in enumerate(reading.drafts)
-        if draft.solution and not draft.answer and (draft.question_type in short or not asks(draft.question))
-    ]
     text = "a solution is printed below it, and no answer: that may stand in the question"
-    yield Breach(text, tuple(places), "answer", 0.3)
+    for place, draft in enumerate(reading.drafts):
+        open_ = draft.question_type not in short and (
+            draft.answer_from not in ("", "the paper") or asks(draft.question)
+        )
+        if draft.solution and not (draft.answer or open_):
+            yield Breach(text, (place,), "answer", 0.3)
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:

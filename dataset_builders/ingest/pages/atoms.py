@@ -6,6 +6,7 @@ A line that ends in Hangul keeps the space behind it: Korean breaks lines within
 from __future__ import annotations
 
 import bisect
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -159,25 +160,12 @@ def atom_of(glyph: Glyph) -> Atom:
     if glyph.math and (hangs or glyph.text in FENCES):
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
+    text = glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD
+    roman = len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha()
     return Atom(
-        glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD,
-        glyph.left,
-        glyph.top,
-        glyph.right,
-        glyph.bottom,
-        base,
-        size,
-        math,
-        bold=glyph.bold,
-        sound=glyph.sound,
-        advance=glyph.advance,
-        confidence=glyph.confidence,
-        upright=len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha(),
-        start=glyph.start,
-        pitch=glyph.pitch,
-        place=glyph.place,
-        parted=glyph.parted,
-    )
+        text, *glyph.box, base, size, math, False, glyph.bold, glyph.sound, glyph.advance, roman,
+        glyph.confidence, glyph.start, glyph.pitch, glyph.place, glyph.parted,
+    )  # fmt: skip
 
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
@@ -232,10 +220,14 @@ _ROW_GAP: Final = 0.5
 """Letter sizes between two numbers of a row, (1 15); digits of one number are closer."""
 WIDE_GAP: Final = "    "
 """Stands for a gap of more than a letter, as between options."""
-_NO_BASE: Final = frozenset([PICTURE, "(", "[", "\\{", ",", "，", ";", "；", "=", "+", "-", "<", ">", "、", "（"])
+_NO_BASE: Final = frozenset(["\\{", *"([,;=+-<>"])
 """Bases of no script: one behind them belongs to the letter that follows."""
 _FULL: Final = 0.835
 """Share of a line's size that its scripts have at most; TeX's smallest are 5 points beside 6."""
+_SMALLER = 0.75
+"""Share of a line's size: what is smaller, and off the line however little, is a script."""
+_MINUS: Final = frozenset("-−–‐")
+_STOPS: Final = frozenset("。，、；：？！")
 _SHIFTED: Final = 0.14
 """Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
@@ -282,8 +274,7 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
             tokens.append(_Token(" ", False, atom.left, atom.advance, atom.size, True))
             at += 1
             continue
-        shift = _shift(atom, reference, off)
-        if not shift:
+        if not _shift(atom, reference, off, row[at - 1] if at else None):
             tokens.append(_plain(atom))
             if last is not None and _overlap(last, atom):
                 last.sound = atom.sound = False
@@ -292,7 +283,7 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
             continue
         scripts: list[tuple[Atom, int]] = []
         while at < len(row) and row[at].text.strip():
-            shift = _shift(row[at], reference, off)
+            shift = _shift(row[at], reference, off, row[at - 1] if at else None)
             if not shift and scripts and _touches(row[at], scripts[-1][0], reference):
                 shift = scripts[-1][1]
             if not shift:
@@ -314,13 +305,14 @@ def _overlap(atom: Atom, other: Atom) -> bool:
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
-    """A letter off the line as big as those on it is part of an unread formula."""
-    return len(script.text) == 1 and script.text.isalnum() and script.size > _FULL * reference.size
+    """A letter far off the line as big as those on it is part of an unread formula."""
+    far = abs(script.base - reference.base) > 0.3 * reference.size
+    return far and len(script.text) == 1 and script.text.isalnum() and script.size > _FULL * reference.size
 
 
-def _shift(atom: Atom, reference: Atom, full: float = 0.3) -> int:
+def _shift(atom: Atom, reference: Atom, full: float, before: Atom | None) -> int:
     """1 raised, -1 lowered, 0 on the line."""
-    if atom.text == PICTURE:
+    if atom.text == PICTURE or atom.text in _STOPS:
         return 0
     if atom.text in ("′", "″", "'"):  # of a letter below the line
         return -1 if atom.size < _FULL * reference.size and atom.bottom > reference.axis else 0
@@ -333,11 +325,15 @@ def _shift(atom: Atom, reference: Atom, full: float = 0.3) -> int:
         limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
         return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
     off = reference.base - atom.base
+    gap = (atom.left - max(before.right, before.advance)) / before.size if before else math.inf
+    numeric = atom.text.isdigit() or atom.text in _MINUS
+    parted = before and gap < _NEAR and abs(atom.base - before.base) > 0.03 * before.size
     if atom.size > _FULL * reference.size:
-        return 0 if abs(off) < full * reference.size else (1 if off > 0 else -1)
-    if atom.text in "∘" and off > 0.1 * reference.size:
-        return 1
-    return 0 if abs(off) < 0.08 * reference.size else (1 if off > 0 else -1)
+        exponent = before and numeric and parted and gap < _WORD_GAP and before.text.isalnum()
+        least = min(full, _SHIFTED) if exponent else full
+    else:
+        least = 0.03 if (numeric or parted) and atom.size < _SMALLER * reference.size else 0.08  # Word's half a point
+    return 0 if abs(off) < least * reference.size else (1 if off > 0 else -1)
 
 
 def _plain(atom: Atom) -> _Token:
@@ -350,9 +346,10 @@ def _plain(atom: Atom) -> _Token:
 
 
 def _touches(atom: Atom, script: Atom, reference: Atom) -> bool:
-    """A small letter on the line right behind a script is the script's own."""
-    small = atom.size < _FULL * reference.size and atom.text not in FENCES
-    return small and atom.left - script.right < _SPACE * atom.size
+    """A small letter right behind a script is the script's own, and so is a digit on its line."""
+    level = atom.text.isdigit() and max(abs(atom.base - script.base), abs(atom.size - script.size)) < 0.03 * atom.size
+    own = (level or atom.size < _FULL * reference.size) and atom.text not in FENCES | _STOPS
+    return own and atom.left - max(script.right, script.advance * level) < _SIGN_GAP * atom.size
 
 
 def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference: Atom, after: Atom | None) -> None:
@@ -366,7 +363,8 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
     size = reference.size
     ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
-    if ahead and (parted or _is_no_base(tokens[-1].text)):
+    blank = bool(tokens) and tokens[-1].text.endswith("__")
+    if (ahead and (parted or tokens[-1].text in ".:" or _is_no_base(tokens[-1].text))) or blank:
         tokens.append(_Token("{}" + text, True, left, right, size))
         return
     while tokens and tokens[-1].space:
@@ -380,7 +378,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
             last.text = last.text[:-1]
             last = tokens[-1]
         if not last.math:
-            last.text, last.math = _roman(last.text) if last.text.isalnum() or last.text.isascii() else "{}", True
+            last.text, last.math = _roman(last.text), True
             _absorb(tokens)
         last = tokens[-1]
         last.text, last.right = last.text + text, right
@@ -433,13 +431,15 @@ def _leaves(atom: Atom) -> Iterator[Atom]:
 
 def _is_no_base(text: str) -> bool:
     """A sign, or a Korean letter: a script behind it belongs to what follows (the 7 of ₇N)."""
-    return text in _NO_BASE or "가" <= text[-1:] <= "힣"
+    wide = len(text) == 1 and not (text.isascii() or text.isalnum() or text in "）］｝")
+    return wide or text in _NO_BASE or "가" <= text[-1:] <= "힣"
 
 
 def _roman(text: str) -> str:
     if text.isascii() and text.isalpha():
         return f"\\mathrm{{{text}}}"
-    return text if text.isascii() else f"\\text{{{text}}}"
+    plain = "".join(map(symbol, text))
+    return text if text.isascii() else plain if plain != text else f"\\text{{{text}}}"
 
 
 def _absorb(tokens: list[_Token]) -> None:

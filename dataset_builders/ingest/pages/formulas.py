@@ -30,7 +30,6 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     Finder,
     atom_of,
     explains,
-    ideographic,
     joined,
     symbol,
     tex,
@@ -398,17 +397,13 @@ def functions(atoms: list[Atom]) -> list[Atom]:
         if run and (
             atom is None
             or abs(atom.base - run[-1].base) > 0.3
-            or not (-0.3 < (atom.left - run[-1].right) / atom.size < 0.28 or _ligature(run[-1], atom))
+            or not -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
         ):
             kept += _named(run)
             run = []
         if atom is not None:
             run.append(atom)
     return kept
-
-
-def _ligature(first: Atom, other: Atom) -> bool:
-    return (first.left, first.right) == (other.left, other.right)
 
 
 def _named(run: list[Atom]) -> list[Atom]:
@@ -437,7 +432,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
     finder = Finder([atom for atom in atoms if atom.text.strip()])
     spaces = [atom for atom in atoms if not atom.text.strip()]
     for head in sorted(heads, key=lambda atom: atom.left):
-        reach = 0.9 * head.size
+        reach = 4 * head.size  # of what is under a minimum
         near = [
             atom
             for atom in finder.between(head.left - reach, head.right + reach)
@@ -491,12 +486,14 @@ def _limited(atom: Atom) -> bool:
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
-    if not near:
+    reach = 0.9 * head.size
+    close = [atom for atom in near if head.left - reach < atom.middle < head.right + reach]
+    if not close:
         return []
     edge = (head.top + head.bottom) / 2
-    first_row = min(near, key=lambda atom: abs(atom.axis - edge))
+    first_row = min(close, key=lambda atom: abs(atom.axis - edge))
     row = sorted((a for a in near if abs(a.axis - first_row.axis) < 0.5 * first_row.size), key=lambda a: a.left)
-    core = min(row, key=lambda atom: abs(atom.middle - head.middle))
+    core = min((atom for atom in row if atom in close), key=lambda atom: abs(atom.middle - head.middle))
     at = row.index(core)
     first = last = at
     while first > 0 and row[first].left - row[first - 1].right < 0.5 * core.size:
@@ -526,7 +523,7 @@ def cases(atoms: list[Atom]) -> list[Atom]:
             and atom.bottom < brace.bottom + 0.5 * size
         ]
         closed = any(atom.text == "}" and atom.height > 0.7 * brace.height for atom in inside)
-        rows = [] if closed else _small_rows(inside, brace) or _rows_behind(inside, brace)
+        rows = [] if closed else _rows_behind(inside, brace)
         if len(rows) < 2:
             continue
         body = " \\\\ ".join(_wide(row) for row in rows)
@@ -537,19 +534,6 @@ def cases(atoms: list[Atom]) -> list[Atom]:
         used = {id(atom) for atom in parts}
         atoms = [*(atom for atom in atoms if id(atom) not in used), made]
     return atoms
-
-
-def _small_rows(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Two rows set small around the middle of a brace, up to the first big letter on its line."""
-    middle = (brace.top + brace.bottom) / 2
-    reach = 0.2 * brace.height
-    big = [atom for atom in atoms if atom.size > 0.83 * brace.size]
-    level = [atom.left for atom in big if abs((atom.top + atom.bottom) / 2 - middle) < reach]
-    inside = [atom for atom in atoms if atom.right <= min(level, default=1e9) + 0.5]
-    if not inside or any(atom in big for atom in inside):
-        return []
-    halves = [[a for a in inside if ((a.top + a.bottom) / 2 > middle) == down] for down in (False, True)]
-    return halves if all(halves) else []
 
 
 def matrices(atoms: list[Atom]) -> list[Atom]:
@@ -634,22 +618,21 @@ def _wide(row: list[Atom]) -> str:
 
 
 def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
-    """Rows inside the height of a brace, without what follows on its own line."""
+    """Rows inside the height of a brace, without what follows on its own line or is bigger than they are."""
     if not atoms:
         return []
+    big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=0.0)
+    atoms = [atom for atom in atoms if atom.left < big] or atoms
     full = max(atom.size for atom in atoms)
     rows = _stacked(atoms, full, 0.87)
-    middle = (brace.top + brace.bottom) / 2
-    if len(rows) > 2:
-        centred = [row for row in rows if abs(row[0].axis - middle) < 0.3 * full]
-        outer = [row for row in rows if row not in centred]
-        if (
-            centred
-            and len(outer) >= 2
-            and min(a.left for a in centred[0]) > max(a.right for row in outer for a in row) - 1
-        ):
-            return outer
-    return rows
+    centred = [row for row in rows if abs(row[0].axis - (brace.top + brace.bottom) / 2) < 0.3 * full]
+    for row in centred if len(rows) > 2 else ():
+        edge = max(atom.right for other in rows if other is not row for atom in other) - 1
+        ordered = sorted(row, key=lambda atom: atom.left)
+        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > 0.3 * full)
+        first = ordered[0] if ordered[0].left > edge else next(parted, None)
+        row[:] = [atom for atom in row if first is None or atom.left < first.left]
+    return [row for row in rows if row]
 
 
 _LONGEST_SCRIPT = 6
@@ -906,8 +889,8 @@ def _small_print(scripts: list[Atom]) -> set[int]:
     lines: dict[tuple[int, int], list[Atom]] = {}
     for atom in scripts:
         lines.setdefault((round(atom.base), round(2 * atom.size)), []).append(atom)
-    long = [line for line in lines.values() if len(line) > _LONGEST_SCRIPT]
-    return {id(a) for line in long if sum(ideographic(a.text[:1]) for a in line) >= _FEWEST_WIDE for a in line}
+    words = (line for line in lines.values() if sum("一" <= a.text[:1] <= "\u9fff" for a in line) >= _FEWEST_WIDE)
+    return {id(atom) for line in words for atom in line}
 
 
 def _place(rows: list[list[Atom]], small: list[Atom]) -> None:

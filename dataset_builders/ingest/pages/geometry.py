@@ -107,12 +107,7 @@ class Affine:
     def bounds(self, left: float, bottom: float, right: float, top: float) -> Bounds:
         """The box around the image of a rectangle."""
         points = [self.point(x, y) for x in (left, right) for y in (bottom, top)]
-        return (
-            min(x for x, _ in points),
-            min(y for _, y in points),
-            max(x for x, _ in points),
-            max(y for _, y in points),
-        )
+        return around((x, y, x, y) for x, y in points)
 
 
 def root_of(parent: list[int], place: int) -> int:

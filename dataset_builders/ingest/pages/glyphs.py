@@ -16,7 +16,7 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD
 from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, hull
 
 MAX_OBJECTS: Final = 20_000
@@ -25,8 +25,8 @@ MOST_POINTS: Final = 40
 """Points of an outline that are kept: a sign of a formula has fewer."""
 _FAINT: Final = 90
 """Grey values (of 255) from white: what is filled lighter than this can be printed over."""
-THIN: Final = 2.6
-"""Points: what is thinner is a line."""
+THIN, _HAIR, _CORNERS = 2.6, 1.2, 6
+"""Points: what is thinner is a line, what is thinner than a hair whatever its shape; corners of a line's outline."""
 
 
 @dataclass(slots=True)
@@ -207,13 +207,13 @@ def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, fain
         or not math.isfinite(left + right + top + bottom)
     ):
         return
-    if _is_line(points, right - left, bottom - top):
+    if _is_line(points, right - left, bottom - top) and not (faint and min(right - left, bottom - top) > _HAIR):
         drawn.rules.append(Rule(left, top, right, bottom))
         return
     straight = not curved and all(abs(x0 - x1) < 0.5 or abs(y0 - y1) < 0.5 for (x0, y0), (x1, y1) in pairwise(points))
     if straight and filled:
         kind = "frame" if len(points) <= 6 else "drawing"
-        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled=True))
+        drawn.shapes.append(Shape(kind, left, top, right, bottom, tuple(points[:MOST_POINTS]), filled, faint))
     elif straight:
         for (x0, y0), (x1, y1) in pairwise(points):
             drawn.rules.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
@@ -227,7 +227,7 @@ def _is_line(points: list[tuple[float, float]], wide: float, tall: float) -> boo
     if min(wide, tall) >= THIN or max(wide, tall) <= 1.0:
         return False
     slants = any(abs(x0 - x1) > 0.8 and abs(y0 - y1) > 0.8 for (x0, y0), (x1, y1) in pairwise(points))
-    return min(wide, tall) < 1.2 or len(points) < 3 or not slants
+    return min(wide, tall) < _HAIR or len(points) < 3 or not (slants or len(points) > _CORNERS)
 
 
 def _hugs(points: list[tuple[float, float]], left: float, top: float, right: float, bottom: float) -> bool:
@@ -361,7 +361,8 @@ def read(page: Any) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     bars: list[Rule] = []
-    raw.glyphs = _brackets(_long(_composed(_once(_glyphs(page, shown, bars, raw)))))
+    raw.glyphs = _ringed(_brackets(_long(_composed(_once(_glyphs(page, shown, bars, raw))))))
+    _lift(raw.glyphs)
     _distrust(raw.glyphs)
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
@@ -657,6 +658,14 @@ _EVEN: Final = 0.05
 """Share by which widths of a typewriter's letters differ."""
 
 
+def _lift(glyphs: Sequence[Glyph]) -> None:
+    """Names mathematical letters whose codes were cut to 16 bits, which are those of Hangul, in place."""
+    korean = any("가" <= glyph.text < "\ud400" for glyph in glyphs)
+    for glyph in glyphs:
+        if "\ud400" <= glyph.text < "\ud800" and (glyph.math or not korean):
+            glyph.text = chr(0x10000 + ord(glyph.text))
+
+
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     """Joins the pieces of a syllable or a struck sign that a font sets one over the other."""
     done: list[Glyph] = []
@@ -676,6 +685,26 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         else:
             done.append(glyph)
     return done
+
+
+_CIRCLED: Final = {
+    unicodedata.normalize("NFKC", chr(code)): chr(code)
+    for code in (*range(0x2460, 0x2474), *range(0x24B6, 0x24EA), *range(0x3251, 0x3260), *range(0x32D0, 0x32FF))
+}
+
+
+def _ringed(glyphs: list[Glyph]) -> list[Glyph]:
+    """Joins circles with the letters in them; any other sign in a circle marks a choice."""
+    gone: set[int] = set()
+    for ring in (glyph for glyph in glyphs if glyph.text == "○"):
+        left, top, right, bottom = ring.box
+        level = (g for g in glyphs if g is not ring and left < g.centre[0] < right and g.text.strip())
+        inner = [g for g in level if top < g.centre[1] < bottom]
+        text = "".join(g.text for g in inner)
+        if len(inner) < 3 and (sign := _CIRCLED.get(text, CHOICE if text and not text.isalnum() else "")):
+            gone |= set(map(id, inner))
+            ring.text, ring.base, ring.size, ring.math = sign, inner[0].base, max(ring.size, inner[0].size), False
+    return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
 _LONG: Final = (("-+→", "⟶"), ("←-+", "⟵"), ("←-*→", "⟷"), ("=+⇒", "⟹"), ("⇐=+", "⟸"), ("⇐=*⇒", "⟺"), ("[7⊦]→", "↦"))
@@ -730,9 +759,8 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
     for stack in stacks:
         bracket = stack[0]
         bracket.text = next((_BRACKET_OF[g.text] for g in stack if g.text != "⎪" and g.text in _BRACKET_OF), "|")
-        bracket.left, bracket.right = min(glyph.left for glyph in stack), max(glyph.right for glyph in stack)
-        bracket.bottom, bracket.math = max(glyph.bottom for glyph in stack), True
-        bracket.advance = bracket.right
+        bracket.left, bracket.top, bracket.right, bracket.bottom = hull(stack)
+        bracket.math, bracket.advance = True, bracket.right
     gone = {id(glyph) for stack in stacks for glyph in stack[1:]}
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 

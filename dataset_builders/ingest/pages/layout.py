@@ -151,8 +151,7 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     gridded = _are_even([(r.left, r.right) for r in flat]) and _are_even([(r.top, r.bottom) for r in upright])
     if not corners or len(rules) < _FEWEST or (gridded and (len(rules) < _GRID or corners < _CORNERS)):
         return False
-    left, right = min(rule.left for rule in rules), max(rule.right for rule in rules)
-    top, bottom = min(rule.top for rule in rules), max(rule.bottom for rule in rules)
+    left, top, right, bottom = hull(rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
     covered = sum(
@@ -203,8 +202,8 @@ def contains(box: Bounds, x: float, y: float) -> bool:
 _NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
 """Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
 label."""
-_WORDS, _SEVERAL, _FEWEST_CROSSED = 0.9, 3, 3
-"""Letter sizes between the words of a line; letters of it on each side of a picture's edge; such lines."""
+_WORDS: Final = 0.9
+"""Letter sizes between the words of a line."""
 
 
 def overlaps(box: Bounds, other: Bounds, slack: float = 0.0) -> bool:
@@ -243,9 +242,8 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     parts = Found()
     raw.rules, raw.shapes = raw.rules[:MAX_PARTS], raw.shapes[:MAX_PARTS]
     body = body_size(raw.glyphs)
-    words = runs(raw.glyphs, _WORDS) if raw.shapes else []
-    lines = [hull(run) for run in words if len(run) > FEWEST_LETTERS]
-    ground = _ground(raw, words, lines)
+    lines = [hull(run) for run in runs(raw.glyphs, _WORDS) if len(run) > FEWEST_LETTERS] if raw.shapes else []
+    ground = _ground(raw, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
     loose = _tables(raw, parts, before)
@@ -281,12 +279,12 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                 else:
                     parts.rules.append(rule)
         _add_figure(parts, around(members), len(drawn), raw)
-    grounds = [frame for frame in parts.frames if _area(frame) < _GROUND * raw.width * raw.height]
+    grounds = [frame for frame in parts.frames if area(frame) < _GROUND * raw.width * raw.height]
     grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
     for _ in range(2):  # nodes of a graph have text in them, and join its lines
         figures = whole(parts.figures)
         nodes = [
-            [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or _area(f) < _NODE * _area(box))]
+            [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or area(f) < _NODE * area(box))]
             for box in figures
         ]
         parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
@@ -301,7 +299,8 @@ def _parts_cell(box: Bounds, table: PageTable) -> bool:
     return all(any(abs(start - a) + abs(end - b) < _SAME for a, b in pairwise(at)) for start, end, at in sides)
 
 
-def _area(box: Bounds) -> float:
+def area(box: Bounds) -> float:
+    """In square points."""
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
@@ -330,22 +329,14 @@ def _short(rule: Rule, raw: RawPage) -> bool:
     return rule.length < (0.6 * raw.width if rule.flat else 0.35 * raw.height)
 
 
-def _ground(raw: RawPage, words: Sequence[Sequence[Glyph]], lines: Sequence[Bounds]) -> set[int]:
-    """Faint drawings under lines of text, those that touch them, and pictures that lines run into and out of."""
+def _ground(raw: RawPage, lines: Sequence[Bounds]) -> set[int]:
+    """Faint drawings under lines of text, and those that touch them."""
     faint = [shape for shape in raw.shapes if shape.faint]
     ground: set[int] = set()
     for group in groups([shape.box for shape in faint], NEAR):
         if any(any(overlaps(faint[at].box, line) for line in lines) for at in group):
             ground |= {id(faint[at]) for at in group}
-    pictures = [shape for shape in raw.shapes if shape.kind == "image"]
-    return ground | {id(picture) for picture in pictures if _crossed(picture, words) >= _FEWEST_CROSSED}
-
-
-def _crossed(picture: Shape, lines: Sequence[Sequence[Glyph]]) -> int:
-    """Lines with several letters in a picture and several beside it."""
-    level = [line for line in lines if picture.top < line[0].base < picture.bottom]
-    inside = [sum(picture.left < (g.left + g.right) / 2 < picture.right for g in line) for line in level]
-    return sum(min(many, len(line) - many) >= _SEVERAL for many, line in zip(inside, level, strict=True))
+    return ground
 
 
 def _inside(shape: Shape, raw: RawPage) -> int:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from livek12.dataset_builders.ingest.pages import pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, root_of
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, PageObjects, RawPage, address, paint
+from livek12.dataset_builders.ingest.pages import layout, pdf
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, around, root_of
+from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,6 +80,27 @@ class Sight:
             left, top, right, bottom = wider
         return left / self.scale, top / self.scale, (right + 1) / self.scale, (bottom + 1) / self.scale
 
+    def part_pictures(self, raw: RawPage) -> None:
+        """Puts the dark pieces of a picture in its place, if letters stand in it and most of it is ground."""
+        pictures = [shape for shape in raw.shapes if shape.kind == "image"]
+        others = [shape for shape in raw.shapes if shape.kind != "image"]
+        drawn = [_wider(part.box, 1) for part in (*raw.rules, *others)]
+        raw.shapes = others
+        for shape in pictures:
+            left, top, right, bottom = (max(0, round(value * self.scale)) for value in shape.box)
+            lettered = any(layout.contains(shape.box, *g.centre) for g in raw.glyphs if g.text.strip())
+            ink = _WHITE if shape.bottom - shape.top < _IN_LINE else _DARK
+            boxes = _pieces(self.drawn[top:bottom, left:right] < ink) if lettered else []
+            pieces = [_scaled((left + a, top + b, left + c, top + d), 1 / self.scale) for a, b, c, d in boxes]
+            groups = [around(pieces[at] for at in group) for group in layout.groups(pieces, layout.NEAR)]
+            if not lettered or 2 * sum(map(layout.area, groups)) > layout.area(shape.box):
+                raw.shapes.append(shape)
+                continue
+            own = [box for box in pieces if not any(layout.overlaps(box, other) for other in drawn)]
+            bars = [box for box in own if box[3] - box[1] < THIN and box[2] - box[0] > layout.body_size(raw.glyphs)]
+            raw.rules += [Rule(*box) for box in bars]
+            raw.shapes += [Shape("image", *box) for box in own if box not in bars]
+
     def _clear(self, mask: Mask, box: Bounds, margin: float) -> None:
         left, top, right, bottom = (value * self.scale for value in _wider(box, margin))
         mask[max(0, int(top)) : max(0, int(bottom) + 1), max(0, int(left)) : max(0, int(right) + 1)] = False
@@ -110,6 +131,7 @@ def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
     for part in parts:
         _cut(part, drawn, scale)
     sight = Sight(scale, full, drawn)
+    sight.part_pictures(raw)
     seen = _changed(raw.glyphs, full, drawn, scale)
     if not texts.whole:  # what was not hidden shows no difference
         seen = [shown or g.item not in texts.place for g, shown in zip(raw.glyphs, seen, strict=True)]

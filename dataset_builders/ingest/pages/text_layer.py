@@ -54,7 +54,7 @@ def line_dotted(raw: RawPage) -> None:
         middle = (dot.left + dot.right) / 2
         for letter in letters:
             reach = 0.25 * (letter.right - letter.left)
-            level = letter.bottom - 0.1 * letter.size < dot.top < letter.bottom + 0.5 * letter.size
+            level = -0.1 * letter.size < dot.top - max(letter.base, letter.bottom) < 0.5 * letter.size
             if level and letter.left + reach < middle < letter.right - reach:
                 under[id(dot)] = Rule(letter.left, dot.top, letter.right, dot.top)
     raw.glyphs = [glyph for glyph in raw.glyphs if id(glyph) not in under]
@@ -115,7 +115,7 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     """Puts a `PICTURE` in the text for each drawn formula and each picture within a line; returns their boxes."""
     letters = [g for g in raw.glyphs if g.text.strip()]
     grounds = {*enclosing(raw.shapes, raw.glyphs)}
-    small = [shape for shape in raw.shapes if shape.box not in grounds and _is_stroke(shape, letters, size)]
+    small = [s for s in raw.shapes if s.box not in grounds and not s.faint and _is_stroke(s, letters, size)]
     strokes = set(map(id, small))
     others = [shape.box for shape in raw.shapes if shape.box not in grounds and id(shape) not in strokes]
     others += [box for box in grounds if any(layout.overlaps(box, stroke.box, 1.0) for stroke in small)]
@@ -147,18 +147,10 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     for box, home in homes.items():
         if not any(_within(Shape("drawing", *box), other) for other in alone):
             raw.glyphs = [g for g in raw.glyphs if not _holds(box, g)] + [_placed(box, home, size)]
-    over = {id(shape) for shape in small if shape.kind == "image" and _is_over_text(shape.box, letters)}
-    raw.shapes = [s for s in raw.shapes if id(s) not in over and not any(_within(s, box) for box in signs)]
+    raw.shapes = [s for s in raw.shapes if not any(_within(s, box) for box in signs)]
     raw.shapes += [Shape("image", *box) for box in alone]
     raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in signs)]
     return signs
-
-
-def _is_over_text(box: Bounds, letters: Sequence[Glyph]) -> bool:
-    """A picture over a part of a line, as of arrows over its letters."""
-    inside = [g for g in letters if _holds(box, g)]
-    level = [(g, o) for g in inside for o in letters if abs(g.base - o.base) < 1 and not _holds(box, o)]
-    return any(max(o.left - g.right, g.left - o.right) < 0.5 * g.size for g, o in level)
 
 
 def _reach(part: Shape | Rule, strokes: Sequence[Shape], size: float) -> Bounds:
@@ -269,8 +261,7 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
         inside = [g for g in glyphs if g.text.strip() and _holds(shape.box, g)]
         if not inside or shape.kind == "image":
             continue
-        left, top = min(g.left for g in inside), min(g.top for g in inside)
-        right, bottom = max(g.right for g in inside), max(g.bottom for g in inside)
+        left, top, right, bottom = hull(inside)
         size = max(g.size for g in inside)
         even = abs(left + right - shape.left - shape.right) < 0.4 * size
         level = abs(top + bottom - shape.top - shape.bottom) < 0.9 * size
@@ -442,8 +433,6 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|\(?\d{1,2}\s*[.．、)]")
 _LONGEST_LABEL: Final = 30
 """Letters of a label within the width of its figure that no column of text begins at."""
-_FLUSH, _LEADED = 0.3, 2.2
-"""Letter sizes between the beginnings of lines, across and down."""
 _SLANTED: Final = 1.5
 """Letters of the page's ordinary size: slanted ones of labels are smaller."""
 _DRAWN: Final = 100
@@ -567,12 +556,8 @@ def _explained(raw: RawPage, parts: layout.Found) -> list[Bounds]:
     for left, top, right, bottom in parts.frames:
         if (left, top, right, bottom) in grounds:
             boxes.append((left, top, right, bottom))
-        boxes += [
-            (left, top, right, top),
-            (left, bottom, right, bottom),
-            (left, top, left, bottom),
-            (right, top, right, bottom),
-        ]
+        boxes += [(left, top, right, top), (left, bottom, right, bottom)]
+        boxes += [(left, top, left, bottom), (right, top, right, bottom)]
     return boxes
 
 
@@ -592,7 +577,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
         inside: list[Glyph] = []
         for run in runs:
             own = _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)
-            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs) and not _is_listed(run, box, long):
+            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
         whole = around([box, *([hull(inside)] if inside else [])])
@@ -650,16 +635,6 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
         and not layout.contains(box, *g.centre)
         for g in glyphs
     )
-
-
-def _is_listed(run: Sequence[Glyph], figure: Bounds, long: Sequence[Bounds]) -> bool:
-    """A word that begins a line between others of one paragraph beside a figure."""
-    left, top, _, bottom = hull(run)
-    size = run[0].size
-    beside = [b for b in long if not layout.contains(figure, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2)]
-    edges = [box for box in beside if abs(box[0] - left) < _FLUSH * size]
-    above = any(0 < bottom - box[3] < _LEADED * size for box in edges)
-    return above and any(0 < box[1] - top < _LEADED * size for box in edges)
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:

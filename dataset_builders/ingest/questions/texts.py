@@ -21,7 +21,7 @@ from livek12.core.text import CIRCLED, squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
-from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.headings import FORM, begins_answer
 from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
@@ -234,6 +234,8 @@ _SAME_ROW = 0.004
 _IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
 _FEWEST_CELLS, _OPTION_LINES = 3, 2
 """Cells of a table that are options; lines of code below an option's first that are no listing."""
+_FORM_TABLE = re.compile(rf"(?=[\s\d]*[一-鿿])(?:{FORM.pattern}|题\s*分|\d+)+")
+"""For the points of a question."""
 _SMALL = 1000
 """Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
@@ -328,6 +330,8 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
+        if block.kind == "table" and _FORM_TABLE.fullmatch(block.text):
+            return
         if options := _option_cells(block):
             self.release()
             self.paragraphs += [option.replace(PICTURE, IMAGE_MARK) for option in options]

@@ -6,8 +6,9 @@ import pytest
 
 from livek12.dataset_builders.ingest.pages.atoms import atom_of, explains
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
-from livek12.dataset_builders.ingest.pages.geometry import Rule
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _distrust
+from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage, _distrust, _lift
+from livek12.dataset_builders.ingest.pages.sight import Sight
 
 BASE = 100.0
 
@@ -100,3 +101,46 @@ def test_columns_of_a_matrix_are_parted_by_white_space_in_all_rows() -> None:
     second = [glyph(text, left, left + 5, base=98) for text, left in (("0", 6), ("x", 20), ("−", 27), ("y", 34))]
     text, sound = row(*brackets, *first, *second)
     assert (text, sound) == (r"$\begin{pmatrix}1 & 0 \\ 0 & x-y\end{pmatrix}$", True)
+
+
+def plain(text: str, left: float, size: float = 10.0, base: float = BASE) -> Glyph:
+    """A letter of text, half as wide as it is high."""
+    return Glyph(text, left, base - 0.7 * size, left + size / 2, base, base, size, left + size / 2, "Times")
+
+
+def test_what_is_off_the_line_is_a_script_however_little_or_large() -> None:
+    index = [plain(sign, 5 + 3.2 * at, 6.4, BASE + 0.5) for at, sign in enumerate("n+1")]
+    assert row(plain("X", 0), *index, plain("=", 15)) == (r"$\mathrm{X}_{n+1}=$", True)
+    digits = [plain(sign, 5.0 * at - 40) for at, sign in enumerate("charge: 10")]
+    power = [plain(sign, 10 + 5.0 * at, base=BASE - 2) for at, sign in enumerate("-19")]
+    assert row(*digits, *power) == ("charge: $10^{-19}$", True)
+    beside = [plain(sign, 60 + 5.0 * at, base=BASE - 2) for at, sign in enumerate("61")]
+    assert row(*(plain("a", 5.0 * at) for at in range(9)), *beside)[0].endswith("61")
+
+
+def test_words_behind_a_brace_are_none_of_its_cases() -> None:
+    brace = Glyph("{", 0, 70, 5, 120, 120, 10, 5, "CMEX10", math=True)
+    cases = [glyph(sign, 6, 11, base=base) for sign, base in (("a", 80), ("b", 98), ("c", 116))]
+    after = [plain("i", 30, base=98), plain("f", 34, base=98)]
+    assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
+
+
+def test_letters_cut_to_16_bits_are_mathematical_unless_the_page_is_korean() -> None:
+    letters = [plain("\ud45d", 0), plain("B", 8)]
+    _lift(letters)
+    assert letters[0].text == "𝑝"
+    korean = [plain("표", 0), plain("는", 8)]
+    _lift(korean)
+    assert korean[0].text == "표"
+
+
+def test_a_picture_under_letters_is_its_dark_pieces() -> None:
+    numpy = pytest.importorskip("numpy")
+    ink = numpy.full((400, 400), 255, dtype=numpy.uint8)
+    ink[40:60, 40:60], ink[300:304, 100:200], ink[100:250, 100:250] = 0, 0, 200
+    raw = RawPage(200, 200, [plain("a", 90)], shapes=[Shape("image", 10, 10, 190, 190)])
+    Sight(2.0, ink, ink).part_pictures(raw)
+    assert [shape.box for shape in raw.shapes] == [(20, 20, 30, 30)] and raw.rules[0].box == (50, 150, 100, 152)
+    bare = RawPage(200, 200, shapes=[Shape("image", 10, 10, 190, 190)])
+    Sight(2.0, ink, ink).part_pictures(bare)
+    assert len(bare.shapes) == 1 and not bare.rules

@@ -863,3 +863,16 @@ def test_a_type_that_most_of_a_section_have_is_not_doubted() -> None:
 def test_a_label_of_a_solution_on_a_line_that_wraps_is_seen() -> None:
     draft = read(page("1. Find the largest of a…", "(풀이) it is 3…", "and c.", "2. Why?", "3. How?")).drafts[0]
     assert any("an answer or solution" in doubt.text for doubt in draft.doubts)
+
+
+def test_a_table_to_fill_in_is_not_doubted_and_the_box_for_points_is_no_text() -> None:
+    made = page("1. Read the table.", "", "2. Why?", "")
+    rows = [("Rule\tYes\tNo", "a\t\t", "b\t\t"), ("题分\t得分", "15\t")]
+    for place, texts in zip((1, 3), rows, strict=True):
+        line = made.blocks[place].lines[0]
+        made.blocks[place] = replace(
+            made.blocks[place], kind="table", lines=[replace(line, text=text) for text in texts]
+        )
+    drafts = read(made).drafts
+    assert not any("cells of its table" in doubt.text for doubt in drafts[0].doubts)
+    assert drafts[1].question == "Why?"
