@@ -128,9 +128,7 @@ class PageRegion(NamedTuple):
     @property
     def element(self) -> Element | None:
         """The element it is read as; None for a figure."""
-        if self.kind == "figure":
-            return None
-        return self.kind if self.kind in ("table", "formula") else "text"
+        return None if self.kind == "figure" else self.kind if self.kind in ("table", "formula") else "text"
 
 
 def layout_of(reply: str, page: int = 1) -> list[PageRegion]:
