@@ -7,13 +7,14 @@ question does not look like questions. Dynamic programming over all candidates.
 from __future__ import annotations
 
 import re
+import unicodedata
+from bisect import bisect, bisect_left
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import Line
 from livek12.dataset_builders.ingest.questions.headings import is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
@@ -23,48 +24,25 @@ MAX_CANDIDATES = 2500
 """Looked at, a style; the search is quadratic in them."""
 MAX_NUMBER = 200
 _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六七八九]?)"
-_ENTRY = r"[^\W\d_][\w-]{0,15}?(?:\s[^\W\d_][\w-]{0,15}?)?"
-_AFTER = r"[.．、。](?![\d~～])|[．、](?=\d)|\.(?=(?:19|20)\d\d\s*[年년])"
-"""A separator behind a number, which is not that of a decimal."""
-_FORMS: dict[str, tuple[re.Pattern[str], ...]] = {
-    "word": (
-        re.compile(
-            r"\s*[(（\[【]?(?:Ques(?:ti|□)on|Problem|Exercise|Q|문항|문제|문|题目)\s*(?:[.#]|No\.)?\s?[A-Z]?(\d{1,3})(?!\.?\d)\s*[.:．：)）\]】]*(?![\d~～-])\s*",
-            re.I,
-        ),
-        re.compile(
-            r"\s*(?:[A-Z][\w-]*\s){1,2}(?:[Qq]uestion|[Pp]roblem|[Ee]xercise)\s*#?\s?(\d{1,2})\s*(?:[.:：]|$|(?=[(\[]))\s*"
-        ),
-        re.compile(rf"\s*第\s*(\d{{1,3}}|{_NUMERAL})\s*[题題]\s*[.:．：、，,—–-]*\s*"),
-    ),
-    "chapter": (re.compile(rf"\s*(?:{_ENTRY})?\s?\d{{1,2}}\s?[.．]\s?(\d{{1,3}})(?![\d%])\s*[.:：．)]?\s+(?=\S)"),),
-    "dot": (
-        re.compile(
-            rf"\s*(?:[(（]\s*[)）]\s*|_+\s{{4,}})?[*＊]?\s*(\d{{1,3}})(?:\s?(?P<dotted>{_AFTER})\s*"
-            r"|(?P<near>\s*(?=[(（][\d.]+\s*(?:分|points?|marks?|pts?)[)）])|(?=a\s+[A-Z])|(?=\s?[-–]\s?1\s?[.．)）]\s*[^\s\d]))"
-            r"|(?P<comma>\s?[,，](?=\s*[一-鿿가-힣“（(A-Z□]|\s*\$)\s*)|(?P<gap>(?:\s{4,}|\t)(?=[^\s\d.]))"
-            r"|(?P<bare>\s*$|\s+(?=[\$A-Z“‘\"•]|[가-힣]{2}|\((?:[a-z]|iv|i{1,3})\)\s|[(（]1[)）])"
-            r"|\s*(?=[一-鿿][一-鿿$])(?![年月日时分秒个名人只条次种所座倍级元位道小题])))"
-        ),
-        re.compile(r"\s*[【〖\[［]\s*第?\s*(\d{1,3})\s*题?\s*(?P<dotted>[】〗\]］])\s*[.．、:：]?\s*"),
-    ),
-    "paren": (re.compile(r"\s*(?:[(（]\s*[)）]\s*)?(\d{1,3})\s?(?P<closed>[)）])\s*"),),
-    "round": (re.compile(r"\s*(?:[(（]\s*[)）]\s*)?[(（]\s*(\d{1,2})\s*(?P<round>[)）])\s*(?=\S)"),),
-    "any": (re.compile(rf"\s*{_ENTRY}[\s-]?(\d{{1,3}})(?![\d.])(?P<round>)\s*[.:：)]?\s*"),),
-    "han": (
-        re.compile(rf"\s*题?\s*({_NUMERAL})(?:\s*[、．.]\s*(?=\S)|\s*(?=选择|填空|判断|简答)|(?<=题.)\s*(?=[(（]|$))"),
-    ),
-}
-"""Heads of lines: by a word, with a separator or alone, closed, in brackets, and by Chinese numerals."""
-_WEIGHTS = {"dotted": 1.0, "near": 0.8, "comma": 0.7, "closed": 0.7, "round": 0.6, "gap": 0.5, "bare": 0.2}
-"""By what stands behind the number."""
-_HEADED = re.compile(r"\s*(\d{1,3})\s*(?:[.．、)번]\s*)?$")
-"""A heading of a source that is a number alone."""
-_OF_HEADINGS = {"word": (_HEADED,), "dot": (_HEADED, *_FORMS["word"])}
-_BRACKETED = re.compile(r"\s*[(（]\s*(\d{1,3})\s*[)）]\s*(?=\S)")
+_HEAD = (
+    r"\s*(?:[(（]\s*[)）]\s*|(?:_+|[^\w\s])\s{3,})?(?P<open>[^\w\s$]{0,2}?\s*)(?P<word>第|题|"
+    r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*(?P<number>%s)(?!\d)(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
+    r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d)(?P<next>\s*)"
+)
+_FORMS = [
+    re.compile(_HEAD % number)
+    for number in (r"\d{1,3}", r"(?:[A-Z](?![a-z])|\d{1,2}(?:[.．]|\s?-\s?))\d{1,3}", _NUMERAL)
+]
+"""A number at the beginning of a line, alone or behind its level; signs and words before, and signs behind it."""
+_OPENS = re.compile(r"[^(（\[【〖〔]")
+_CLOSE = re.compile(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
+_LABELLED = re.compile(r"[A-Ha-h]\.\s")
+_OF_TITLES = ("", "", True, False)
+_UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
+"""Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
+_NAMED = re.compile(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
+"""A word that names a question."""
 _HAN = "零一二三四五六七八九"
-_UNSIGNED = re.compile(r"\s*\d{1,3}\s*")
-_ASKS = re.compile(r"[?？]|=\s*$|_{3}|____")
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
 _SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
 _GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
@@ -76,8 +54,6 @@ _LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]�
 _BONUS = re.compile(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
-_SPREAD = 3
-"""Items between two heads, on average."""
 _LISTED = 6
 """Neighbouring lines that go up by one with a bare number each: those of a listing."""
 _AGAIN = 0.25
@@ -87,9 +63,8 @@ _LEVEL = 0.012
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
 _OPTION = re.compile(r"(?:^|\s)[(（]?(?:[A-H][.．、)）]|[①-⑩])|\s{3,}[A-H]\s|^\s*[A-D]\s")
 """A line of options is no sentence."""
-_MARK = re.compile(r"\s*[\[(（【]\s*\d{1,3}\s*[\])）】]\s*")
 _RIGHT = 0.3
-"""Of the page's width from the left edge of its column: a number in brackets that stands there alone is a mark."""
+"""Of the page's width from the left edge of its column: a number that begins there is a mark."""
 _WRAPPED, _FULL = 0.3, 0.2
 """Remaining weight of a number that may be part of a sentence; share of a paragraph's width that its full
 lines may lack."""
@@ -114,6 +89,7 @@ class Anchor:
         end: of the number in the line's text.
         run: from 0, one more each time the numbers go back.
         stray: its number does not go on from the last.
+        label: of several levels, 2-1.
     """
 
     place: int
@@ -121,16 +97,33 @@ class Anchor:
     end: int
     run: int = 0
     stray: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    place: int
-    number: int
-    end: int
-    weight: float
-    stray: bool = False
+class _Candidate(Anchor):
+    weight: float = 0.0
     announced: bool = False
+    level: int = 0
+    shape: str = ""
+
+
+_Heads = Sequence[_Candidate]
+_Kind = tuple[str, str, bool, bool]
+"""Brackets, word, Chinese numerals, levels."""
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Numbers of one form and the best run of them, and its value as the questions of the paper."""
+
+    kind: _Kind
+    candidates: list[_Candidate]
+    run: list[_Candidate] = field(default_factory=list)
+    value: float = 0.0
+    named: bool = False
+    question: bool = False
+    section: bool = False
 
 
 def anchors(
@@ -149,67 +142,112 @@ def anchors(
         sections: places of titles: a 1 behind one may begin anew.
         strays: also those whose numbers do not go on.
     """
-    words = _candidates(items, "word", without)
-    headings = [candidate for candidate in words if items[candidate.place].is_heading]
-    words = headings if len(headings) > 1 else words
-    others = [(_best_run(series, starts, sections), series) for series in _by_word(items, without)]
-    best, of_best = _best_run(words, starts, sections), words
-    for (_, run), series in ((best, words), *others):
-        by_points = series is words or _worth(items, run)
-        if by_points and _heads(items, run) and not _preceded(items, without, run):
-            return _with_runs(_completed(items, run, series) if strays else run)  # numbers below them are of parts
-    for style in ("dot", "paren", "round", "chapter"):
-        candidates = _candidates(items, style, without)
-        chapters = {re.findall(r"\d+", items[each.place].text)[0] for each in candidates if style == "chapter"}
-        if len(chapters) > 1 or (chapters and 2 * len(best[1]) >= len(candidates)):
-            continue  # parts of questions
-        chosen = _best_run(candidates, starts, sections)
-        parts = style == "round" and best[1] and len(chosen[1]) < max(_FEWEST_ROUND, _STRAY * len(best[1]) + 1)
-        if chosen[0] > best[0] and not parts:
-            best, of_best = chosen, candidates
-    if strays and len(best[1]) < 2:
-        best, of_best = max(((best, of_best), *others), key=lambda pair: pair[0][0])
-    if not (run := _titles_that_ask(items, without, best[1])):
-        run = _continued(items, best[1], sorted(sections))
-        run = _completed(items, run, of_best) if strays else run
-    return _with_runs(_behind(run, words))
+    forms = _candidates(items, without)
+    every = [_valued(items, _Series(kind, some), starts, sections) for kind, some in forms.items()]
+    series = sorted((each for each in every if each.kind != _OF_TITLES), key=lambda each: -each.value)
+    best = series[0] if series else _Series(_OF_TITLES, [])
+    best = next((each for each in series if each.value > 0 and not each.section and _is_below(best, each)), best)
+    others = [each for each in series if each is not best]
+    if not (run := _titles_that_ask(items, forms.get(_OF_TITLES, []), best.run)):
+        alike = [head for each in others if each.kind[:3] == best.kind[:3] for head in each.candidates]
+        below = [head for each in others for head in each.candidates if head.place - 1 in sections]
+        run = _with_others(best.run, [*(head for head in alike if head.number == 1 or not head.level), *below])
+        tail = _behind(items, run, [each for each in others if each.named])
+        run = tail or (_completed(items, run, best.candidates) if strays else run)
+    return _with_runs(run)
 
 
-def _by_word(items: Sequence[Item], without: Collection[int]) -> list[list[_Candidate]]:
-    """Heads by each word that is no name of a section."""
-    series: dict[str, list[_Candidate]] = {}
-    for candidate in _candidates(items, "any", without):
-        text = items[candidate.place].text
-        word = "".join(re.findall(r"[^\W\d_]+", text[: candidate.end])).casefold()
-        if not is_section(text):
-            series.setdefault(word, []).append(candidate)
-    return list(series.values())
+def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:
+    """The best run of a form, valued by its numbers, how much of the paper is below them, and what that asks."""
+    total, run = _best_run(series.candidates, starts, sections)
+    asks = [_asks_something(items[head.place : end]) for head, end in _pieces(items, run)]
+    heads = [items[head.place].text for head in run]
+    named = all(_NAMED.search(text[: head.end]) for head, text in zip(run, heads, strict=True))
+    many = len(run)
+    if many < 2:
+        return replace(series, run=run, value=0.1 * total) if named or not any(series.kind[1:]) else series
+    worth = sum(map(says_worth, heads)) / many
+    titles = [is_section(text) or _SEVERAL.search(text[head.end :]) for head, text in zip(run, heads, strict=True)]
+    section = sum(map(bool, titles)) / many
+    spread = (run[-1].place - run[0].place) / len(items) * many / (many - 1)
+    value = total * min(1.0, spread) * (0.2 + sum(asks) / many) * (1 - 0.8 * section)
+    return _Series(series.kind, series.candidates, run, value, named, named or worth > 0.5, section > 0.5)
 
 
-def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _pieces(items: Sequence[Item], run: _Heads) -> list[tuple[_Candidate, int]]:
+    """The heads and the end of what is below each."""
+    return [*zip(run, [*(head.place for head in run[1:]), len(items)], strict=False)]
+
+
+def _with_others(run: _Heads, others: _Heads) -> list[_Candidate]:
+    """The run, and heads that fill a gap: 3. or 3-1 between 2. and 4-1, or (3) below the title of a section."""
+    run = list(run)
+    for each in others:
+        levels = [head.level or head.number for head in run]
+        at, level = bisect([head.place for head in run], each.place), each.level or each.number
+        if run and [0, *levels[:at]][-1] == level - 1 and level < min(levels[at:], default=MAX_NUMBER):
+            run.insert(at, each)
+    return run
+
+
+def _is_below(inner: _Series, outer: _Series) -> bool:
+    """Checks that numbers begin anew, or at its own, below heads of another series."""
+    if outer is inner or not (outer.run and inner.run):
+        return False
+    parts = inner.kind[0] == "()" and not any(outer.kind) and outer.run[0].place < inner.run[0].place
+    if parts and len(inner.run) < max(_FEWEST_ROUND, _STRAY * len(outer.run) + 1):
+        return True
+    ends = [*(head.place for head in outer.run[1:]), inner.run[-1].place + 1]
+    firsts = [
+        (first, head)
+        for head, end in zip(outer.run, ends, strict=True)
+        if (first := next((each for each in inner.candidates if head.place <= each.place < end), None))
+    ]
+    early = sum(head.place < outer.run[0].place for head in inner.run)
+    if 2 * early > len(inner.run) or {first.number for first, _ in firsts} != {1}:
+        return False
+    if inner.kind[-1]:
+        return inner.kind[:3] == outer.kind[:3] and any(
+            first.level == head.number and first.place > head.place for first, head in firsts
+        )
+    return len(firsts) > 1 and (outer.question or 4 * outer.value > inner.value)
+
+
+def _behind(items: Sequence[Item], run: list[_Candidate], others: Sequence[_Series]) -> list[_Candidate]:
+    """The run up to heads of another form that count from 1 behind it; numbers below each of these are parts."""
+    for each in others:
+        pieces = _pieces(items, each.run)
+        before = [head for head in run if head.place < each.run[0].place]
+        below = [[other.number for other in run if head.place <= other.place < end] for head, end in pieces]
+        parts = all(numbers[:1] in ([], [1]) for numbers in below)
+        asks = all(_asks_something(items[head.place : end]) for head, end in pieces)
+        sure = all(head.number == at and head.weight >= _SURE for at, head in enumerate(each.run, 1))
+        if before and parts and asks and sure:
+            return [*before, *each.run]
+    return []
+
+
+def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_Candidate]:
     """The run, and the heads that its numbers leave over: misprinted, repeated, or begun anew for a few.
 
     They have the form and the place of the others, and the text behind each asks.
     """
-    shapes = Counter(_shape(items, head) for head in run)
+    shapes = Counter(head.shape for head in run)
     shape, many = shapes.most_common(1)[0] if run else ("", 0)
     if many < _FEWEST_ALIKE or 5 * many < 4 * len(run):
         return [*run]
     tops = {item.box.page: place for place, item in reversed([*enumerate(items)])}
     lefts = {_column(items[head.place]): items[head.place].box.left for head in run}
+
+    def is_placed(place: int) -> bool:
+        off = items[place].box.left - lefts.get(_column(items[place]), 2.0)
+        return tops[items[place].box.page] == place or abs(off) < _LEVEL / 2
+
     complete: list[_Candidate] = []
-    for head, end in pairwise([*run, _Candidate(len(items), 0, 0, 0.0)]):
-        own = [
-            other
-            for other in candidates
-            if head.place < other.place < end.place
-            and _shape(items, other) == shape
-            and (
-                tops[items[other.place].box.page] == other.place
-                or abs(items[other.place].box.left - lefts.get(_column(items[other.place]), 2.0)) < _LEVEL / 2
-            )
-        ]
-        pieces = [items[a.place : b.place] for a, b in pairwise([head, *own, end])]
+    for head, end in _pieces(items, run):
+        own = [other for other in candidates if head.place < other.place < end and other.shape == shape]
+        own = [other for other in own if is_placed(other.place)]
+        pieces = [items[a:b] for a, b in pairwise([head.place, *(other.place for other in own), end])]
         if all(map(_asks_something, pieces)) and _are_strays(items, head, own):
             complete += [head, *(replace(other, stray=True) for other in own)]
         else:
@@ -217,7 +255,7 @@ def _completed(items: Sequence[Item], run: Sequence[_Candidate], candidates: Seq
     return [*complete, *_extra(items, complete)]
 
 
-def _are_strays(items: Sequence[Item], head: _Candidate, own: Sequence[_Candidate]) -> bool:
+def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
     """Checks for one misprinted number, and for runs from 1 that nothing announces: an announced one is of parts."""
     last = head
     for other in own:
@@ -233,29 +271,12 @@ def _are_strays(items: Sequence[Item], head: _Candidate, own: Sequence[_Candidat
     return True
 
 
-def _extra(items: Sequence[Item], run: Sequence[_Candidate]) -> list[_Candidate]:
-    """A head without a number behind the last: of a bonus, or set as all others and as no text."""
-    first, last = run[0], run[-1]
-    lines = {place: item.line for place, item in enumerate(items) if place >= first.place and item.line}
-    looks = {_look(items[head.place].line) for head in run}
-    text = Counter(_look(line) for place, line in lines.items() if place <= last.place)
-    set_apart = len(looks) == 1 and text[next(iter(looks))] == len(run) > _FEWEST_ALIKE and text.total() > 2 * len(run)
-    for place, line in lines.items():
-        if _BONUS.match(line.text) and place < last.place:
-            return []
-        if place > last.place and (_BONUS.match(line.text) or (set_apart and _look(line) in looks)):
-            rest = items[place:]
-            return [_Candidate(place, last.number + 1, 0, 0.0, stray=True)] if _asks_something(rest) else []
-    return []
-
-
-def _look(line: Line | None) -> tuple[bool, float]:
-    return (line.bold, round(line.size, 3)) if line else (False, 0.0)
-
-
-def _shape(items: Sequence[Item], candidate: _Candidate) -> str:
-    """The printed form of a number."""
-    return re.sub(r"\d+", "#", squeezed(items[candidate.place].text[: candidate.end]))
+def _extra(items: Sequence[Item], run: _Heads) -> list[_Candidate]:
+    """The head of a bonus behind the last."""
+    at = [place for place, item in enumerate(items) if place >= run[0].place and _BONUS.match(item.text)]
+    if not at or at[0] <= run[-1].place or not _asks_something(items[at[0] :]):
+        return []
+    return [_Candidate(at[0], run[-1].number + 1, 0, stray=True)]
 
 
 def _column(item: Item) -> tuple[int, int]:
@@ -268,55 +289,12 @@ def _asks_something(piece: Sequence[Item]) -> bool:
     return asks(text) or says_worth(text) or bool(_TO_FILL.search(text)) or any(map(_OPTION.search, text.split("\n")))
 
 
-def _behind(run: list[_Candidate], words: Sequence[_Candidate]) -> list[_Candidate]:
-    """The run up to heads by words that count from 1 behind it; numbers below these are parts."""
-    first = next((word for word in words if word.number == 1 and word.weight >= _SURE), None)
-    heads = [word for word in words if first and word.place >= first.place]
-    before = [candidate for candidate in run if first and candidate.place < first.place]
-    counted = [head.number for head in heads] == list(range(1, len(heads) + 1))
-    return [*before, *heads] if before and counted and len(heads) > 1 else run
-
-
-def _continued(items: Sequence[Item], chosen: Sequence[_Candidate], sections: Sequence[int]) -> list[_Candidate]:
-    """The run, and the next number in brackets right below a section's title that has no other number below it."""
-    run = list(chosen)
-    for title, end in pairwise([*sections, len(items)]):
-        above = [candidate for candidate in run if candidate.place < title]
-        below = any(title <= candidate.place < end for candidate in run)
-        match = _BRACKETED.match(items[title + 1].text) if above and not below and title + 1 < end else None
-        if match and int(match[1]) == above[-1].number + 1:
-            run.insert(len(above), _Candidate(title + 1, int(match[1]), match.end(), _SURE))
-    return run
-
-
-def _heads(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
-    """Numbers by words that are headings of a source, or count from 1 with text or points behind them."""
-    places = [candidate.place for candidate in chosen]
-    counted = [candidate.number for candidate in chosen] == list(range(1, len(chosen) + 1))
-    if any(_SEVERAL.search(items[place].text) for place in places):
-        return False
-    spread = bool(places) and ((places[-1] - places[0]) > _SPREAD * len(places) or _worth(items, chosen))
-    return len(places) > 1 and (all(items[place].is_heading for place in places) or (counted and spread))
-
-
-def _worth(items: Sequence[Item], heads: Sequence[_Candidate]) -> bool:
-    return all(says_worth(items[head.place].text) for head in heads)
-
-
-def _preceded(items: Sequence[Item], without: Collection[int], heads: Sequence[_Candidate]) -> bool:
-    """More questions are numbered above the first head than by heads, unless all of these have points."""
-    if _worth(items, heads):
-        return False
-    above = _candidates(items[: heads[0].place], "dot", without)
-    return len(_best_run(above, (), ())[1]) > len(heads)
-
-
-def _titles_that_ask(items: Sequence[Item], without: Collection[int], others: Sequence[_Candidate]) -> list[_Candidate]:
+def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> list[_Candidate]:
     """Chinese numerals, if most have no other numbers below and name no types of questions.
 
     Behind titles that do, 一、选择题, the others are questions too.
     """
-    _, chosen = _best_run(_candidates(items, "han", without), (), ())
+    _, chosen = _best_run(titles, (), ())
     named = sum(bool(section_type(items[candidate.place].text)) for candidate in chosen)
     ends = [*(candidate.place for candidate in chosen[1:]), len(items)]
     below = [
@@ -331,7 +309,7 @@ def _titles_that_ask(items: Sequence[Item], without: Collection[int], others: Se
 
 
 def _behind_sections(
-    items: Sequence[Item], titles: Sequence[_Candidate], below: Sequence[Sequence[int]], others: Sequence[_Candidate]
+    items: Sequence[Item], titles: _Heads, below: Sequence[Sequence[int]], others: _Heads
 ) -> list[_Candidate]:
     """Numbers below the first titles, which name types, and the other titles; empty if a title is something else."""
     several = [_is_of_several(items[title.place].text) for title in titles]
@@ -354,79 +332,108 @@ def _is_of_several(title: str) -> bool:
     return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)
 
 
-def _ask(items: Sequence[Item], chosen: Sequence[_Candidate]) -> bool:
+def _ask(items: Sequence[Item], chosen: _Heads) -> bool:
     """Titles that have points alone, or say what is given: the numbers below them are parts."""
     rests = [_POINTS.sub("", items[candidate.place].text[candidate.end :]).strip() for candidate in chosen]
     return all(not rest or "$" in rest or _GIVES.search(rest) for rest in rests)
 
 
-def _candidates(items: Sequence[Item], style: str, without: Collection[int]) -> list[_Candidate]:
-    candidates = []
+def _candidates(items: Sequence[Item], without: Collection[int]) -> dict[_Kind, list[_Candidate]]:
+    """Numbers at the beginning of lines, by the words, brackets and levels that they have."""
     begins: dict[tuple[int, int], float] = {}
     for item in items:
-        column = item.box.page, item.column
-        begins[column] = min(item.box.left, begins.get(column, 1.0))
+        key = item.box.page, item.column
+        begins[key] = min(item.box.left, begins.get(key, 1.0))
+    forms: dict[_Kind, list[_Candidate]] = {}
     for place, item in enumerate(items):
-        if item.line is None or place in without:
+        if not item.line or place in without or item.box.left > begins[item.box.page, item.column] + _RIGHT:
             continue
-        if _MARK.fullmatch(item.text) and item.box.left > begins[item.box.page, item.column] + _RIGHT:
+        for kind, candidate in _heads(item.line.text):
+            announced = candidate.number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
+            forms.setdefault(kind, []).append(replace(candidate, place=place, announced=announced))
+    return {kind: _weighed(items, some[:MAX_CANDIDATES]) for kind, some in forms.items()}
+
+
+def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
+    """The number that a line begins with, as a head of each kind that it may be."""
+    for pattern in _FORMS:
+        if not (match := pattern.match(text)):
             continue
-        headed = _OF_HEADINGS.get(style, ()) if item.is_heading else ()
-        for pattern in (*headed, *_FORMS[style]):
-            match = pattern.match(item.line.text)
-            if match and 0 < (number := _value(match[1])) <= MAX_NUMBER:
-                weight = _WEIGHTS.get(match.lastgroup or "", 1.2 if pattern in _OF_HEADINGS["dot"] else 1.0)
-                if match.lastgroup == "bare" and match[1].startswith("0"):
-                    weight = _WEIGHTS["near"]
-                share = _WRAPPED if _wrapped(items, place) else 1.0
-                announced = number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
-                candidates.append(_Candidate(place, number, match.end(), share * weight, announced=announced))
-                break
-    candidates = _without_listings(candidates, items)
-    lefts = _margins(items, candidates)
-    return [_placed(candidate, items[candidate.place], lefts) for candidate in candidates[:MAX_CANDIDATES]]
+        *levels, last = re.findall(r"\d+|[A-Z]|[一二三四五六七八九十]+", match["number"])
+        number, level = _value(last), _value(levels[0]) if levels else 0
+        if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]):
+            continue
+        words = re.findall(r"[^\W\d_]+", match["word"].casefold())
+        close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]
+        end = match.end() if close == match["close"] else match.start("close") + len(close)
+        behind = text[end : end + 1]
+        decimal = close in tuple(".,") and behind.isdecimal()
+        if (levels and not (words or close or levels[0].isdecimal())) or (words and decimal):
+            continue
+        opening = match["open"] if match["open"][-1:].isspace() else _OPENS.sub("", match["open"])
+        shape = squeezed(unicodedata.normalize("NFKC", opening + re.sub(r"\w+", "#", match["number"]) + close))
+        brackets = "" if words else re.sub(r"#.*?([)\]】〗〕]|$).*", r"\1", shape)
+        if shape[-1:] == "#" or decimal:
+            shape += f" {bool(match['next'])}{unicodedata.category(behind or ' ')}"
+        weight = 1.0 if " " not in shape or match["next"] or not behind else _UNDELIMITED
+        label = squeezed(match["number"]) if levels and levels[0].isdecimal() else ""
+        kind = (brackets, "".join(words[-1:]), not last.isdecimal(), bool(label))
+        yield kind, _Candidate(0, number, end, weight=weight, level=level, shape=shape, label=label)
+
+
+def _weighed(items: Sequence[Item], candidates: _Heads) -> list[_Candidate]:
+    """Weighs each by how many numbers of its shape go on from another, its place, its letters and points."""
+    shapes: dict[str, list[_Candidate]] = {}
+    for candidate in candidates:
+        shapes.setdefault(candidate.shape, []).append(candidate)
+    weights = {}
+    for shape, some in shapes.items():
+        steps = [_step(a, b, False) == 0 for a, b in pairwise(some)]
+        going = sum(map(any, zip([False, *steps], [*steps, False], strict=True)))
+        weights[shape] = max(_LEAST if " " in shape else _SIGNED, going / len(some))
+    own = [replace(c, weight=c.weight * weights[c.shape] * _share(items, c.place)) for c in candidates]
+    own = _without_listings(own, items)
+    lefts = _margins(items, own)
+    return [_placed(candidate, items[candidate.place], lefts) for candidate in own]
 
 
 def _value(number: str) -> int:
+    """Of digits, a letter, or Chinese numerals."""
+    if number.isdecimal() or number.isascii():
+        return int(number) if number.isdecimal() else ord(number) - ord("A") + 1
     tens, ten, ones = number.rpartition("十")
-    return (
-        int(number)
-        if number.isdecimal()
-        else 10 * (_HAN.find(tens or "一") if ten else 0) + max(0, _HAN.find(ones or "零"))
-    )
+    return 10 * (_HAN.find(tens or "一") if ten else 0) + max(0, _HAN.find(ones or "零"))
 
 
-def _without_listings(candidates: Sequence[_Candidate], items: Sequence[Item]) -> list[_Candidate]:
+def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candidate]:
     """Drops bare numbers line after line."""
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate
         item = items[candidate.place]
         set_as_code = item.line is not None and item.line.pitch > 0
-        says = _ASKS.search(item.text) or (asks(item.text) and not set_as_code)
-        bare = _UNSIGNED.fullmatch(item.text[: candidate.end]) and not says
-        if not bare or candidate.place - last.place > 1 or candidate.number - last.number > 1:
+        says = item.text[-1:] == "=" or (_asks_something([item]) and not set_as_code)
+        alone = item.text[: candidate.end].strip().isdecimal() and not says
+        if not alone or candidate.place - last.place > 1 or candidate.number - last.number > 1:
             runs.append([])
         runs[-1].append(candidate)
     return [candidate for run in runs if len(run) < _LISTED for candidate in run]
 
 
-def _wrapped(items: Sequence[Item], place: int) -> bool:
-    """A line that may continue the sentence of the one before."""
-    if not place:
-        return False
+def _share(items: Sequence[Item], place: int) -> float:
+    """Remaining weight of the number of a line that may continue the sentence of the one before."""
     last, item = items[place - 1], items[place]
-    if last.line is None or last.block is not item.block or _ENDED.search(last.text) or _OPTION.search(last.text):
-        return False
+    if not place or last.line is None or last.block is not item.block:
+        return 1.0
     width = item.block.box.right - item.block.box.left
-    return width > _COLUMN and last.box.right > item.block.box.right - _FULL * width
+    ended = _ENDED.search(last.text) or _OPTION.search(last.text) or width <= _COLUMN
+    return 1.0 if ended or last.box.right <= item.block.box.right - _FULL * width else _WRAPPED
 
 
-def _margins(items: Sequence[Item], candidates: Sequence[_Candidate]) -> dict[tuple[int, int], float]:
+def _margins(items: Sequence[Item], candidates: _Heads) -> dict[tuple[int, int], float]:
     """Left edges of most different numbers, by parity of the page (bound books) and column."""
     lefts: dict[tuple[int, int], list[tuple[float, _Candidate]]] = {}
-    for candidate in candidates[:MAX_CANDIDATES]:
-        item = items[candidate.place]
+    for candidate, item in ((candidate, items[candidate.place]) for candidate in candidates):
         lefts.setdefault(_column(item), []).append((item.box.left, candidate))
     return {key: _margin(sorted(values, key=lambda value: value[0])) for key, values in lefts.items()}
 
@@ -451,27 +458,24 @@ def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], floa
     """Weighs a candidate by its distance from the others of its column, its letters and its points."""
     off = abs(item.box.left - lefts.get(_column(item), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
+    scale = candidate.weight if bonus > 0 and " " in candidate.shape else 1.0
     sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
-    return replace(candidate, weight=candidate.weight + bonus + sure)
+    return replace(candidate, weight=candidate.weight + bonus * scale + sure)
 
 
-def _best_run(
-    candidates: Sequence[_Candidate], starts: Sequence[int], sections: Sequence[int]
-) -> tuple[float, list[_Candidate]]:
+def _best_run(candidates: _Heads, starts: Sequence[int], sections: Sequence[int]) -> tuple[float, list[_Candidate]]:
     scores: list[float] = []
     before: list[int] = []
-    parts, titles = _parts(candidates, starts), _parts(candidates, sections)
+    parts, titles = ([bisect(sorted(some), each.place) for each in candidates] for some in (starts, sections))
     for index, candidate in enumerate(candidates):
         score, previous = candidate.weight - 0.5 * (candidate.number != 1), -1
         since = _since_title(candidates, titles, index)
         for earlier in range(index):
             last = candidates[earlier].number
-            goes_on = any(number == 1 or number > last for number in since)
-            anew = candidate.number == 1 and titles[index] > titles[earlier] and not goes_on
-            new_part = anew or parts[index] > parts[earlier]
-            step = _step(last, candidate.number, new_part)
+            new_part = parts[index] > parts[earlier] or (since <= last and titles[index] > titles[earlier])
+            step = _step(candidates[earlier], candidate, new_part)
             step += _RESTART * (candidate.announced and last >= candidate.number and not new_part)
-            if scores[earlier] - step + candidate.weight > score:
+            if candidates[earlier].place < candidate.place and scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier
         scores.append(score)
         before.append(previous)
@@ -485,33 +489,28 @@ def _best_run(
     return total, run[::-1]
 
 
-def _since_title(candidates: Sequence[_Candidate], titles: Sequence[int], index: int) -> set[int]:
-    """Reliable numbers between the last section's title and a candidate."""
-    numbers: set[int] = set()
-    if candidates[index].number == 1:
-        place = index - 1
-        while place >= 0 and titles[place] == titles[index]:
-            if candidates[place].weight >= _SURE or candidates[place].number == 1:
-                numbers.add(candidates[place].number)
-            place -= 1
-    return numbers
+def _since_title(candidates: _Heads, titles: Sequence[int], index: int) -> int:
+    """The largest reliable number between the last section's title and a 1; if others are to be 1, more than any."""
+    own = candidates[bisect_left(titles, titles[index]) : index]
+    if candidates[index].number != 1 or any(each.number == 1 for each in own):
+        return MAX_NUMBER + 1
+    return max((each.number for each in own if each.weight >= _SURE), default=0)
 
 
-def _parts(candidates: Sequence[_Candidate], starts: Sequence[int]) -> list[int]:
-    return [sum(start <= candidate.place for start in starts) for candidate in candidates]
-
-
-def _step(last: int, next_: int, new_part: bool) -> float:
-    if next_ == last + 1:
+def _step(last: _Candidate, following: _Candidate, new_part: bool) -> float:
+    by, number = following.number - last.number, following.number
+    if following.level != last.level:
+        up = following.level - last.level
+        by = (up if following.label else min(up, 1)) if number == 1 or (by == 1 and following.label) else -1
+    if by == 1:
         return 0.0
-    if next_ > last:
-        return min(_GAP * (next_ - last - 1), _WIDEST) if next_ - last <= _FAR else _RESTART
-    return 0.5 if new_part else _RESTART + (0 if next_ == 1 else 1.5)
+    if by > 0:
+        return min(_GAP * (by - 1), _WIDEST) if by <= _FAR else _RESTART
+    return 0.5 if new_part else _RESTART + (0 if number == 1 else 1.5)
 
 
-def _with_runs(chosen: Sequence[_Candidate]) -> list[Anchor]:
-    anchored: list[Anchor] = []
-    for candidate in chosen:
-        run = anchored[-1].run + (candidate.number <= anchored[-1].number) if anchored else 0
-        anchored.append(Anchor(candidate.place, candidate.number, candidate.end, run, candidate.stray))
-    return anchored
+def _with_runs(chosen: _Heads) -> list[Anchor]:
+    several = len({head.level for head in chosen if head.label}) > 1
+    runs = [0, *accumulate((b.level, b.number) <= (a.level, a.number) for a, b in pairwise(chosen))]
+    heads = zip(chosen, runs, strict=False)
+    return [replace(head, run=run, label=head.label if several else "") for head, run in heads]

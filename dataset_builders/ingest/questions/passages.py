@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from statistics import median
 
 from livek12.dataset_builders.base import one_line
@@ -241,7 +241,7 @@ def _options_end(own: Sequence[Item], columns: Columns) -> int:
     last = max(lists, key=lambda each: each.labels[-1].start)
     if last.is_number and (len(last.labels) == _FEWEST_LABELS or any(map(asks, last.texts[:-1]))):
         return 0  # parts
-    end = text.count("\n", 0, last.labels[-1].start) + 1
+    end = 1 + sum(place <= last.labels[-1].start for place in accumulate(len(item.text) + 1 for item in own))
     at = own[end - 1]
     while end < len(own) and own[end].line:
         level = (own[end].box.page, own[end].column) == (at.box.page, at.column)

@@ -177,7 +177,7 @@ class Segment:
         printed: its answer, told from its text by how it is set.
         guess: a line on text that may be of this question or of its neighbour.
         stray: its number does not go on from the last, or it has none.
-        label: the letter that is its number.
+        label: the letter that is its number, or its number with its level.
     """
 
     number: int
@@ -361,8 +361,7 @@ def _head_of(title: str) -> str:
 
 def _goes_on(items: Sequence[Item], place: int) -> bool:
     """Numbers of a key begin anew."""
-    before, after = anchors(items[:place]), anchors(items[place:])
-    return bool(before and after) and after[0].number == before[-1].number + 1
+    return any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items)))
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[int, str]) -> list[Item]:
@@ -459,9 +458,8 @@ class _Sorter:
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
-        question = Segment(
-            anchor.number, anchor.end, [item], self.section, part, shared, guess=guess, stray=anchor.stray
-        )
+        question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
+        question.stray, question.label = anchor.stray, anchor.label
         self.body.segments.append(question)
         self.target = question.items
         self.numbers.add(anchor.number)

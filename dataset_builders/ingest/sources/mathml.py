@@ -178,9 +178,8 @@ def _nary(node: Element) -> str:
 
 def _fraction(node: Element) -> str:
     over, under, kind = _part(node, "num"), _part(node, "den"), _setting(node, "type", "bar")
-    if kind == "lin":
-        return f"{over}/{under}"
-    return f"\\genfrac{{}}{{}}{{0pt}}{{}}{{{over}}}{{{under}}}" if kind == "noBar" else f"\\frac{{{over}}}{{{under}}}"
+    forms = {"lin": f"{over}/{under}", "noBar": f"\\genfrac{{}}{{}}{{0pt}}{{}}{{{over}}}{{{under}}}"}
+    return forms.get(kind, f"\\frac{{{over}}}{{{under}}}")
 
 
 def _root(degree: str, inner: str) -> str:

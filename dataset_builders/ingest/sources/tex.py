@@ -34,11 +34,12 @@ _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
 _ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
 _SWITCHES: Final = frozenset(
     "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
-    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong".split()
+    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong hline"
+    " hdashline".split()
 )  # commands without arguments: a group behind one is text
 _DROPPED: Final = frozenset(
-    "label color selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
-    " hline cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
+    "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
+    " cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
     " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern ref"
     " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis eqref cite usepackage".split()
 ).union(_ENDS, _SWITCHES)
@@ -48,11 +49,13 @@ _SETTING: Final = re.compile(
     r"|break|size|counter|length|width|height|family|series|shape|format)"
 )  # names of commands that set something and print nothing
 _SET: Final = re.compile(r"\s*[\w/ -]+=")
-_LENGTH: Final = re.compile(r"\s*=?\s*-?[\d.]+\s*(?:[a-z]{2}|\\[a-z]+)(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]{2,5})*")
+_LENGTH: Final = re.compile(
+    r"\s*=?\s*-?[\d.]+(?:\s*(?:[a-z]{2}\b|\\[a-z]+))?(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]+)*"
+)
 _BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
 """What sets something: the begin of an argument, a length, and the room behind a line's end."""
 _BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
-    ("textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
+    ("color", "textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
 )  # arguments before the one that is printed
 _KEPT_TEXT: Final = frozenset(
     "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information"
@@ -74,9 +77,10 @@ _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qt
 _OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
 _NUMBERED: Final = re.compile(r"\s*(?:[一二三四五六七八九十]+\s*[、.．]|第|\d|[IVX]+\.|part|section)", re.IGNORECASE)
+_LISTED: Final = re.compile(r"\s*\\begin\{(?:enumerate|questions|problems)\}(?!\s*\[)")  # right below a title
 _GLYPHS: Final = dict(zip("'`\"^~=c", "\u0301\u0300\u0308\u0302\u0303\u0304\u0327", strict=True))
 """Accents, which Unicode puts behind their letter."""
-_HIDES: Final = re.compile(r"ans(?:wer(?!.*points)|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
+_HIDES: Final = re.compile(r"ans(?:wer(?!.*(?:points|info))|$)|^key$|fillin|tiankong|^tk$", re.IGNORECASE)
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
@@ -122,8 +126,7 @@ def read(path: Path) -> Writer:
         reader.define(preamble, definition)
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
-    reader.east_asian = bool(re.search("[一-鿿]", body))
-    reader.korean = bool(re.search(f"[{HANGUL}]", body))
+    reader.east_asian, reader.korean = (bool(re.search(f"[{letters}]", body)) for letters in ("一-鿿", HANGUL))
     for head in ("title", "subtitle", "subject"):
         if match := re.search(rf"\\{head}\s*(?=\{{)", preamble):
             reader.inline(_group(preamble, match.end())[0] + "\n\n", heading=True)
@@ -381,7 +384,8 @@ class _Reader:
         if "choice" in name.lower() and len(arguments) > 1:
             self._choices(options, arguments)
         elif name in ("section", "subsection", "chapter", "group"):
-            return self._section(arguments, end, numbered="*" not in text[place - 3 : place])
+            is_title = not self.east_asian and _LISTED.match(text, end)
+            return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
         elif _FILES.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files that the source names were not opened"] = None
@@ -413,7 +417,7 @@ class _Reader:
             return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
         elif name == "footnote" and arguments:
             self.paragraph.text += f" ({self.taken(arguments[0])})"
-        elif name in _DROPPED or _SETTING.fullmatch(name):
+        elif name in _DROPPED or _SETTING.fullmatch(name) or text[place : place + 1] == "=":
             if name in _ENDS:
                 self.flush()
             length = (
@@ -421,8 +425,10 @@ class _Reader:
                 if name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
                 else None
             )
-            is_apart = text[place - 1 : place].isspace() and name not in _DROPPED
-            return length.end() if length else place if is_apart or name in _SWITCHES else end
+            takes = not (length or name in _SWITCHES or text[place - 1].isspace())
+            while takes and text[place : place + 1] in ("[", "{"):
+                place = _group(text, place)[1]
+            return length.end() if length else place
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
             if len(arguments) >= _OPTIONS and self.lists:
@@ -606,11 +612,8 @@ class _Reader:
     def _table(self, body: str) -> None:
         self.flush()
         _, _, after = self._arguments(body, 0)
-        body = re.sub(
-            r"\\(?:hline|toprule|midrule|bottomrule|hdashline)\b|\\c(?:line|midrule)\s*\{[^}]*\}", "", body[after:]
-        )
         outer, rows = self.cells, []
-        for line in _split(body, "\\\\"):
+        for line in _split(body[after:], "\\\\"):
             self.cells = []
             for cell in _split(line, "&"):
                 self.cells.append([])

@@ -38,6 +38,7 @@ _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i":
 _PARTS: Final = frozenset({"table", "tr", "td", "th"})
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
 _MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)  # formulas and code of Markdown
+_FORMULA, _RAW = re.compile(r"\$[^$]*\$"), re.compile(r"\\[A-Za-z]{3,}\*?[\[{]")  # LaTeX in Markdown's text
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
@@ -276,10 +277,9 @@ class _Reader(HTMLParser):
         label, choice, text = last.text.partition(_CHOICE)
         if choice:
             last.text = text if OPTION.match(text) else f"{label}. {text}" if text.strip() else ""
-            self.choices += bool(text.strip())
-        elif last.text.strip():
-            self.choices = 0
         if last.text.strip():
+            last.unread |= self.kept is not None and bool(_RAW.search(_FORMULA.sub("", last.text)))
+            self.choices = self.choices + 1 if choice else 0
             self._put(last)
 
     def _put(self, paragraph: Paragraph) -> None:

@@ -283,10 +283,9 @@ class _Document:
             elif _name(child) == "oMath":
                 paragraph.formula(latex(child))
             else:  # on lines of their own
-                for formula in child:
-                    if _name(formula) == "oMath":
-                        paragraph.text = paragraph.text.rstrip() + "\n"
-                        paragraph.formula(latex(formula))
+                for formula in _within(child, "oMath"):
+                    paragraph.text = paragraph.text.rstrip() + "\n"
+                    paragraph.formula(latex(formula))
                 paragraph.text += "\n"
 
     def _run(self, run: Element, paragraph: Paragraph) -> None:
@@ -351,27 +350,24 @@ class _Document:
                 formula = _equation(instruction.strip()[2:])
                 if self.fields and not self.fields[-1][1]:
                     self.fields[-1][0] += formula or "□"
-                elif formula:
-                    paragraph.formula(formula)
                 else:
-                    paragraph.gap()
+                    paragraph.formula(formula) if formula else paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
         """Pictures and text boxes of a drawing; a placeholder where it holds neither.
 
         Words within a group of shapes, and a few in a box of their own, are labels of what is drawn there.
         """
-        pictures, texts = [], Cell()
+        pictures, texts = [], list[Cell]()
         for part in _within(node, "blip", "imagedata", "txbxContent"):
             if _name(part) == "txbxContent":
-                texts += self._cell(part)
+                texts += [cell for cell in [self._cell(part)] if cell]
             else:
                 target = self.relations.get(_value(part, "embed") or _value(part, "id"), "")
                 pictures.append(self._part(target) if target.startswith("word/media/") else None)
         grouped = any(_name(part) in ("wgp", "group", "wpc") for part in node.iter())
-        texts = [text for text in texts if text.text.strip()]
-        boxes = [text for text in texts if len(text.text) > (_LABEL if grouped else _SHORT_LABEL)]
-        self.boxes += boxes
+        boxes = [cell for cell in texts if sum(len(p.text) for p in cell) > (_LABEL if grouped else _SHORT_LABEL)]
+        self.boxes += [text for cell in boxes for text in cell]
         place = self.floating if _floats(node) else paragraph
         drawn = [picture for picture in pictures if picture and place.picture(picture)]
         lost = len(drawn) < len(pictures) or len(boxes) < len(texts) or grouped

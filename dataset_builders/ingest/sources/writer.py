@@ -113,15 +113,17 @@ class Writer:
         """Adds what a paper hides of the question above, and forgets it."""
         sign = "" if all(re.fullmatch("[A-H]", answer) for answer in answers) else "；"
         for head, texts, join in (("【答案】", answers, sign), ("【解析】", solutions, "\n")):
-            if any(texts):
-                self.add(Paragraph(head + join.join(filter(None, texts))))
+            text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
+            if text:
+                self.add(Paragraph(head + text))
             texts.clear()
 
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
         """Adds a table; one that only lays out paragraphs as those."""
         filled = [own for row in rows if (own := [cell for cell in row if any(p.text.strip() for p in cell)])]
         cells = [cell for row in filled for cell in row]
-        layout = any(len(cell) >= _LAYOUT or sum(len(p.text) for p in cell) > _CELL for cell in cells)
+        sizes = [(sum(len(p.text) for p in cell), len(cell) >= _LAYOUT) for cell in cells]
+        layout = 2 * sum(size for size, high in sizes if high or size > _CELL) > sum(size for size, _ in sizes)
         if (len(rows) == 1 and not layout) or (cells and all(OPTION.match(cell[0].text) for cell in cells)):
             for row in filled:
                 self.add(joined(row, "    "))

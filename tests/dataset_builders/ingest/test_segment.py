@@ -130,12 +130,16 @@ def test_a_title_of_answers_that_comes_again_heads_those_of_each_question(word: 
     ]
 
 
-def test_numbers_of_parts_begin_a_question_with_their_first() -> None:
-    assert numbers(page("1. 구하시오.", "2-1. 구하시오.", "2-2. 보이시오.", "3-1. 쓰시오.", "3-2. 쓰시오.")) == [
+def test_numbers_of_two_levels_are_questions_unless_their_first_level_has_one() -> None:
+    lines = ["2-1. 구하시오.", "2-2. 보이시오.", "3-1. 쓰시오.", "3-2. 쓰시오."]
+    assert [draft.number for draft in read(page("1. 구하시오.", *lines)).drafts] == ["1", "2-1", "2-2", "3-1", "3-2"]
+    assert numbers(page("1. 구하시오.", "2. 다음에 답하시오.", *lines[:2], "3. 다음에 답하시오.", *lines[2:])) == [
         1,
         2,
         3,
     ]
+    lines = [line for n in ("1.1", "1.2", "2.1", "2.2") for line in (f"Exercise {n}. (1 point)", "What is it?")]
+    assert [draft.number for draft in read(page(*lines)).drafts] == ["1.1", "1.2", "2.1", "2.2"]
 
 
 def test_sections_of_one_name_have_their_numbers_in_their_parts() -> None:

@@ -257,7 +257,8 @@ def test_the_class_exam(tmp_path: Path) -> None:
         ("x % y\n\\begin{lstlisting}\na % b\n\\end{lstlisting}", ["x", "```", "a % b", "```"]),
         (r"\newcommand{\two} [1] {#1#1}\question Why?"
          r"\begin{solution}\begin{enumerate}\item \two{a}\end{enumerate}\end{solution}",
-         ["1. Why?", "【解析】1. aa"]),
+         ["1. Why?", "【解析】(1) aa"]),
+        ("\\vspace{1em}\n{\\bf Name:} {\\color{black}{a}}\\penalty=100 b", ["Name: a b"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -318,6 +319,8 @@ def test_markdown(tmp_path: Path) -> None:
     first, second = ingested(tmp_path, tmp_path / "paper.md").drafts
     assert (first.question, second.question) == ("Is $a_1*b_2*c$ even, and is this one sentence?", "Next")
     assert [option.text for option in first.options] == ["yes", "no", "$\\{1\\}$"]
+    (tmp_path / "raw.md").write_text("1. What is $\\sqrt{2}$?\n2. Why? \\includegraphics{a.png}\n")
+    assert [block.lines[0].unread for block in read(tmp_path / "raw.md").blocks] == [False, True]
 
 
 def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -> None:
@@ -335,6 +338,13 @@ def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -
     assert text.startswith("1. 单位是（____）\n【答案】米\n2. 单位是（____）\n【答案】秒\n3.")
     assert text.endswith("4. 选哪个？\nA. 甲    B. 乙    C. 丙\n【答案】B\n5. 求证。\n【解析】证明：略")
     assert "秒" in text_of(docx(tmp_path / "plain.docx", *lines[:2])).split("\n")[1]
+
+
+def test_options_in_a_listing_are_options(tmp_path: Path) -> None:
+    asked = "{}. Which of them is it?\n\n\t\tA. one\n\t\tB. two\n\t\tC. three\n\nAnswer: B\n\n"
+    (tmp_path / "paper.md").write_text("".join(map(asked.format, range(1, 5))))
+    drafts = ingested(tmp_path, tmp_path / "paper.md").drafts
+    assert [(draft.answer, len(draft.options)) for draft in drafts] == [(["B"], 3)] * 4
 
 
 def test_headings_number_the_questions_and_not_the_lists_below_them(tmp_path: Path) -> None:
