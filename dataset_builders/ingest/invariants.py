@@ -367,7 +367,7 @@ _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
     r"(?:\{\}[_^]\S{1,3}?-?){2}|_\^|\$\{\}[_^]\{?\d\}?\$|-{2,}\\to|\\to\}|\\(?:sin|cos|tan|exp)_|\\lim_\{[^{}]*\}\^|_\{[-+]'\}"
-    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[가-힣]|[_^]\{?[一-鿿]"
+    r"|\\(?:cap|cup)\s*[|)}]|\\\{\s*\\(?:ge|le|cap|cup)\b|\\#|!\"|\\text\{[一-鿿]|[가-힣。？！；]|[_^]\{?[一-鿿]"
     r"|[_^](?:\{[^{}]*\}|\w)_|\\frac\{[=+,.]\}|(?:cases\}|\\\\)\s*[.,;]\s*\\\\"
     r"|[A-Za-z}]\{\}[_^]|\\sqrt(?:[$})=]|\\mathrm)"
 )
@@ -388,8 +388,6 @@ _ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
-_WHOLE_LINE: Final = re.compile(r"(?:(?! {3}).)*\w(?: ?[^\w\s,，、+=＝<])+")
-"""A line without a gap, to its end."""
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
 _FLAT: Final = re.compile(
     r"\d(?:\s*×| x)\s?10 ?[-–−]?(?!0)\d{1,2}(?![\d.])|[)）] ?(?:2|8|10|16) *[=＝] *[(（]|[A-Za-z]n ?[+−-] ?1 *="
@@ -410,10 +408,12 @@ _UNDERLINED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Asks for what is underlined, without labels or rules of it."""
+_GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
     (_LATER_PART, "it begins with {}: what stands before is in another question, or lost", "number", 0.1),
     (_IN_FORM, "words of the paper's form stand in it: {}", "text", 0.3),
     (_UNDERLINED, "it asks for what is underlined, and no underline was read", "text", 0.3),
+    (_GAPPED, "a sentence of it has a gap: {}", "text", 0.3),
     (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
     (_BETWEEN, "'{}' stands between its pictures, and may be in one", "figure", 0.3),
     (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
@@ -806,7 +806,7 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         foreign = {places[id(other)] for other in beside if places.get(id(other), place) != place}
         own = any(places.get(id(other), -1) == place for other in beside)
         if covered:
-            foreign = {places.get(id(other), place) for other in covered if not _WHOLE_LINE.fullmatch(other.text)}
+            foreign = {places.get(id(other), place) for other in covered if not _ENDS.search(other.text)}
             other = one_line(covered[0].text or "a picture", 40)
             text = f"its picture and something else stand in one place: {other!r}"
         elif foreign and not own:

@@ -179,15 +179,9 @@ class _Paper:
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
         )
         self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
-        return PageBlocks(
-            number=number,
-            width=raw.width,
-            height=raw.height,
-            image=b"" if hidden else pdf.png(picture),
-            blocks=reading.blocks,
-            notes=raw.notes,
-            loose=reading.loose,
-        )
+        image = b"" if hidden else pdf.png(picture)
+        blank = PageBlocks(number=number, width=raw.width, height=raw.height, image=image, notes=raw.notes)
+        return replace(blank, blocks=reading.blocks, loose=reading.loose)
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         from livek12.dataset_builders.ingest.scans import scan
@@ -203,11 +197,5 @@ class _Paper:
         notes += raw.notes
         if self.how == "auto":
             notes.append("pages without a sound text layer were read by OCR")
-        return PageBlocks(
-            number=number,
-            width=picture.width * 72 / dpi,
-            height=picture.height * 72 / dpi,
-            image=pdf.png(picture),
-            blocks=blocks,
-            notes=notes,
-        )
+        width, height = picture.width * 72 / dpi, picture.height * 72 / dpi
+        return PageBlocks(number=number, width=width, height=height, image=pdf.png(picture), blocks=blocks, notes=notes)

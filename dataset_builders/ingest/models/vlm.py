@@ -29,7 +29,7 @@ from livek12.dataset_builders.ingest.models.mineru import table_rows
 from livek12.dataset_builders.ingest.models.model import Model
 from livek12.dataset_builders.ingest.pages import pdf
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, Kind, Line, PageBlocks
-from livek12.engines.asking import ModelSpec, model_spec
+from livek12.engines.asking import model_spec
 
 Element = Literal["text", "table", "formula"]
 MAX_TEXT: Final = 20_000
@@ -128,9 +128,7 @@ class PageRegion(NamedTuple):
     @property
     def element(self) -> Element | None:
         """The element it is read as; None for a figure."""
-        if self.kind == "figure":
-            return None
-        return self.kind if self.kind in ("table", "formula") else "text"
+        return None if self.kind == "figure" else self.kind if self.kind in ("table", "formula") else "text"
 
 
 def layout_of(reply: str, page: int = 1) -> list[PageRegion]:
@@ -264,7 +262,10 @@ class Reader(Model):
     def __init__(self, spec: str, form: str = "", folder: Path | None = None) -> None:
         named = model_spec(spec, "--vlm")
         self.form = form_of(named.model, form)
-        super().__init__(_with_fields(named, self.form), folder)
+        if self.form.fields and named.runs_on == "openai":  # the user's own fields go before the form's
+            body = {**self.form.fields, **(named.engine_args.get("extra_body") or {})}
+            named = replace(named, engine_args={**named.engine_args, "extra_body": body})
+        super().__init__(named, folder)
 
     def pages(self, path: Path, language: Language | None, numbers: range | None = None) -> Iterator[PageBlocks]:
         """Yields the pages of a paper.
@@ -333,14 +334,6 @@ class Reader(Model):
             images={image.sha256: image},
             sampling=Sampling(temperature=0.0, max_tokens=tokens),
         )
-
-
-def _with_fields(spec: ModelSpec, form: DocumentForm) -> ModelSpec:
-    """The model with its form's fields for an endpoint, unless the user gives them."""
-    if not form.fields or spec.runs_on != "openai":
-        return spec
-    given = spec.engine_args.get("extra_body") or {}
-    return ModelSpec(spec.model, spec.engine, {**spec.engine_args, "extra_body": {**form.fields, **given}})
 
 
 def _block(block: Block, element: Element | None, reply: str | None, crop: Picture) -> Block:

@@ -330,7 +330,7 @@ def _shift(atom: Atom, reference: Atom, full: float, before: Atom | None) -> int
     parted = before and gap < _NEAR and abs(atom.base - before.base) > 0.03 * before.size
     if atom.size > _FULL * reference.size:
         exponent = before and numeric and parted and gap < _WORD_GAP and before.text.isalnum()
-        least = min(full, _SHIFTED) if exponent else full
+        least = 0.1 if exponent else full
     else:
         least = 0.03 if (numeric or parted) and atom.size < _SMALLER * reference.size else 0.08  # Word's half a point
     return 0 if abs(off) < least * reference.size else (1 if off > 0 else -1)

@@ -5,9 +5,10 @@ Contract: a box is only added, or cut along white.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -89,24 +90,15 @@ def _apart(dark: Dark, bar: Rule, top: float, bottom: float) -> bool:
     return all(dark[rows, at : at + 2].mean() < _TOUCHED for at in (left, right))
 
 
-def inked(dark: Dark, box: Bounds) -> Bounds | None:
-    """A box without white at its sides; None if hardly any ink is in it."""
-    columns = _columns(dark, box)
-    return (float(columns[0]) - 2, box[1], float(columns[-1]) + 3, box[3]) if len(columns) > 1 else None
-
-
-def _columns(dark: Dark, box: Bounds) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """X of the columns with ink."""
+def inked(dark: Dark, box: Bounds, least: float = math.inf) -> list[Bounds]:
+    """The parts of a box between gaps in its ink that are over `least` pixels wide; none if hardly any ink is in it."""
     left, top, right, bottom = (max(0, round(value)) for value in box)
-    columns: np.ndarray[Any, np.dtype[np.intp]] = left + np.flatnonzero(dark[top:bottom, left:right].any(axis=0))
-    return columns
-
-
-def gaps(dark: Dark, box: Bounds, least: float) -> list[tuple[float, float]]:
-    """Gaps in a box's ink over its whole height, `least` pixels wide."""
-    columns = _columns(dark, box)
+    columns = np.flatnonzero(dark[top:bottom, left:right].any(axis=0)) + left
+    if len(columns) < 2:
+        return []
     steps = np.flatnonzero(np.diff(columns) > least)
-    return [(float(columns[at]) + 1, float(columns[at + 1])) for at in steps.tolist()]
+    starts, ends = columns[[0, *(steps + 1)]].tolist(), columns[[*steps, -1]].tolist()
+    return [(start - 2.0, box[1], end + 3.0, box[3]) for start, end in zip(starts, ends, strict=True)]
 
 
 def white(dark: Dark, box: Bounds, x: float, reach: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, around
-from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, stacks
+from livek12.dataset_builders.ingest.scans.boxes import Read, inked, line_height, short_bars, stacks
 from livek12.dataset_builders.ingest.scans.scan import Dark, Grey, components
 
 UP: Final = "\x02"
@@ -262,12 +262,11 @@ def part_boxes(dark: Dark, box: Bounds, bars: Sequence[Rule], letter: float) -> 
     for bar, above, below in stacks(dark, box, bars, letter):
         if bar.left < at - 4:
             continue
-        if before := inked(dark, (at, box[1], bar.left - 2, box[3])):
-            done.append(LinePart(before, (before,)))
+        done += [LinePart(ink, (ink,)) for ink in inked(dark, (at, box[1], bar.left - 2, box[3]))]
         done.append(LinePart((bar.left, box[1], bar.right, box[3]), (above, below)))
         at = bar.right + 3
-    rest = inked(dark, (at, box[1], box[2], box[3])) if done else box
-    return [*done, *([LinePart(rest, (rest,))] if rest else [])]
+    rest = inked(dark, (at, box[1], box[2], box[3])) if done else [box]
+    return [*done, *(LinePart(ink, (ink,)) for ink in rest)]
 
 
 def boxes_of(parts: Iterable[LinePart]) -> list[Bounds]:
@@ -316,7 +315,7 @@ def joined(pieces: Sequence[Read], dark: Dark, home: Bounds, space: float) -> li
         between = (last.box[2] - _INTO * tall, home[1], piece.box[0] + _INTO * tall, home[3])
         share = len(piece.text) / max(1, len(piece.text) + len(last.text))
         runs[-1] = Read(
-            last.text + " " * bool(gaps(dark, between, space)) + piece.text,
+            last.text + " " * (len(inked(dark, between, space)) > 1) + piece.text,
             (last.box[0], last.box[1], max(last.box[2], piece.box[2]), last.box[3]),
             _sureness(last.confidence, piece.confidence, share),
         )

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
-from livek12.dataset_builders.ingest.scans.boxes import Read, gaps, inked, line_height, short_bars, white
+from livek12.dataset_builders.ingest.scans.boxes import Read, inked, line_height, short_bars, white
 from livek12.dataset_builders.ingest.scans.formulas import (
     GAP,
     UNSURE,
@@ -71,19 +71,21 @@ def lines(dark: Dark, homes: Sequence[tuple[Bounds, Sequence[Letter]]], read: Re
         homes: boxes of lines, each with its characters by tesseract.
         read: the other engine; leaves empty boxes out.
     """
-    boxes = [box for box, _ in homes]
-    ordered = [sorted(letters, key=lambda letter: letter.centre[0]) for _, letters in homes]
-    sure = _known(ordered)
+    rows = [(box, sorted(letters, key=lambda letter: letter.centre[0])) for box, letters in homes]
+    sure = _known([letters for _, letters in rows])
     wide = median([letter.width for letter in sure]) if sure else 0.0
-    rows = [_Row(box, letters, wide) for box, letters in zip(boxes, ordered, strict=True)]
+    boxes = [box for box, _ in homes]
     bars, tall = short_bars(dark, boxes), line_height(boxes)
-    pieces = [row.pieces(dark, sure, lambda box: part_boxes(dark, box, bars, tall)) for row in rows]
+
+    def cut(box: Bounds) -> list[LinePart]:
+        return part_boxes(dark, box, bars, tall)
+
+    pieces = [_pieces(dark, box, letters, sure, wide, cut) for box, letters in rows]
     parts = (piece for own in pieces for piece in own if not piece.syllables)
     reads = {run.box: run for run in read(boxes_of(parts))}
     done: list[Read] = []
-    for row, own in zip(rows, pieces, strict=True):
-        texts = [_said(piece, reads) for piece in own]
-        done += joined(texts, dark, row.box, _SPACE * (wide or 0.7 * tall))
+    for box, own in zip(boxes, pieces, strict=True):
+        done += joined([_said(piece, reads) for piece in own], dark, box, _SPACE * (wide or 0.7 * tall))
     return [run for run in done if run.text.strip()]
 
 
@@ -110,54 +112,42 @@ class _Piece(LinePart):
     within: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A line, its letters from left to right, and the width of a syllable."""
+def _pieces(dark: Dark, row: Bounds, letters: list[Letter], sure: set[Letter], wide: float, cut: Cut) -> list[_Piece]:
+    """Syllables of a line, `wide` pixels each, and the ink between them, split at wide gaps."""
+    done: list[_Piece] = []
+    between: list[Letter] = []
+    at = row[0]
+    for letter in [*letters, None]:
+        if letter is not None and letter not in sure:
+            between.append(letter)
+            continue
+        home = (at, row[1], letter.box[0] if letter else row[2], row[3])
+        done += _between(dark, cut, home, between, wide, first=not done, last=letter is None)
+        between = []
+        if letter:
+            done.append(_Piece((letter.box[0], row[1], letter.box[2], row[3]), (), (letter,), syllables=True))
+            at = max(at, letter.box[2])
+    return done
 
-    box: Bounds
-    letters: Sequence[Letter]
-    wide: float
 
-    def pieces(self, dark: Dark, sure: set[Letter], cut: Cut) -> list[_Piece]:
-        """Syllables and the ink between them, split at wide gaps."""
-        done: list[_Piece] = []
-        between: list[Letter] = []
-        at = self.box[0]
-        for letter in [*self.letters, None]:
-            if letter is not None and letter not in sure:
-                between.append(letter)
-                continue
-            end = letter.box[0] if letter else self.box[2]
-            done += self._between(dark, cut, at, end, tuple(between), first=not done, last=letter is None)
-            between = []
-            if letter:
-                home = (letter.box[0], self.box[1], letter.box[2], self.box[3])
-                done.append(_Piece(home, (), (letter,), syllables=True))
-                at = max(at, letter.box[2])
-        return done
-
-    def _between(
-        self, dark: Dark, cut: Cut, start: float, end: float, letters: tuple[Letter, ...], first: bool, last: bool
-    ) -> list[_Piece]:
-        """Between two syllables: punctuation as read, other ink as boxes to read."""
-        text = "".join(letter.text for letter in letters)
-        if text and set(text) <= _PUNCTUATION and not first:
-            box = (max(start, letters[0].box[0]), self.box[1], min(max(start, letters[-1].box[2]), end), self.box[3])
-            return [_Piece(box, (), letters, syllables=True)]
-        left = start if first else white(dark, self.box, start, _SNAP * self.wide)
-        right = end if last else white(dark, self.box, end, _SNAP * self.wide)
-        span = inked(dark, (left, self.box[1], right, self.box[3])) if right > left else None
-        if span is None or (not letters and span[2] - span[0] < _UNSEEN * self.wide):
-            return []
-        cuts = gaps(dark, span, GAP * (span[3] - span[1]))
-        lefts, rights = [span[0], *(right - 2 for _, right in cuts)], [*(left + 2 for left, _ in cuts), span[2]]
-        spans = [(a, span[1], b, span[3]) for a, b in zip(lefts, rights, strict=True)]
-        beside = not (first and last)
-        done = []
-        for part in (part for span in spans for part in cut(span)):
-            inside = tuple(letter for letter in letters if part.box[0] <= letter.centre[0] <= part.box[2])
-            done.append(_Piece(part.box, part.halves, inside, within=beside))
-        return done
+def _between(
+    dark: Dark, cut: Cut, home: Bounds, letters: Sequence[Letter], wide: float, first: bool, last: bool
+) -> Iterator[_Piece]:
+    """Between two syllables: punctuation as read, other ink as boxes to read."""
+    start, top, end, bottom = home
+    text = "".join(letter.text for letter in letters)
+    if text and set(text) <= _PUNCTUATION and not first:
+        box = (max(start, letters[0].box[0]), top, min(max(start, letters[-1].box[2]), end), bottom)
+        yield _Piece(box, (), tuple(letters), syllables=True)
+        return
+    left = start if first else white(dark, home, start, _SNAP * wide)
+    right = end if last else white(dark, home, end, _SNAP * wide)
+    spans = inked(dark, (left, top, right, bottom), GAP * (bottom - top)) if right > left else []
+    if not spans or (not letters and spans[-1][2] - spans[0][0] < _UNSEEN * wide):
+        return
+    for part in (part for span in spans for part in cut(span)):
+        inside = tuple(letter for letter in letters if part.box[0] <= letter.centre[0] <= part.box[2])
+        yield _Piece(part.box, part.halves, inside, within=not (first and last))
 
 
 def _said(piece: _Piece, reads: dict[Bounds, Read]) -> Read:

@@ -876,3 +876,11 @@ def test_a_table_to_fill_in_is_not_doubted_and_the_box_for_points_is_no_text() -
     drafts = read(made).drafts
     assert not any("cells of its table" in doubt.text for doubt in drafts[0].doubts)
     assert drafts[1].question == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("text", "doubted"), [("求幂级数    的收敛半径、和函数。", True), ("甲    乙    丙，丁", False)]
+)
+def test_a_gap_within_a_sentence_is_doubted(text: str, doubted: bool) -> None:
+    draft = read(page(f"1. {text}", "2. 求值。")).drafts[0]
+    assert any("has a gap" in doubt.text for doubt in draft.doubts) is doubted
