@@ -270,8 +270,10 @@ def read_paper(
     else:
         notes.append(BY_RULES)
     drafts = [*drafts, *taken]
-    if not pages[0].width:
-        drafts = [_without_places(draft) for draft in drafts]
+    if not pages[0].width:  # a source
+        figures = [[figure.model_copy(update={"box": None}) for figure in draft.figures] for draft in drafts]
+        none = {"boxes": list[Box](), "page_numbers": list[int]()}
+        drafts = [draft.model_copy(update={**none, "figures": own}) for draft, own in zip(drafts, figures, strict=True)]
     missing = missing_numbers(body.segments, {draft.number for draft in taken})
     year = _YEAR.search(title) or _YEAR.search(pdf.stem)
     paper = IngestedPaper(
@@ -435,12 +437,6 @@ def _settled(draft: Draft) -> Draft:
         text = f"the parts have {sum(draft.part_points):g} points, the question {draft.points:g}"
         return matching.with_doubt(draft.model_copy(update={"part_points": []}), "points", text, 0.2)
     return draft
-
-
-def _without_places(draft: Draft) -> Draft:
-    """A draft of a source, which has no pages."""
-    figures = [figure.model_copy(update={"box": None}) for figure in draft.figures]
-    return draft.model_copy(update={"boxes": [], "page_numbers": [], "figures": figures})
 
 
 def _why_none(stream: Stream, pages: Sequence[PageBlocks]) -> str:

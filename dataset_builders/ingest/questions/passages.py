@@ -118,11 +118,11 @@ def find_passages(
     return {
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
-    } | dict.fromkeys(_titles(items, heads, titles), SharedText(None, is_title=True))
+    } | _titles(items, heads, titles)
 
 
-def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> list[int]:
-    """Places of titles in a look that only lines right before questions have, the first one among them."""
+def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
+    """Titles in a look that only lines right before questions have, the first one among them; those of empty pages."""
     looks: dict[tuple[bool, float], list[int]] = {}
     above = min(heads, default=0) - 1
     for place, item in enumerate(items):
@@ -130,7 +130,11 @@ def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collecti
             looks.setdefault((item.line.bold, round(item.line.size, 3)), []).append(place)
     own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
     leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(_BRACKET.sub("", items[at].text)) for at in own)
-    return own if leads else []
+    many = Counter(item.box.page for item in items)
+    bare = [at for at, item in enumerate(items) if many[item.box.page] == 1 and at > above + 1 and item.line]
+    ends = {*heads, *bounds, len(items)}
+    bare = [at for at in bare if at + 1 in ends and at not in ends and _is_title(items[at].text)]
+    return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
 
 
 def _leading(items: Sequence[Item], begin: int, end: int) -> int:

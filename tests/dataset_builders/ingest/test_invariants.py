@@ -884,3 +884,8 @@ def test_a_table_to_fill_in_is_not_doubted_and_the_box_for_points_is_no_text() -
 def test_a_gap_within_a_sentence_is_doubted(text: str, doubted: bool) -> None:
     draft = read(page(f"1. {text}", "2. 求值。")).drafts[0]
     assert any("has a gap" in doubt.text for doubt in draft.doubts) is doubted
+
+
+def test_the_title_of_an_empty_page_is_no_text() -> None:
+    drafts = read(page("1. Find a.", "2. Find b."), page("Scratch Paper", number=2)).drafts
+    assert [draft.question for draft in drafts] == ["Find a.", "Find b."]
