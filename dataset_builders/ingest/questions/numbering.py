@@ -372,12 +372,14 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
             continue
         opening = match["open"] if match["open"][-1:].isspace() else _OPENS.sub("", match["open"])
         shape = squeezed(unicodedata.normalize("NFKC", opening + re.sub(r"\w+", "#", match["number"]) + close))
-        brackets = "" if words else re.sub(r"#.*?([)\]】〗〕]|$).*", r"\1", shape)
+        brackets = re.sub(r"#.*?([)\]】〗〕]|$).*", r"\1", shape)
+        if brackets and not _OPENS.match(brackets[-1]):  # "(Total for Question 5 is 7 marks)"
+            continue
         if shape[-1:] == "#" or decimal:
             shape += f" {bool(match['next'])}{unicodedata.category(behind or ' ')}"
         weight = 1.0 if " " not in shape or match["next"] or not behind else _UNDELIMITED
         label = squeezed(match["number"]) if levels and levels[0].isdecimal() else ""
-        kind = (brackets, "".join(words[-1:]), not last.isdecimal(), bool(label))
+        kind = ("" if words else brackets, "".join(words[-1:]), not last.isdecimal(), bool(label))
         yield kind, _Candidate(0, number, end, weight=weight, level=level, shape=shape, label=label)
 
 

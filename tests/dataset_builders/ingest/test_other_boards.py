@@ -78,6 +78,14 @@ def test_a_total_at_the_foot_of_pages_is_no_foot() -> None:
     assert all(block.kind == "text" for one in marked(pages) for block in one.blocks if "Total" in block.text)
 
 
+def test_a_total_in_brackets_is_no_head_where_numbers_were_not_read() -> None:
+    heads = ["1. Given", "2. Given", "Given", "4. Given", "Given", "6. Given", "7. Given"]
+    pairs = [(f"{head} {n}, find x.", f"(Total for Question {n} is 3 marks)") for n, head in enumerate(heads, 1)]
+    found = by_number(read(page(*(line for pair in pairs for line in pair))))
+    assert [*found] == ["1", "2", "4", "6", "7"]
+    assert all(draft.question.startswith("Given") for draft in found.values())
+
+
 @pytest.mark.parametrize(
     ("last", "text", "goes_on"),
     [
