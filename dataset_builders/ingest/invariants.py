@@ -656,7 +656,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     without = sum(draft.points is None for draft in reading.drafts)
     outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
-    bare = all(bare_marks(draft.markdown) for draft in reading.drafts)
+    bare = 2 * sum(bool(bare_marks(draft.markdown)) for draft in reading.drafts) > len(reading.drafts)
     above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
     by_section = reading.by_section

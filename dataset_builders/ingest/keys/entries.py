@@ -446,13 +446,15 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
     rows = {id(item) for pair in pairwise(items) if _lines_of_rows(*(item.text for item in pair)) for item in pair}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
+    spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
+    firsts = [next((questions[id(item)].number for item in own if id(item) in questions), 0) for own in spans]
+    goes_on = sum(first > 1 for first in firsts) > sum(first == 1 for first in firsts)
     parts: list[list[Entry]] = []
-    for title, (start, end) in zip(titles, pairwise([*starts, len(items)]), strict=True):
-        own = items[start:end]
+    for title, own in zip(titles, spans, strict=True):
         series = [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
         if not series and is_section(own[0].text):  # few, or with remarks in place of answers
             series = _questions(own)
-        if entry := _of_numeral(own, bool(series), name):
+        if entry := _of_numeral(own, bool(series) and (goes_on or is_section(own[0].text)), name):
             parts.append([entry])
             continue
         within = own[series[0].place :] if len(series) > 1 else []
@@ -495,12 +497,12 @@ def _named(parts: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [replace(entry, label="") if apart else replace(entry, elective="") for part in parts for entry in part]
 
 
-def _of_numeral(items: Sequence[Item], has_series: bool, where: str) -> Entry | None:
+def _of_numeral(items: Sequence[Item], is_title: bool, where: str) -> Entry | None:
     """The entry of a question that only a Chinese numeral counts; a title of a section is none."""
     end = numeral(items[0].text) if items[0].line else None
     text = items[0].text[end[1] :] if end else ""
     alone = bool(begins_answer(text) or _SOLVES.match(text))
-    titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or (has_series and is_section(items[0].text))
+    titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or is_title
     if not end or (titled and not alone):
         return None
     answer, solution = _answer_and_solution("\n".join(filter(None, (text, *(item.text for item in items[1:])))).strip())
@@ -745,7 +747,7 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
         entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
-        drawn = any(item.block.kind == "figure" for item in items[anchor.place : end])
+        drawn = any(not item.line for item in items[anchor.place : end])
         entries.append(replace(entry, unread=drawn))
     return entries
 

@@ -318,6 +318,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         and (given in _GROUND.sub("", draft.question) or (is_open and entry.unsure == NO_HEAD and not entry.by_ocr))
     ):
         entry = replace(entry, answer="", solution=f"{entry.answer}\n{entry.solution}")
+    elif entry.unsure == NO_HEAD and 1 < count_blanks(draft.question) == len((entry.solution or "").split("\n")) + 1:
+        entry = replace(entry, answer=f"{entry.answer}\n{entry.solution}", solution=None, unsure="")
     remarks = _REMARKS.match(entry.answer) if entry.solution else None  # what stands below them is the solution's
     answer, problem = _answer(draft, "" if remarks else entry.answer)
     changes: dict[str, object] = {"answer": answer, "answer_from": source, "solution": entry.solution or draft.solution}

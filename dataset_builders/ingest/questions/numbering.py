@@ -367,7 +367,7 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
         close = match["close"][: len(match["close"]) - len(_CLOSE.sub("", match["close"]))]
         end = match.end() if close == match["close"] else match.start("close") + len(close)
         behind = text[end : end + 1]
-        decimal = close in tuple(".,") and behind.isdecimal()
+        decimal = close in tuple(".,") and not match["next"] and behind.isdecimal()
         if (levels and not (words or close or levels[0].isdecimal())) or (words and decimal):
             continue
         opening = match["open"] if match["open"][-1:].isspace() else _OPENS.sub("", match["open"])

@@ -154,8 +154,9 @@ def is_shared(text: str) -> bool:
 
 
 def bare_marks(text: str) -> list[float]:
-    """Numbers in brackets, without a word, at the ends of lines."""
-    return [float(match[1]) for match in re.finditer(r"(?<=[^A-Za-z\d$({^_\n])[(（](\d{1,2})[)）][ \t]*(?=\n|$)", text)]
+    """Numbers in brackets, without a word, at the ends of lines; [4] also at the beginning."""
+    form = r"(?:(?<=[^A-Za-z\d$({^_\n])[(（]|\A\[(?=\d+\] ))(\d{1,2})(?:[)）][ \t]*(?=\n|$)|\])"
+    return [float(match[1]) for match in re.finditer(form, text)]
 
 
 def _terms(mark: str) -> tuple[float, ...]:

@@ -43,6 +43,10 @@ def entries(*lines: str) -> dict[int, str]:
             {1: "4 m", 2: "5 m", 3: "6 m"},
         ),
         (["1. 解答 A", "解析 略", "2. 解答 B", "解析 略", "3. 解答 C", "解析 略"], {1: "A", 2: "B", 3: "C"}),
+        (
+            ["一、", "1、C；2、D；3、A", "二、", "4、15；-2", "5、20；11", "三、", "6、SP；SS", "7、CF；OF"],
+            {1: "C", 2: "D", 3: "A", 4: "15；-2", 5: "20；11", 6: "SP；SS", 7: "CF；OF"},
+        ),
         (["1-5 ABC"], {}),
         (["他在第 3 A 组"], {}),
     ],
@@ -113,6 +117,13 @@ def test_numbers_that_begin_anew_are_those_of_sections() -> None:
         ("填空题", 1, "3"), ("填空题", 2, "4"), ("填空题", 3, "5"), ("选择题", 1, "C"), ("选择题", 2, "A"),
         ("", 3, ""), ("", 4, ""),
     ]  # fmt: skip
+
+
+def test_lines_are_the_values_of_as_many_blanks() -> None:
+    asked = "1. Fill in: MOV ____ and then MOV ____."
+    key = AnswerKey(entries=entries_of_pages([page("1. BX, 500", "DX, AX", "2. B")], "k"), name="k")
+    first, *_ = read(page(asked, "2. Which is it?", "A. 1    B. 2    C. 3    D. 4"), key=key).drafts
+    assert (first.answer, first.solution) == (["BX, 500", "DX, AX"], None)
 
 
 def test_a_key_has_nothing_that_the_paper_prints_elsewhere() -> None:

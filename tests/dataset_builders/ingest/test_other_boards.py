@@ -78,6 +78,17 @@ def test_a_total_at_the_foot_of_pages_is_no_foot() -> None:
     assert all(block.kind == "text" for one in marked(pages) for block in one.blocks if "Total" in block.text)
 
 
+def test_digits_behind_a_gap_are_the_text_of_a_head() -> None:
+    found = by_number(read(page("문제 1. 0과 1을 더하시오.", "문제 2. 두 수를 더하시오.", "문제 3. 0을 빼시오.")))
+    assert [*found] == ["1", "2", "3"] and found["3"].question == "0을 빼시오."
+
+
+def test_marks_in_square_brackets_before_the_text_are_doubted() -> None:
+    lines = [f"{n}. [{n + 3}] Declare variable {n}." for n in range(1, 5)]
+    drafts = read(page(*lines)).drafts
+    assert all(any("numbers in brackets" in doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
 def test_a_total_in_brackets_is_no_head_where_numbers_were_not_read() -> None:
     heads = ["1. Given", "2. Given", "Given", "4. Given", "Given", "6. Given", "7. Given"]
     pairs = [(f"{head} {n}, find x.", f"(Total for Question {n} is 3 marks)") for n, head in enumerate(heads, 1)]
