@@ -83,6 +83,11 @@ def test_digits_behind_a_gap_are_the_text_of_a_head() -> None:
     assert [*found] == ["1", "2", "3"] and found["3"].question == "0을 빼시오."
 
 
+def test_spaces_before_a_number_cost_no_more_than_their_count() -> None:
+    found = by_number(read(page(" " * 5_000 + "1. What is it?", "2. What else?")))  # cubic: hours
+    assert [*found] == ["1", "2"] and found["1"].question == "What is it?"
+
+
 def test_marks_in_square_brackets_before_the_text_are_doubted() -> None:
     lines = [f"{n}. [{n + 3}] Declare variable {n}." for n in range(1, 5)]
     drafts = read(page(*lines)).drafts
