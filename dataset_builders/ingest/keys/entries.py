@@ -447,30 +447,35 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     rows = {id(item) for pair in pairwise(items) if _lines_of_rows(*(item.text for item in pair)) for item in pair}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
-    firsts = [next((questions[id(item)].number for item in own if id(item) in questions), 0) for own in spans]
+    series = [
+        [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
+        for own in spans
+    ]
+    firsts = [run[0].number for run in series if run]
     goes_on = sum(first > 1 for first in firsts) > sum(first == 1 for first in firsts)
     parts: list[list[Entry]] = []
-    for title, own in zip(titles, spans, strict=True):
-        series = [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
-        if not series and is_section(own[0].text):  # few, or with remarks in place of answers
-            series = _questions(own)
-        if entry := _of_numeral(own, bool(series) and (goes_on or is_section(own[0].text)), name):
+    for title, own, printed in zip(titles, spans, series, strict=True):
+        few = not printed and is_section(own[0].text)  # or with remarks in place of answers
+        run = _questions(own) if few else printed
+        if entry := _of_numeral(own, bool(run) and (goes_on or is_section(own[0].text)), name):
             parts.append([entry])
             continue
-        within = own[series[0].place :] if len(series) > 1 else []
-        heads_of = {id(own[anchor.place]) for anchor in series}
-        inner = {id(item) for item in within if item.line and id(item) not in heads_of | rows}
-        short: list[Entry] = []
-        for page, lines in groupby(
-            (item for item in own if id(item) not in inner), key=lambda item: item.box.page if labels else 0
-        ):
-            entries = _table_entries([*lines], f"{name}, page {page}" if labels else name)
-            short += [replace(entry, label=labels.get(page, "")) for entry in entries]
+        begins = rows | {id(own[anchor.place]) for anchor in run}
+        below = run[0].place if len(run) > 1 else len(own)
+        outer = [item for at, item in enumerate(own) if at < below or not item.line or id(item) in begins]
+        short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
         due = {1, *(entry.number + 1 for entry in short)}
-        series = [anchor for anchor in series if len(questions) > 1 or anchor.number in due]
-        long = _numbered(own, series, name) if not short or [anchor.place for anchor in series] != [0] else []
+        run = [anchor for anchor in run if len(questions) > 1 or anchor.number in due]
+        long = _numbered(own, run, name) if not short or [anchor.place for anchor in run] != [0] else []
         parts.append([replace(each, elective=each.elective or title) for each in _merged(short, long, bool(labels))])
     return _weighed(_named([part for part in parts if part]), items)
+
+
+def _by_page(items: Sequence[Item], name: str, labels: Mapping[int, str]) -> list[Entry]:
+    """Entries of the tables of each page, with its label."""
+    pages = [(page, [*own]) for page, own in groupby(items, key=lambda item: item.box.page)]
+    entries = [(page, entry) for page, own in pages for entry in _table_entries(own, f"{name}, page {page}")]
+    return [replace(entry, label=labels.get(page, "")) for page, entry in entries]
 
 
 def _merged(short: Sequence[Entry], long: Sequence[Entry], by_page: bool) -> list[Entry]:

@@ -342,8 +342,7 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
     if entry.by_ocr and (answer or entry.scheme) and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
-    behind = bool(draft.options and entry.solution)
-    behind = behind or bool(answer and is_open and entry.solution)
+    behind = bool(entry.solution and (draft.options or (answer and is_open)))
     if entry.unsure and (behind if entry.unsure == NO_HEAD else answer or entry.solution):
         with_key = with_doubt(with_key, "answer", entry.unsure, 0.3)
     if entry.unread and not (draft.options and answer and not problem and not entry.solution):

@@ -459,7 +459,7 @@ class _Sorter:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
-        question.stray, question.label = anchor.stray, anchor.label
+        question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
         self.target = question.items
         self.numbers.add(anchor.number)

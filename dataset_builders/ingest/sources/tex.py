@@ -53,7 +53,7 @@ _LENGTH: Final = re.compile(
     r"\s*=?\s*-?[\d.]+(?:\s*(?:[a-z]{2}\b|\\[a-z]+))?(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]+)*"
 )
 _BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
-"""What sets something: the begin of an argument, a length, and the room behind a line's end."""
+"""Pieces of a setting: the begin of an argument, a length, and the room behind a line's end."""
 _BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
     ("color", "textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
 )  # arguments before the one that is printed
@@ -427,7 +427,8 @@ class _Reader:
             )
             takes = not (length or name in _SWITCHES or text[place - 1].isspace())
             while takes and text[place : place + 1] in ("[", "{"):
-                place = _group(text, place)[1]
+                value, place = _group_if(text[place], text, place)
+                takes = value is not None
             return length.end() if length else place
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None

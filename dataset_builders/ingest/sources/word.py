@@ -391,11 +391,12 @@ def _answer_colours(body: Element) -> set[str]:
             runs.append((text, _colour(_child(node, "rPr"))))
             size[runs[-1][1]] += len(text)
     for colour, part in size.most_common(6):
+        if not colour or 2 * part >= size.total():
+            continue
         text = "".join(f"\ue010{text}\ue011" if own == colour else text for text, own in runs)
         text = text.replace("\ue011\ue010", "")
         options, marked = len(_LABELS.findall(_PLAIN.sub("", text))), len(_inked_labels(text))
-        is_key = len(_FILLED.findall(text)) >= _FEW or _FEW <= marked <= _SOME * options
-        if colour and 2 * part < size.total() and is_key:
+        if len(_FILLED.findall(text)) >= _FEW or _FEW <= marked <= _SOME * options:
             answers.add(colour)
     return answers
 
@@ -447,6 +448,8 @@ _SWITCHES: Final = {
 
 def _equation(text: str) -> str | None:
     r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→), the innermost first; None for another."""
+    if re.search("[\ue100-\uefff]", text):  # signs of parts below
+        return None
     parts: list[str] = []
 
     def filled(text: str) -> str:

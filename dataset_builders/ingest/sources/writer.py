@@ -131,8 +131,10 @@ class Writer:
         if layout or max(map(len, filled), default=0) < 2:
             for row in filled:
                 if len(row) > 1 and _MARK.fullmatch(row[0][0].text):  # the number of what is beside it
-                    row[1][0].text = f"{row[0][0].text.strip()} {row[1][0].text}"
-                    del row[0][0]
+                    mark, first = row[0].pop(0), row[1][0]
+                    first.text = f"{mark.text.strip()} {first.text}"
+                    first.pictures[:0] = mark.pictures
+                    first.unread |= mark.unread
                 for paragraph in (paragraph for cell in row for paragraph in cell):
                     self.add(paragraph)
             return

@@ -58,15 +58,15 @@ def engine(answers: Sequence[str]) -> tuple[list[Bounds], hangul.ReadBoxes]:
 def test_each_engine_reads_what_it_knows(printed: str, answers: list[str], said: str) -> None:
     dark, letters = drawn(printed)
     asked, read = engine(answers)
-    found = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], read)
-    assert [one.text for one in found] == [said] and len(asked) == len(answers)
+    lines = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], read)
+    assert [one.text for one in lines] == [said] and len(asked) == len(answers)
 
 
 def test_what_no_engine_reads_makes_the_line_unsure() -> None:
     dark, letters = drawn("점수가 X인")
     letters = [letter for letter in letters if letter.hangul]
-    (found,) = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], engine([])[1])
-    assert found.text.startswith("점수가") and found.confidence <= formulas.UNSURE
+    (line,) = hangul.lines(dark, [((5, 3, dark.shape[1] - 5, TALL + 3), letters)], engine([])[1])
+    assert line.text.startswith("점수가") and line.confidence <= formulas.UNSURE
 
 
 def test_a_wide_gap_ends_a_run() -> None:

@@ -120,9 +120,9 @@ def test_numbers_that_begin_anew_are_those_of_sections() -> None:
 
 
 def test_lines_are_the_values_of_as_many_blanks() -> None:
-    asked = "1. Fill in: MOV ____ and then MOV ____."
+    stem = "1. Fill in: MOV ____ and then MOV ____."
     key = AnswerKey(entries=entries_of_pages([page("1. BX, 500", "DX, AX", "2. B")], "k"), name="k")
-    first, *_ = read(page(asked, "2. Which is it?", "A. 1    B. 2    C. 3    D. 4"), key=key).drafts
+    first, *_ = read(page(stem, "2. Which is it?", "A. 1    B. 2    C. 3    D. 4"), key=key).drafts
     assert (first.answer, first.solution) == (["BX, 500", "DX, AX"], None)
 
 

@@ -79,13 +79,13 @@ def test_a_total_at_the_foot_of_pages_is_no_foot() -> None:
 
 
 def test_digits_behind_a_gap_are_the_text_of_a_head() -> None:
-    found = by_number(read(page("문제 1. 0과 1을 더하시오.", "문제 2. 두 수를 더하시오.", "문제 3. 0을 빼시오.")))
-    assert [*found] == ["1", "2", "3"] and found["3"].question == "0을 빼시오."
+    drafts = by_number(read(page("문제 1. 0과 1을 더하시오.", "문제 2. 두 수를 더하시오.", "문제 3. 0을 빼시오.")))
+    assert [*drafts] == ["1", "2", "3"] and drafts["3"].question == "0을 빼시오."
 
 
 def test_spaces_before_a_number_cost_no_more_than_their_count() -> None:
-    found = by_number(read(page(" " * 5_000 + "1. What is it?", "2. What else?")))  # cubic: hours
-    assert [*found] == ["1", "2"] and found["1"].question == "What is it?"
+    drafts = by_number(read(page(" " * 5_000 + "1. What is it?", "2. What else?")))  # cubic: hours
+    assert [*drafts] == ["1", "2"] and drafts["1"].question == "What is it?"
 
 
 def test_marks_in_square_brackets_before_the_text_are_doubted() -> None:
@@ -97,9 +97,9 @@ def test_marks_in_square_brackets_before_the_text_are_doubted() -> None:
 def test_a_total_in_brackets_is_no_head_where_numbers_were_not_read() -> None:
     heads = ["1. Given", "2. Given", "Given", "4. Given", "Given", "6. Given", "7. Given"]
     pairs = [(f"{head} {n}, find x.", f"(Total for Question {n} is 3 marks)") for n, head in enumerate(heads, 1)]
-    found = by_number(read(page(*(line for pair in pairs for line in pair))))
-    assert [*found] == ["1", "2", "4", "6", "7"]
-    assert all(draft.question.startswith("Given") for draft in found.values())
+    drafts = by_number(read(page(*(line for pair in pairs for line in pair))))
+    assert [*drafts] == ["1", "2", "4", "6", "7"]
+    assert all(draft.question.startswith("Given") for draft in drafts.values())
 
 
 @pytest.mark.parametrize(

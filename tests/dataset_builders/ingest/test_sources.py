@@ -17,6 +17,7 @@ from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.paper import Options, ingest
 from livek12.dataset_builders.ingest.sources import read
+from livek12.dataset_builders.ingest.sources.writer import Paragraph, Writer
 
 _SPACES = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -130,6 +131,8 @@ def test_a_word_paper_becomes_questions_without_pages(tmp_path: Path) -> None:
         (run("x") + run("2", '<w:vertAlign w:val="superscript"/>'), "$x^{2}$"),
         (equation(r"eq \f(1,2)") + equation(r"EQ \r(3,x)"), "$\\frac{1}{2}$$\\sqrt[3]{x}$"),
         (equation(r"eq \unknown(1)"), "□"),
+        (equation("eq \\f(\uef00,2)"), "□"),
+        (equation("eq (a)" + "".join(f"({chr(at)}{chr(at)})" for at in range(0xE100, 0xE200))), "□"),
         ('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>', "α"),
         ('<w:r><w:sym w:font="Wingdings" w:char="F04A"/></w:r>', "□"),
         (picture("far"), "□"),
@@ -186,6 +189,13 @@ def test_a_table_within_a_cell_leaves_its_row_whole(tmp_path: Path) -> None:
     rows = r"\begin{tabular}{ll}a & x \begin{tabular}{l}p\\q\\r\end{tabular} y\\b & z\end{tabular}"
     (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}\begin{{document}}{rows}\end{{document}}")
     assert [line.text for line in read(tmp_path / "paper.tex").blocks[0].lines] == ["a\tx p q r y", "b\tz"]
+
+
+def test_a_picture_beside_the_number_of_a_cell_goes_with_it() -> None:
+    writer, drawn = Writer(), Paragraph("1 ￼", unread=True, pictures=[png("red")])
+    writer.table([[[drawn], [Paragraph("￼ a", pictures=[png("blue")]), Paragraph("b" * 99), Paragraph("c")]]])
+    line = writer.blocks[0].lines[0]
+    assert (line.text, line.pictures, line.unread) == ("1 ￼ ￼ a", [png("red"), png("blue")], True)
 
 
 def test_a_source_has_no_pages_to_look_at(tmp_path: Path) -> None:
@@ -259,6 +269,7 @@ def test_the_class_exam(tmp_path: Path) -> None:
          r"\begin{solution}\begin{enumerate}\item \two{a}\end{enumerate}\end{solution}",
          ["1. Why?", "【解析】(1) aa"]),
         ("\\vspace{1em}\n{\\bf Name:} {\\color{black}{a}}\\penalty=100 b", ["Name: a b"]),
+        ("a\\newpage[b c", ["a", "[b c"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -341,8 +352,8 @@ def test_the_colour_that_fills_brackets_is_that_of_the_answers(tmp_path: Path) -
 
 
 def test_options_in_a_listing_are_options(tmp_path: Path) -> None:
-    asked = "{}. Which of them is it?\n\n\t\tA. one\n\t\tB. two\n\t\tC. three\n\nAnswer: B\n\n"
-    (tmp_path / "paper.md").write_text("".join(map(asked.format, range(1, 5))))
+    question = "{}. Which of them is it?\n\n\t\tA. one\n\t\tB. two\n\t\tC. three\n\nAnswer: B\n\n"
+    (tmp_path / "paper.md").write_text("".join(map(question.format, range(1, 5))))
     drafts = ingested(tmp_path, tmp_path / "paper.md").drafts
     assert [(draft.answer, len(draft.options)) for draft in drafts] == [(["B"], 3)] * 4
 
