@@ -177,13 +177,18 @@ _OVERHANG: Final = 0.3
 def bars(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     """Fractions, roots, lines over letters and blanks; the shortest rules first, as they are the innermost.
 
-    The other rules stay in `rules`.
+    The other rules stay in `rules`, without double ones.
     """
     spaces = [atom for atom in atoms if not atom.text.strip()]
     finder = Finder([atom for atom in atoms if atom.text.strip()])
-    unused = [rule for rule in rules if not _read(finder, rule, rules)]
-    rules[:] = unused
+    rules[:] = [rule for rule in rules if not (_is_double(rule, rules) or _read(finder, rule, rules))]
     return [*finder.atoms, *spaces]
+
+
+def _is_double(rule: Rule, rules: Sequence[Rule]) -> bool:
+    """Checks for a line as long right above or below: they part a page, and are of no formula."""
+    near = 0.02 * (rule.right - rule.left)
+    return sum(abs(other.top - rule.top) + abs(other.left - rule.left) < near for other in rules) > 1
 
 
 def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.questions.labels import GAP, first_label
@@ -16,21 +16,19 @@ _FEWEST, _LEVEL, _CELL = 3, 0.005, 0.03
 
 
 def rejoin_columns(items: Sequence[Item], heads: Sequence[int]) -> list[int]:
-    """The order of items in which cells of a second column follow the question that they are level with.
+    """The order of items in which the cells of other columns follow those of the first that they are level with.
 
     No question begins in it, its lists lack their first label, and each label is level with one of the first column.
     """
-    order = list(range(len(items)))
-    pages: dict[int, list[int]] = {}
-    for place, item in enumerate(items):
-        pages.setdefault(item.box.page, []).append(place)
-    for places in pages.values():
-        for column in sorted({items[place].column for place in places} - {0}):
-            own = [place for place in places if items[place].column == column]
-            others = [place for place in places if items[place].column < column]
-            begun = [place for place in heads if place in others]
-            if begun and not {*heads} & {*own} and _are_cells([items[p] for p in own], [items[p] for p in others]):
-                order = _with_rows(order, own, begun, items)
+    order: list[int] = []
+    for _, page in groupby(range(len(items)), key=lambda place: items[place].box.page):
+        places = [*page]
+        own = [place for place in places if items[place].column]
+        begun = [place for place in heads if place in places]
+        cells = own and begun and not {*begun} & {*own}
+        if cells and _are_cells([items[at] for at in own], [items[at] for at in places if at not in own]):
+            places.sort(key=lambda place: items[place].box.top + _LEVEL * items[place].column)
+        order += places
     return order
 
 
@@ -45,17 +43,6 @@ def _are_cells(own: Sequence[Item], others: Sequence[Item]) -> bool:
         )
         for item, label in labels
     )
-
-
-def _with_rows(order: list[int], own: Sequence[int], heads: Sequence[int], items: Sequence[Item]) -> list[int]:
-    """Puts each item of a column behind the last of the column before that is level with it or above."""
-    rest = [place for place in order if place not in own]
-    page = {place for place in rest if items[place].box.page == items[heads[0]].box.page}
-    for place in sorted(own, key=lambda place: (items[place].box.top, items[place].box.left)):
-        above = [at for at in page if items[at].box.top < items[place].box.top + _LEVEL]
-        rest.insert(max((rest.index(at) for at in above), default=rest.index(heads[0]) - 1) + 1, place)
-        page.add(place)
-    return rest
 
 
 def in_label_order(items: Sequence[Item]) -> list[Item]:

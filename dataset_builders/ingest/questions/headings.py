@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
 
@@ -107,9 +108,16 @@ def _keys(page: PageBlocks) -> set[str]:
         if block.kind == "figure":
             keys.add(_figure_key(block))
         for line in block.lines:
-            keys |= {*_line_keys(line), _page_key(line), _whole_key(line)}
+            body = set() if _zone(line.box) else {_shape(line), f"={squeezed(line.text)}"}
+            keys |= {*_line_keys(line), _page_key(line), _whole_key(line), *body}
     keys.discard("")
     return keys
+
+
+def _shape(line: Line) -> str:
+    """A line of letters that counts, without its numbers: a running head stands in margins alone."""
+    shape = re.sub(r"\d+", "#", squeezed(line.text))
+    return f"#{shape}" if re.search(r"[^\W\d_].*#", shape) else ""
 
 
 def _figure_key(block: Block) -> str:
@@ -200,6 +208,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
         or passage_range(text)
         or _LISTED.match(text)
         or says_worth(text)
+        or (_shape(line) in around and f"={squeezed(line.text)}" not in around)
     )
     whole = _whole_key(line)
     if zone and whole and _near(whole) & around:
@@ -368,6 +377,7 @@ def is_part_of_section(text: str) -> bool:
 
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
+_NUMBERED_TITLE: Final = re.compile(r"\s*(\d{1,2})[.．]?\s+[A-Z][^.?!$]{2,60}")
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
@@ -384,7 +394,9 @@ def rank_of(text: str) -> tuple[str, int] | None:
 
 
 def rank_in_series(text: str) -> list[tuple[str, int]]:
-    """Words and ranks of a line as the head of a section, by Roman numerals and by letters: GROUP-B, II."""
+    """Words and ranks of a line as the head of a section, by Roman numerals, letters and digits: GROUP-B, II."""
+    if digits := _NUMBERED_TITLE.fullmatch(text):
+        return [("1", int(digits[1]) - 1)]
     if not (match := _RANKED.match(unicodedata.normalize("NFKC", text[:20]))):
         return []
     word = (match[1] or "").casefold()

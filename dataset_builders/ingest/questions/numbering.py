@@ -58,6 +58,7 @@ _LISTED = 6
 """Neighbouring lines that go up by one with a bare number each: those of a listing."""
 _AGAIN = 0.25
 """Weight against a column of numbers for each that comes again in it."""
+_ALL_PAGES = 2
 _LEVEL = 0.012
 """Largest distance of numbers in one column, of the page's width."""
 _ENDED = re.compile(r"(?:[.。．!?！？;；:：)）\]】_]|____)\s*$")
@@ -239,14 +240,17 @@ def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_
     tops = {item.box.page: place for place, item in reversed([*enumerate(items)])}
     lefts = {_column(items[head.place]): items[head.place].box.left for head in run}
 
-    def is_placed(place: int) -> bool:
-        off = items[place].box.left - lefts.get(_column(items[place]), 2.0)
-        return tops[items[place].box.page] == place or abs(off) < _LEVEL / 2
+    def is_placed(other: _Candidate, head: _Candidate) -> bool:
+        item, first = items[other.place], items[head.place]
+        level = abs(item.box.top - first.box.top) < _LEVEL and item.box.page > first.box.page
+        running = level and item.text == first.text
+        off = item.box.left - lefts.get(_column(item), 2.0)
+        return not running and (tops[item.box.page] == other.place or abs(off) < _LEVEL / 2)
 
     complete: list[_Candidate] = []
     for head, end in _pieces(items, run):
         own = [other for other in candidates if head.place < other.place < end and other.shape == shape]
-        own = [other for other in own if is_placed(other.place)]
+        own = [other for other in own if is_placed(other, head)]
         pieces = [items[a:b] for a, b in pairwise([head.place, *(other.place for other in own), end])]
         if all(map(_asks_something, pieces)) and _are_strays(items, head, own):
             complete += [head, *(replace(other, stray=True) for other in own)]
@@ -273,10 +277,8 @@ def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
 
 def _extra(items: Sequence[Item], run: _Heads) -> list[_Candidate]:
     """The head of a bonus behind the last."""
-    at = [place for place, item in enumerate(items) if place >= run[0].place and _BONUS.match(item.text)]
-    if not at or at[0] <= run[-1].place or not _asks_something(items[at[0] :]):
-        return []
-    return [_Candidate(at[0], run[-1].number + 1, 0, stray=True)]
+    named = [place for place in range(run[-1].place + 1, len(items)) if _BONUS.match(items[place].text)]
+    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if _asks_something(items[at:])]
 
 
 def _column(item: Item) -> tuple[int, int]:
@@ -433,11 +435,17 @@ def _share(items: Sequence[Item], place: int) -> float:
 
 
 def _margins(items: Sequence[Item], candidates: _Heads) -> dict[tuple[int, int], float]:
-    """Left edges of most different numbers, by parity of the page (bound books) and column."""
+    """Left edges of most different numbers by column, or by parity of the page too if that moves them (bound books)."""
     lefts: dict[tuple[int, int], list[tuple[float, _Candidate]]] = {}
     for candidate, item in ((candidate, items[candidate.place]) for candidate in candidates):
-        lefts.setdefault(_column(item), []).append((item.box.left, candidate))
-    return {key: _margin(sorted(values, key=lambda value: value[0])) for key, values in lefts.items()}
+        for parity in (item.box.page % 2, _ALL_PAGES):
+            lefts.setdefault((parity, item.column), []).append((item.box.left, candidate))
+    edges = {key: _margin(sorted(values, key=lambda value: value[0])) for key, values in lefts.items()}
+    for key, values in lefts.items():
+        both = edges[_ALL_PAGES, key[1]]
+        if both < edges[key] and any(abs(left - both) < _LEVEL / 2 for left, _ in values):
+            edges[key] = both
+    return edges
 
 
 def _margin(values: Sequence[tuple[float, _Candidate]]) -> float:

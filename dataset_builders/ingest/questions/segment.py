@@ -7,6 +7,7 @@ go elsewhere.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -131,13 +132,13 @@ _BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
-_NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】]")
+_NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
-_NUMBERED_TITLE = re.compile(r"\s*(\d{1,2})[.．]\s+[A-Z][^\d.?!$]{2,40}")
-_BRACKETED_ONE = re.compile(r"\s*[(（]1[)）]")
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
 """Set in a letter of their own, they count nothing but sections."""
+_INDENTED, _OFF, _MOST_BELOW = 0.25, 0.08, 0.7
+"""Least left edge of a centred head, and twice its distance from the middle, of the page; share with numbers below."""
 _LARGER = 1.2
 """Size of a head's letters, of those of text."""
 _PADDING = 1.0
@@ -229,10 +230,12 @@ def segment(stream: Stream) -> Body:
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
         return replace(first, answers=[*first.answers, *stream.items[end:]])
-    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)} | heads
+    inner = _part_heads(items, chosen, heads)
+    named = {a.place for a, b in pairwise(chosen) if b.number == 1 and section_type(items[a.place].text)}
+    named |= heads - inner
     chosen = [anchor for anchor in chosen if anchor.place not in named]
     body.named = [items[place] for place in sorted(named)]
-    if inner := _part_heads(items, chosen):
+    if inner:
         chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
         body.part_heads = [items[place] for place in sorted(inner)]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
@@ -241,14 +244,8 @@ def segment(stream: Stream) -> Body:
         chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
     masthead = _masthead(items, chosen, part_of)
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
-    _distribute(
-        items,
-        {anchor.place: anchor for anchor in chosen},
-        part_of,
-        body,
-        {id(item) for item in masthead},
-        stream.columns,
-    )
+    above = {id(item) for item in masthead}
+    _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
     _add_inline(body)
     _add_unnumbered(body)
     _drop_only_part(body.segments)
@@ -257,29 +254,25 @@ def segment(stream: Stream) -> Body:
 
 
 def _section_heads(items: Sequence[Item]) -> set[int]:
-    """Places of heads set apart, bold or larger, that count up from I or A, each with numbers behind it."""
+    """Places of heads set apart, bold, centred or larger, that count up from I, A or 1, with numbers behind them."""
     lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
     usual = median(line.size for line in lines.values()) if lines else 0.0
     few = 3 * sum(line.bold for line in lines.values()) < len(lines)
     series: dict[str, list[int]] = {}
     for place, line in lines.items():
-        if (line.bold and few) or line.size > _LARGER * usual or line.text.strip()[:1] in _NUMERALS:
+        centred = line.box.left > _INDENTED and abs(line.box.left + line.box.right - 1) < _OFF
+        set_apart = (line.bold and few) or centred or line.size > _LARGER * usual
+        if set_apart or line.text.strip()[:1] in _NUMERALS:
             for name, rank in rank_in_series(line.text):
                 places = series.setdefault(name, [])
                 if rank == len(places):
                     places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and names_type(lines[at].text)}
-    titles = [
-        (place, int(match[1])) for place, line in lines.items() if (match := _NUMBERED_TITLE.fullmatch(line.text))
-    ]
-    firsts = [place for place, line in lines.items() if _BRACKETED_ONE.match(line.text)]
-    above = [sum(a < first < b for first in firsts) for (a, _), (b, _) in pairwise([*titles, (len(items), 0)])]
-    if len(titles) > 1 and all(above) and [number for _, number in titles] == list(range(1, len(titles) + 1)):
-        heads |= {place for place, _ in titles}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
-        if len(places) > 1 and all(any(_NUMBERED.match(item.text) for item in run) for run in runs):
+        below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
+        if len(places) > 1 and below > _MOST_BELOW * len(runs):
             heads |= {*places}
     return heads
 
@@ -296,12 +289,18 @@ def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
     return range(first[0].place, later[0].place) if rules else range(0)
 
 
-def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
-    """Places of titles, Part A to Part C, that are those of parts of questions.
+def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collection[int]) -> set[int]:
+    """Places of titles, Part A to Part C or of those `ranked`, that are those of parts of questions.
 
     They begin behind a question's number, and the numbers go on behind them.
     """
-    titles = [(place, *of) for place, item in enumerate(items) if item.line and (of := rank_of(item.text))]
+    titles = [
+        (place, name, rank)
+        for place, item in enumerate(items)
+        for name, rank in (rank_in_series(item.text) if place in ranked else filter(None, [rank_of(item.text)]))
+    ]
+    begun = [anchor.place for anchor in chosen]
+    behind = {place: bisect(begun, place) for place, *_ in titles}
     heads: set[int] = set()
     for word in {name for _, name, _ in titles}:
         runs: list[list[int]] = []
@@ -312,20 +311,11 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor]) -> set[int]:
                     runs.append([])
                 runs[-1].append(place)
                 last = rank
-        within = [run for run in runs if _goes_on_behind(run[0], chosen)]
-        bare = [run for run in within if any(not _between(chosen, a, b) for a, b in pairwise(run))]
+        firsts = [(run, chosen[max(0, behind[run[0]] - 1) :][:2]) for run in runs if behind[run[0]]]
+        within = [run for run, near in firsts if len(near) == 1 or near[1].number == near[0].number + 1]
+        bare = [run for run in within if any(behind[a] == behind[b] for a, b in pairwise(run))]
         heads.update(place for run in (within if len(within) > 1 else bare) for place in run)
     return heads
-
-
-def _goes_on_behind(place: int, chosen: Sequence[Anchor]) -> bool:
-    before = [anchor for anchor in chosen if anchor.place < place]
-    after = [anchor for anchor in chosen if anchor.place > place]
-    return bool(before) and (not after or after[0].number == before[-1].number + 1)
-
-
-def _between(chosen: Sequence[Anchor], begin: int, end: int) -> bool:
-    return any(begin < anchor.place < end for anchor in chosen)
 
 
 def _answers_begin(items: Sequence[Item]) -> int:
@@ -335,8 +325,9 @@ def _answers_begin(items: Sequence[Item]) -> int:
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
-        if item.line and title and many[_head_of(item.text)] < _AGAIN and not _goes_on(items, place):
-            return place
+        once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
+        if once and not any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items))):
+            return place  # numbers of a key begin anew
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place
     return len(items)
@@ -357,11 +348,6 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
 
 def _head_of(title: str) -> str:
     return re.split("[:：]", squeezed(title))[0]
-
-
-def _goes_on(items: Sequence[Item], place: int) -> bool:
-    """Numbers of a key begin anew."""
-    return any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items)))
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[int, str]) -> list[Item]:
@@ -661,12 +647,13 @@ def _add_unnumbered(body: Body) -> None:
         whole = is_running(section.title) and asks(section.title) and len(INSTRUCTS.findall(section.title)) < _RULE
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
+        alone = "".join(item.text for item in items if not INSTRUCTS.search(item.text))
         if lettered := _lettered(items):
             own = [
                 Segment(number, end, some, section, part, label=label)
                 for number, (label, end, some) in enumerate(lettered, 1)
             ]
-        elif place and items and (whole or _asks_alone(items)):
+        elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
             guess = f"it has no number: {one_line(items[0].text, 40)!r}"
@@ -675,10 +662,6 @@ def _add_unnumbered(body: Body) -> None:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
-
-
-def _asks_alone(items: Sequence[Item]) -> bool:
-    return asks("".join(item.text for item in items if not INSTRUCTS.search(item.text)))
 
 
 def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
-from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.pages.blocks import Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
@@ -200,6 +200,15 @@ def test_a_range_at_the_head_of_a_page_is_no_running_head() -> None:
     ]
     drafts = read(*marked(pages)).drafts
     assert [draft.question.split("\n")[0] for draft in drafts] == [head for head in heads for _ in range(2)]
+
+
+def test_a_head_at_the_top_of_a_page_whose_form_comes_again_below_is_no_running_head() -> None:
+    tops = [0.2, 0.05, 0.3, 0.05, 0.4]
+    pages = [page(f"실험{n}  값", "Why?", number=n, top=top) for n, top in enumerate(tops, 1)]
+    heads = [item.text for item in flatten([*marked(pages)]).items if item.text != "Why?"]
+    assert heads == [f"실험{n}  값" for n in range(1, 6)]
+    titled = [page("Mathe 2024", "Why?", "a", "b", "c", "d", number=n, top=0.05) for n in (1, 2, 3)]
+    assert "Mathe 2024" not in [item.text for item in flatten([*marked(titled)]).items]
 
 
 def test_text_at_the_head_of_a_page_is_a_guess() -> None:
@@ -734,6 +743,36 @@ def test_a_list_within_a_question_is_none_of_questions() -> None:
 )
 def test_heads_of_any_form(lines: tuple[str, ...], expected: list[str]) -> None:
     assert numbers_of(*lines) == expected
+
+
+def set_in_bold(whole: PageBlocks, *places: int) -> PageBlocks:
+    """A page some of whose lines are bold."""
+    blocks = list(whole.blocks)
+    for place in places:
+        lines = [replace(line, bold=True, place=0) for line in blocks[place].lines]
+        blocks[place] = replace(blocks[place], lines=lines)
+    return replace(whole, blocks=[replace(b, lines=[replace(each, place=0) for each in b.lines]) for b in blocks])
+
+
+def test_bold_numbered_titles_above_numbers_that_begin_anew_are_sections() -> None:
+    titles = ["1 Circles [4 points]", "2 Lines (3 pts)", "3 Planes [2 points]"]
+    below = [[f"1. Find {sign}.", "It is odd.", f"2. Show {sign}.", "It is even."] for sign in "abc"]
+    lines = [line for title, some in zip(titles, below, strict=True) for line in (title, *some)]
+    body, _ = segmented([set_in_bold(page(*lines, top=0.02), 0, 5, 10)])
+    assert [segment.number for segment in body.segments] == [1, 2, 1, 2, 1, 2]
+    assert [section.title for section in body.sections] == titles
+
+
+def test_numerals_within_a_question_are_its_parts() -> None:
+    within = ["Ⅰ. 由图可知", "1）求a。", "Ⅱ. 由表可知", "1）求b。"]
+    heads = [f"{n}．已知x，求y。（5分）" for n in range(1, 5)]
+    body, _ = segmented([set_in_bold(page(*heads[:3], *within, heads[3]))])
+    assert [segment.number for segment in body.segments] == [1, 2, 3, 4] and not body.sections
+
+
+def test_a_head_printed_again_on_the_next_page_begins_no_question() -> None:
+    pages = [page(f"Q {head} [5 marks]", "Find a.", number=n) for n, head in enumerate((1, 1, 2, 2, 3, 4), 1)]
+    assert numbers(*pages) == [1, 2, 3, 4]
 
 
 def test_a_section_numbered_by_letters() -> None:
