@@ -180,8 +180,10 @@ class _Paper:
         )
         self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
         image = b"" if hidden else pdf.png(picture)
-        blank = PageBlocks(number=number, width=raw.width, height=raw.height, image=image, notes=raw.notes)
-        return replace(blank, blocks=reading.blocks, loose=reading.loose)
+        size = {"width": raw.width, "height": raw.height}
+        return PageBlocks(
+            number=number, **size, image=image, blocks=reading.blocks, notes=raw.notes, loose=reading.loose
+        )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         from livek12.dataset_builders.ingest.scans import scan

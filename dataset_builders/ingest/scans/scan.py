@@ -169,8 +169,7 @@ def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
 
 
 def _touches(rule: Rule, text: Bounds) -> bool:
-    x = (rule.left + rule.right) / 2
-    return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
+    return text[0] <= rule.centre[0] <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
 
 
 def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:

@@ -120,7 +120,7 @@ class Scanner:
             )
             if sure > best[0] + 0.1:
                 best = (sure, level, reads, notes)
-            if sure > POOR or not reads or ocr.is_korean(level):
+            if sure > POOR or not reads or (angle == turn and ocr.is_korean(level)):
                 break
         return best[1:]
 
