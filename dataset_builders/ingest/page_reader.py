@@ -179,10 +179,9 @@ class _Paper:
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
         )
         self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
-        image = b"" if hidden else pdf.png(picture)
-        size = {"width": raw.width, "height": raw.height}
+        image, blocks, loose = b"" if hidden else pdf.png(picture), reading.blocks, reading.loose
         return PageBlocks(
-            number=number, **size, image=image, blocks=reading.blocks, notes=raw.notes, loose=reading.loose
+            number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes, loose=loose
         )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:

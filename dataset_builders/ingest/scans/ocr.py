@@ -55,8 +55,9 @@ class Reader:
         if not row.scripts:
             raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
         self._korean = row.letters == HANGUL
-        if self._korean:
-            _check_tesseract()
+        if self._korean and "kor" not in _languages():
+            install = "apt-get install tesseract-ocr tesseract-ocr-kor"
+            raise UserError(f"scanned Korean pages are read by tesseract with its data for Korean: {install}")
         import onnxruntime
         from rapidocr import RapidOCR
 
@@ -134,19 +135,10 @@ def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
     return tuple(places)
 
 
-def _check_tesseract() -> None:
-    install = "apt-get install tesseract-ocr tesseract-ocr-kor"
-    if not shutil.which("tesseract"):
-        raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
-    if "kor" not in _languages():
-        raise UserError(f"tesseract has no data for Korean: {install}")
-
-
 def _languages() -> list[str]:
     """Of tesseract; none if it is not installed."""
-    return (
-        _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split() if shutil.which("tesseract") else []
-    )
+    listing = _run(["tesseract", "--list-langs"], b"") if shutil.which("tesseract") else b""
+    return listing.decode(errors="replace").split()
 
 
 def _run(command: list[str], data: bytes) -> bytes:

@@ -154,12 +154,9 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
-    boxes: list[Bounds] = []
-    for rule in bars(dark, max(8, int(0.45 * letter))):
-        if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
-            continue
-        boxes += both_sides(dark, rule, letter)
-    return boxes
+    short = (rule for rule in bars(dark, max(8, int(0.45 * letter))) if rule.length <= 5 * letter)
+    free = (rule for rule in short if not any(_touches(rule, text) for text in texts))
+    return [box for rule in free for box in both_sides(dark, rule, letter)]
 
 
 def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
