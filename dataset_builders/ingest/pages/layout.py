@@ -284,12 +284,12 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     grounds = [frame for frame in parts.frames if area(frame) < _GROUND * raw.width * raw.height]
     grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
     for _ in range(2):  # nodes of a graph have text in them, and join its lines
-        figures = _whole(parts.figures, lines)
+        figures = whole(parts.figures, lines)
         nodes = [
             [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or area(f) < _NODE * area(box))]
             for box in figures
         ]
-        parts.figures = _whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)], lines)
+        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)], lines)
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
@@ -403,8 +403,8 @@ def _joined(boxes: list[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
     return [box] if all(any(overlaps(line, part) for part in boxes) for line in inside) else boxes
 
 
-def _whole(figures: list[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
-    """Joins overlapping figures."""
+def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
+    """Joins overlapping figures that have no line of text between them."""
     while True:
         merged = [box for group in groups(figures, 1.0) for box in _joined([figures[at] for at in group], lines)]
         if len(merged) == len(figures):
