@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull, root_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, by_root, hull, root_of, unite
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -154,13 +154,9 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     left, top, right, bottom = hull(rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
-    covered = sum(
-        (box[2] - box[0]) * (box[3] - box[1])
-        for box in letters
-        if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom
-    )
+    inside = [box for box in letters if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom]
     full = _FULL if len(rules) >= _GRID and corners >= _CORNERS and min(len(upright), len(flat)) > 1 else _LABELLED
-    return covered < full * (right - left) * (bottom - top)
+    return sum(map(area, inside)) < full * area(hull(rules))
 
 
 def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
@@ -226,12 +222,9 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
         active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
         for other in active:
             if overlaps(boxes[at], boxes[other], slack):
-                parent[root_of(parent, at)] = root_of(parent, other)
+                unite(parent, at, other)
         active.append(at)
-    by_root: dict[int, list[int]] = {}
-    for at in range(len(boxes)):
-        by_root.setdefault(root_of(parent, at), []).append(at)
-    return list(by_root.values())
+    return by_root(parent)
 
 
 # ---- figures, tables, frames ----
@@ -428,7 +421,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
         parts.dividers += tall
-        if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+        if area(box) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
@@ -458,29 +451,20 @@ def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Merges base cells without a line between them, named by the first."""
-    home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
-
-    def root(cell: tuple[int, int]) -> tuple[int, int]:
-        while home[cell] != cell:
-            cell = home[cell]
-        return cell
-
-    for row, column in sorted(home):
+    across = len(xs) - 1
+    parent = [*range(across * (len(ys) - 1))]
+    for at in parent[:]:
+        row, column = divmod(at, across)
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
         if column + 2 < len(xs) and not any(
             abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
         ):
-            _unite(home, root((row, column)), root((row, column + 1)))
+            unite(parent, at, at + 1)
         if row + 2 < len(ys) and not any(
             abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
         ):
-            _unite(home, root((row, column)), root((row + 1, column)))
-    return {cell: root(cell) for cell in home}
-
-
-def _unite(home: dict[tuple[int, int], tuple[int, int]], cell: tuple[int, int], other: tuple[int, int]) -> None:
-    first, last = min(cell, other), max(cell, other)
-    home[last] = first
+            unite(parent, at, at + across)
+    return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
 
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:

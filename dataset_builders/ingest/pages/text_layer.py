@@ -301,15 +301,10 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
-        if id(inside[-1]) not in named:  # a ground and its border hold the same number
-            raw.glyphs.append(_full_stop(inside[-1]))
-        named.add(id(inside[-1]))
-
-
-def _full_stop(digit: Glyph) -> Glyph:
-    """The full stop behind a digit, as a glyph of its own."""
-    edge = min(digit.right, digit.advance)
-    return replace(digit, text="．", left=edge, right=digit.right, math=False)
+        digit = inside[-1]
+        if id(digit) not in named:  # a ground and its border hold the same number
+            raw.glyphs.append(replace(digit, text="．", left=min(digit.right, digit.advance), math=False))
+        named.add(id(digit))
 
 
 def _crosses(shape: Shape, box: Bounds) -> bool:
@@ -452,7 +447,8 @@ _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
-    if _pictured(raw) > (_MARKED if letters else _PICTURED) and len(letters) < _FEWEST:
+    pictures = sum(layout.area(shape.box) for shape in raw.shapes if shape.kind == "image")
+    if pictures > (_MARKED if letters else _PICTURED) * raw.width * raw.height and len(letters) < _FEWEST:
         return False
     if not letters:
         return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
@@ -479,12 +475,6 @@ def turned(raw: RawPage) -> int:
 
 def _next_to(glyph: Glyph, other: Glyph) -> bool:
     return max(abs(other.left - glyph.left), abs(other.top - glyph.top)) < 2 * max(glyph.size, other.size)
-
-
-def _pictured(raw: RawPage) -> float:
-    """Share of a page that pictures cover."""
-    areas = [(s.right - s.left) * (s.bottom - s.top) for s in raw.shapes if s.kind == "image"]
-    return sum(areas) / (raw.width * raw.height)
 
 
 def _odd(text: str) -> bool:
