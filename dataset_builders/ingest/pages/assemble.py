@@ -656,15 +656,12 @@ def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[Tex
     captions: list[Piece] = []
     figures = [piece for piece in own if piece.kind == "figure"]
     for line in lines:
-        near = [
-            near_piece for near_piece in figures if not near_piece.caption and _under_figure(line.box, [near_piece])
-        ]
+        near = [figure for figure in figures if not figure.caption and _under_figure(line.box, [figure])]
         if not near or not is_caption(line.text):
             kept.append(line)
             continue
-        figure = min(
-            near, key=lambda near_piece: min(abs(line.box[1] - near_piece.box[3]), abs(near_piece.box[1] - line.box[3]))
-        )
+        top, bottom = line.box[1::2]
+        figure = min(near, key=lambda near: min(abs(top - near.box[3]), abs(near.box[1] - bottom)))
         figure.caption = line.text.strip()
         captions.append(Piece("caption", line.box, [line]))
     for figure in figures:

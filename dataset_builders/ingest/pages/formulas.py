@@ -392,21 +392,16 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
 def functions(atoms: list[Atom]) -> list[Atom]:
     """Joins upright letters that spell a function, if they are in a font for formulas or mathematics is at them."""
     letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
-    done = {id(atom) for atom in letters}
-    kept = [atom for atom in atoms if id(atom) not in done]
-    run: list[Atom] = []
-    for atom in [*letters, None]:
-        if run and (
-            atom is None
-            or atom.math != run[-1].math
-            or abs(atom.base - run[-1].base) > 0.3
-            or not -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
-        ):
-            kept += _named(run, atoms)
-            run = []
-        if atom is not None:
-            run.append(atom)
-    return kept
+    runs: list[list[Atom]] = []
+    for atom in letters:
+        last = runs[-1][-1] if runs else atom
+        level = abs(atom.base - last.base) <= 0.3 and atom.math == last.math
+        if last is not atom and level and -0.3 < (atom.left - last.right) / atom.size < 0.28:
+            runs[-1].append(atom)
+        else:
+            runs.append([atom])
+    rest = (atom for atom in atoms if atom.built or not atom.upright)
+    return [*rest, *(atom for run in runs for atom in _named(run, atoms))]
 
 
 def _named(run: list[Atom], atoms: Sequence[Atom]) -> list[Atom]:

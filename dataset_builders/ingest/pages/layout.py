@@ -248,39 +248,39 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
     parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
     boxes += [table.box for table in crossed]
+    images = {shape.box for shape in shapes if shape.kind == "image"}
     seeds = len(boxes)
     boxes += [rule.box for rule in loose]
     letters = [glyph.box for glyph in raw.glyphs if glyph.text.strip()]
     for group in groups(boxes, NEAR):
         drawn = [boxes[at] for at in group if at < seeds]
-        sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
+        rules = [loose[at - seeds] for at in group if at >= seeds]
+        sketch = _sketch(rules, raw, letters, body)
         drawn += [rule.box for rule in sketch]
         if not drawn:
-            parts.rules += [loose[at - seeds] for at in group]
+            parts.rules += rules
             continue
         core = around(drawn)
         members = list(drawn)
-        for at in group:
-            if at >= seeds:
-                rule = loose[at - seeds]
-                if rule in sketch:
-                    continue
-                fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
-                free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
-                if fits and free and overlaps(core, boxes[at], NEAR):
-                    members.append(boxes[at])
-                else:
-                    parts.rules.append(rule)
-        _add_figure(parts, around(members), len(drawn), raw)
+        for rule in (rule for rule in rules if rule not in sketch):
+            fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
+            free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
+            if fits and free and overlaps(core, rule.box, NEAR):
+                members.append(rule.box)
+            else:
+                parts.rules.append(rule)
+        boxed = _joined(members, lines) if images.issuperset(members) else [around(members)]
+        for box in boxed:
+            _add_figure(parts, box, len(drawn), raw)
     grounds = [frame for frame in parts.frames if area(frame) < _GROUND * raw.width * raw.height]
     grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
     for _ in range(2):  # nodes of a graph have text in them, and join its lines
-        figures = whole(parts.figures)
+        figures = whole(parts.figures, lines)
         nodes = [
             [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or area(f) < _NODE * area(box))]
             for box in figures
         ]
-        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
+        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)], lines)
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
@@ -311,11 +311,8 @@ def _crosses(shape: Shape, table: PageTable) -> bool:
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
     """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
-    done: list[Rule] = []
-    for group in groups([rule.box for rule in short], NEAR):
-        near = [short[at] for at in group]
-        done += near if is_sketch(near, letters, body) else []
-    return done
+    near = ([short[at] for at in group] for group in groups([rule.box for rule in short], NEAR))
+    return [rule for parts in near if is_sketch(parts, letters, body) for rule in parts]
 
 
 def _short(rule: Rule, raw: RawPage) -> bool:
@@ -364,11 +361,8 @@ def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
     """A rule without text of the body's size on it, as on an underline or in a fraction."""
     if not rule.flat:
         return True
-    on = [
-        g
-        for g in glyphs
-        if rule.left - 1 <= (g.left + g.right) / 2 <= rule.right + 1 and 0 <= rule.top - g.bottom < 0.4 * body
-    ]
+    near = (glyph for glyph in glyphs if 0 <= rule.top - glyph.bottom < 0.4 * body)
+    on = [glyph for glyph in near if rule.left - 1 <= glyph.centre[0] <= rule.right + 1]
     return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
 
 
@@ -387,10 +381,18 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
         layout.figures.append(clipped)
 
 
-def whole(figures: list[Bounds]) -> list[Bounds]:
-    """Joins overlapping figures."""
+def _joined(boxes: Sequence[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
+    """One box in place of all, unless a line of text that is in none of them would be in it."""
+    whole = around(boxes)
+    apart = (line for line in lines if not any(overlaps(line, box) for box in boxes))
+    covers = any(contains(whole, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2) for line in apart)
+    return [*boxes] if covers else [whole]
+
+
+def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
+    """Joins overlapping figures without lines of text between them."""
     while True:
-        merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
+        merged = [box for group in groups(figures, 1.0) for box in _joined([figures[at] for at in group], lines)]
         if len(merged) == len(figures):
             return merged
         figures = merged

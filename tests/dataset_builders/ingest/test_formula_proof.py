@@ -20,7 +20,9 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     _ringed,
     read,
 )
+from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
+from livek12.dataset_builders.ingest.pages.text_layer import _labels
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -230,3 +232,26 @@ def test_a_letter_named_twice_is_a_ligature_if_it_is_wider_than_one(width: float
     read = _once(letters)
     _part_ligatures(read)
     assert "".join(letter.text for letter in read) == text and read[-1].right == width
+
+
+def test_a_word_beside_a_picture_is_of_its_line_and_labels_are_of_the_picture() -> None:
+    def word(text: str, left: float, base: float = BASE) -> list[Glyph]:
+        return [plain(sign, left + 5.0 * at, base=base) for at, sign in enumerate(text)]
+
+    box = (0.0, 60.0, 50.0, 140.0)
+    line = [*word("primera", 55), *word("persona,", 108)]
+    (figure,), text = _labels([box], [*line, *word("9", 10, 90)])
+    assert [label.text for label in figure.lines] == ["9"] and text == line
+    axis = [*word("1", 5, 148), *word("2", 25, 148), *word("3", 45, 148)]
+    (figure,), text = _labels([box], axis)
+    assert len(figure.lines) == 1 and not text
+
+
+def test_pictures_with_text_between_them_stay_apart() -> None:
+    boxes = [(0.0, 0.0, 60.0, 20.0), (50.0, 15.0, 100.0, 100.0)]
+    text = (0.0, 50.0, 40.0, 60.0)
+    assert whole(boxes, [text]) == boxes and whole(boxes, [(60.0, 50.0, 90.0, 60.0)]) == [(0, 0, 100, 100)]
+    pictures = [Shape("image", *box) for box in boxes]
+    words = [plain(sign, 2.5 * at, base=60) for at, sign in enumerate("several words")]
+    raw = RawPage(600, 800, words, shapes=pictures)
+    assert sorted(find(raw).figures) == boxes
