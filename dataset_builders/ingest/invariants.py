@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
@@ -33,6 +33,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_part_of_section,
     is_running,
     is_section,
+    passage_range,
     rank_of,
     width,
 )
@@ -602,16 +603,12 @@ def _is_aside(text: str) -> bool:
 
 def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
     """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
-    placed = [
-        (item.box.page, item.line.place, place, item)
-        for place, segment, _ in reading.pairs
-        for item in segment.items
-        if item.line and item.line.place >= 0 and not _is_aside(item.text)
-    ]
-    for place, lines in groupby(placed, key=lambda line: line[2]):
-        turned = next((b for a, b in pairwise(lines) if a[0] == b[0] and b[1] < a[1]), None)
+    for place, segment, _ in reading.pairs:
+        lines = [item for item in segment.items if item.line and not _is_aside(item.text)]
+        placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
+        turned = next((b[2] for a, b in pairwise(placed) if a[0] == b[0] and b[1] < a[1]), "")
         if turned:
-            text = f"the text layer has {one_line(turned[3].text, 40)!r} before the line above it"
+            text = f"the text layer has {one_line(turned, 40)!r} before the line above it"
             yield Breach(text, (place,), "text", 0.3)
 
 
@@ -721,15 +718,24 @@ def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Brea
 
 
 def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
-    """What looks like a label, bracket, listing or blank is part of one that is whole."""
+    """What looks like a label, bracket, listing, blank or numbers of questions is part of one that is whole."""
+    most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
+    last = {segment.elective: segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
         own = "" if segment.inline else draft.markdown if segment.passage else draft.question
         fields = [draft.question, *_option_texts(draft)]
         strays = [*stray_labels(own), *(label for text in fields[1:] for label in stray_labels(text, whole=False))]
+        lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
+        listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         halves = list(filter(None, map(_half_bracket, fields)))
+        ranges = list(filter(None, map(passage_range, own.split("\n"))))
         if strays:
             text = f"label {strays[0]} has none before it: the list that it is of was not read whole"
             yield Breach(text, (place,), "options", 0.3)
+        elif not draft.options and ((most and listed) or _ODD_SIGN.search(draft.question)):
+            yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
+        if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
+            yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
         if halves or any(field.count("```") % 2 for field in fields):
             where = one_line(halves[0], 40) if halves else "```"
             yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
@@ -928,22 +934,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "type", 0.3)
 
 
-def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
-    """A list that asks nothing is one of options."""
-    most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
-    for place, draft in enumerate(reading.drafts):
-        lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
-        if draft.options:
-            continue
-        if _ODD_SIGN.search(draft.question):
-            yield Breach("lines of its text begin with one sign: they may be options", (place,), "options", 0.3)
-        elif most and any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists):
-            text = "lines of its text have labels, as the options of others: they may be some"
-            yield Breach(text, (place,), "options", 0.3)
-
-
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
-    """The questions of a section have options of one alphabet, and equally many."""
+    """The questions of a section have equally many options of one alphabet, and labels of one form in a paper."""
     for places in reading.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
@@ -953,6 +945,13 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
             if not own.startswith(usual) and (own or (most and place < last)):
                 text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
+    named = [(draft.markdown, [option.label for option in draft.options]) for draft in reading.drafts]
+    styles = [next((e.style for e in label_lists(text) if e.names == names), "") for text, names in named]
+    (usual, many), *_ = Counter(filter(None, styles)).most_common(1) or [("", 0)]
+    for place, own in enumerate(styles):
+        if own not in ("", usual) and many >= max(_SHARES, 4 * styles.count(own)):
+            text = "the labels of its options have another form than those of most others: they may be parts"
+            yield Breach(text, (place,), "options", 0.3)
 
 
 # ---- keys ----
@@ -1048,7 +1047,6 @@ INVARIANTS: Final = (
     _pictures_have_one_question,
     _pictures_are_those_named,
     _choices_have_options,
-    _labels_are_of_whole_lists,
     _options_are_alike,
     _options_end_at_their_end,
     _script_is_read,

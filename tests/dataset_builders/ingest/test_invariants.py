@@ -258,7 +258,7 @@ def test_a_total_below_the_parts_is_no_part() -> None:
 @pytest.mark.parametrize(
     ("lines", "doubt"),
     [
-        (("○» 21", "○» 22", "○» 23"), "lines of its text begin with one sign"),
+        (("○» 21", "○» 22", "○» 23"), "lines of its text begin as options do"),
         (("A. 1", "B. 2", "C. 3", "D. 4"), "its options are none"),
         (("[Solution]", "x = 1 because it is."), "an answer or solution stands in the question"),
     ],
@@ -501,7 +501,7 @@ def placed(lines: Sequence[tuple[str, int]]) -> PageBlocks:
 
 @pytest.mark.parametrize(
     ("places", "doubted"),
-    [((0, 1, 2, 3), []), ((0, 2, 1, 3), ["1"]), ((0, 2, 3, 4), []), ((0, 1, 4, 3), ["1"])],
+    [((0, 1, 2, 3), []), ((0, 2, 1, 3), ["1"]), ((0, 2, 3, 4), [])],
 )
 def test_lines_that_the_text_layer_has_in_another_order_are_doubted(
     places: tuple[int, ...], doubted: list[str]
@@ -572,6 +572,25 @@ def test_plain_statements_of_points_are_read(above: list[str], lines: list[str],
     paper = read(page(*above, *lines))
     assert [draft.points for draft in paper.drafts] == worth
     assert not any("out of" in draft.question or "%" in draft.question for draft in paper.drafts)
+
+
+def test_numbers_that_begin_most_questions_are_points() -> None:
+    drafts = read(page("1. [4] Find a.", "2. Find b.", "a. [2] Why?", "b. [3] How?", "3. [5] Find c.")).drafts
+    assert [(draft.points, draft.part_points) for draft in drafts] == [(4, []), (5, [2, 3]), (5, [])]
+    assert drafts[0].question == "Find a."
+    assert read(page("1. [4] Find a.", "2. Find b.", "3. Find c.")).drafts[0].points is None
+
+
+def test_labels_named_within_an_option_part_no_list() -> None:
+    lines = ["(a) Momentum", "(b) Energy", "(c) Spin", "(d) Both (b) and (c)"]
+    draft = read(page("1. Which principle explains it?", *lines, "2. Why?")).drafts[0]
+    assert [option.text for option in draft.options] == ["Momentum", "Energy", "Spin", "Both (b) and (c)"]
+
+
+def test_labels_in_another_form_than_others_are_doubted() -> None:
+    others = [line for n in "23456" for line in (f"{n}. Which?…", *OPTIONS)]
+    drafts = read(page("1. Convert each time.", "a) one", "b) two", "c) three", "d) four", *others, top=0.02)).drafts
+    assert [any("another form" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, *[False] * 5]
 
 
 def test_points_before_the_first_question_that_none_has_are_those_of_lost_ones() -> None:
