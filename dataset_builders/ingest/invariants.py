@@ -718,7 +718,7 @@ def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Brea
 
 
 def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
-    """What looks like a label, bracket, listing, blank or numbers of questions is part of one that is whole."""
+    """Labels, brackets, listings, blanks and numbers of questions are parts of whole ones."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     last = {segment.elective: segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
@@ -741,7 +741,7 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
         if draft.question_type == "fill_in_blank" and not (draft.figures or _BLANK.search(draft.question)):
             yield Breach("it has no blank to fill in: one may be lost, or filled", (place,), "text", 0.3)
-        if not (draft.options or draft.figures or re.search(r"[^\W\d_]{2}|\$", draft.question)):
+        if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
             yield Breach("it has no words: its text may be elsewhere", (place,), "text", 0.1)
 
 

@@ -67,7 +67,7 @@ _ASKS_SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _TRUE_FALSE = re.compile(
-    r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|[○O]\s*[,/또]\s*[×X]\b",
+    r"true\s+or\s+false|判断(?:下列|以下|下面|该)?.{0,12}(?:正确|对错|正误)|填[“\"]?(?:正确|对|√)[”\"]?或|참\s*[,또]|○\s*[,/또]?\s*×",
     re.IGNORECASE,
 )
 _TO_WORK = re.compile(
