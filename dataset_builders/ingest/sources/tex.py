@@ -87,7 +87,7 @@ _DEFINES: Final = re.compile(
     r"\\(?:(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)|providecommand)\*?\s*\{?\\(\w+)\}?\s*"
     r"|\\def\s*\\(\w+)\s*((?:#\d)*)"
 )
-_NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
+_NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
 _COMMENT: Final = re.compile(
@@ -149,15 +149,23 @@ def _uncommented(text: str) -> str:
 
 
 def _group(text: str, place: int) -> tuple[str, int]:
-    """The text of a group in braces or brackets that begins at a place, and the place behind it."""
-    closing, depth = "]" if text[place : place + 1] == "[" else "}", 0
-    for token in _TOKENS.finditer(text, place):
-        depth += (token[0] == "{") - (token[0] == "}" and depth > 0)
+    """The text of a group in braces that begins at a place, up to the end if it is not closed, and the place behind."""
+    end = _closing("}", text, place, len(text))
+    return (text[place + 1 : end], end + 1) if end else (text[place + 1 :], len(text))
+
+
+def _closing(sign: str, text: str, place: int, limit: int) -> int:
+    """The place of the sign that closes the group that begins at a place; 0 if none does before the limit."""
+    depth = 0
+    for token in _TOKENS.finditer(text, place, limit):
+        depth += (token[0] == "{") - (token[0] == "}")
         if depth > MAX_DEPTH:
             raise UserError(f"its groups are nested more than {MAX_DEPTH} times: save it as PDF")
-        if token[0] == closing and not depth:
-            return text[place + 1 : token.start()], token.end()
-    return text[place + 1 :], len(text)
+        if token[0] == sign and depth <= 0:
+            return token.start()
+        if depth < 0:
+            break
+    return 0
 
 
 def _spaces(text: str, place: int) -> int:
@@ -168,8 +176,12 @@ def _spaces(text: str, place: int) -> int:
 def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
     """The text of a group that begins so, and the place behind it; None and the place if there is none."""
     start = _spaces(text, place)
-    is_group = text[start : start + 1] == opening and (opening == "{" or "]" in text[start : start + _OPTION])
-    return _group(text, start) if is_group else (None, place)
+    if text[start : start + 1] != opening:
+        return None, place
+    if opening == "{":
+        return _group(text, start)
+    end = _closing("]", text, start, start + _OPTION)
+    return (text[start + 1 : end], end + 1) if end else (None, place)
 
 
 def _groups(opening: str, text: str, place: int) -> tuple[list[str], int]:
@@ -211,7 +223,7 @@ class _Reader:
     def flush(self) -> None:
         """Ends the paragraph."""
         last, self.paragraph = self.paragraph, Paragraph(level=max(0, len(self.lists) - 1))
-        last.text = re.sub(r"[ \t]*\n[ \t]*", "\n", last.text).strip("\n")
+        last.text = re.sub(r"(?<![ \t])[ \t]*\n[ \t]*", "\n", last.text).strip("\n")
         if last.text.strip():
             if self.cells is not None:
                 self.cells[-1].append(last)
@@ -372,7 +384,6 @@ class _Reader:
 
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         options, arguments, end = given
-        is_alone = not (options or arguments or self.paragraph.text.strip()) and text[place - 1 : place] == "\n"
         if name == "item" or name in _ITEMS:
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
@@ -389,7 +400,14 @@ class _Reader:
         elif _FILES.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files that the source names were not opened"] = None
-        elif _PAREN.search(name) or name in ("rule", "blank") or (_HIDES.search(name) and not is_alone):
+        elif (
+            _PAREN.search(name)
+            or name in ("rule", "blank")
+            or (
+                _HIDES.search(name)
+                and (options or arguments or self.paragraph.text.strip() or text[place - 1 : place] != "\n")
+            )
+        ):
             self._hidden(name, options, arguments)
         elif _SOLVES.search(name) and arguments:
             self.solutions.append(self.taken(arguments[-1]))

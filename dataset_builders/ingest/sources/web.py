@@ -35,7 +35,7 @@ _FOLDED: Final = "collapse"  # class of what a click shows: solutions
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
 _FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
-_PARTS: Final = frozenset({"table", "tr", "td", "th"})
+_OWN_LINES: Final = _BLOCKS | {"table", "tr", "td", "th"}
 _MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
 _MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)  # formulas and code of Markdown
 _FORMULA, _RAW = re.compile(r"\$[^$]*\$"), re.compile(r"\\[A-Za-z]{3,}\*?[\[{]")  # LaTeX in Markdown's text
@@ -147,7 +147,7 @@ class _Reader(HTMLParser):
         return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if tag in _BLOCKS | _PARTS and not (tag in ("p", "div") and self.paragraph.text == self.number):
+        if tag in _OWN_LINES and not (tag in ("p", "div") and self.paragraph.text == self.number):
             self.flush()
         if tag in ("ol", "ul"):
             styled = _COUNTED.search(given.get("style", ""))
@@ -210,7 +210,7 @@ class _Reader(HTMLParser):
     def _end(self, tag: str) -> None:
         if tag in _HEADINGS:
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
-        if tag in _BLOCKS | _PARTS:
+        if tag in _OWN_LINES:
             self.flush()
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()

@@ -227,7 +227,8 @@ class _Document:
                         self.writer.reveal(self.answers, self.solutions)
                     self.writer.add(self._questioned(paragraph))
             else:
-                self.writer.table(list(self._rows(child)))
+                rows = list(self._rows(child))
+                self.writer.table([[[self._questioned(p) for p in cell] for cell in row] for row in rows])
 
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
         for row in _within(table, "tr"):
@@ -243,7 +244,7 @@ class _Document:
         for child in _within(cell, "p", "tbl"):
             if _name(child) == "p":
                 outer = self.boxes, self.floating
-                paragraphs += [self._questioned(p) for p in self._paragraphs(child) if p.text.strip()]
+                paragraphs += [paragraph for paragraph in self._paragraphs(child) if paragraph.text.strip()]
                 self.boxes, self.floating = outer
             else:
                 paragraphs += [joined(row, "    ") for row in self._rows(child)]

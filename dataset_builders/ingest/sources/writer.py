@@ -16,24 +16,30 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Line, PageBlocks
 
 MAX_TEXT: Final = 4_000_000  # characters of a source, formulas and expanded macros included
+MAX_PARAGRAPH: Final = 100_000  # characters; a text that grows piece by piece takes the square of its length
 MAX_PICTURES: Final = 64 << 20
 MAX_PIXELS: Final = 24_000_000
 BLANK: Final = "____"
 _HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4  # shares of the page: line, letter, indent, widest line
+_SHORT_LINE = 40  # characters that a line counts at least, so that lines have a limit too
 _LAYOUT, _CELL = 3, 400  # paragraphs, or characters, of a cell that make its table one for layout
 OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
 _MARK: Final = re.compile(r"\W*\w{1,3}\W*")
 _FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
-_LABEL: Final = re.compile(
-    r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])*\\(?:text|math)(?:bf|rm)?\s*\{\s*(\([A-H]\))\s*\}(?:\\\s|[~\s])*"
-)  # the label of an option within a formula
+_ROOM: Final = r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])"
+_LABEL: Final = rf"\\(?:text|math)(?:bf|rm)?\s*\{{\s*(\([A-H]\))\s*\}}{_ROOM}*"
+_LABELLED: Final = re.compile(f"{_ROOM}+(?:{_LABEL})?|{_LABEL}")  # room, and the label of an option, within a formula
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
 
 @dataclass
 class Paragraph:
-    """Text of a paragraph with the pictures of its marks."""
+    """Text of a paragraph with the pictures of its marks.
+
+    Raises:
+        UserError: its text becomes longer than that of a paper's paragraph.
+    """
 
     text: str = ""
     level: int = 0  # of indentation
@@ -43,6 +49,11 @@ class Paragraph:
     wraps: bool = False  # the next paragraph may continue it
     verbatim: bool = False
     pictures: list[bytes] = field(default_factory=list)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "text" and isinstance(value, str) and len(value) > MAX_PARAGRAPH:
+            raise UserError(f"a paragraph in it has more than {MAX_PARAGRAPH:,} characters: split it")
+        super().__setattr__(name, value)
 
     def gap(self) -> None:
         """Adds a placeholder for what was not understood."""
@@ -149,7 +160,7 @@ class Writer:
         return PageBlocks(number=1, width=0.0, height=0.0, image=b"", blocks=self.blocks, notes=list(self.notes))
 
     def _line(self, text: str, paragraph: Paragraph, pictures: list[bytes]) -> Line:
-        self._size += len(text)
+        self._size += max(len(text), _SHORT_LINE)
         self._bytes += sum(map(len, pictures))
         if self._size > MAX_TEXT or self._bytes > MAX_PICTURES:
             limit = f"{MAX_TEXT:,} characters or {MAX_PICTURES >> 20} MiB of pictures"
@@ -171,7 +182,8 @@ class Writer:
 
 
 def _opened(formula: re.Match[str]) -> str:
-    options = re.sub(r"(?<!\\)\$\$", "", _LABEL.sub(r"$    \1 $", formula[0]))
+    labelled = _LABELLED.sub(lambda room: f"$    {room[room.lastindex]} $" if room.lastindex else room[0], formula[0])
+    options = re.sub(r"(?<!\\)\$\$", "", labelled)
     return options.replace("    (A)", "\n(A)") if "(A)" in options and "(B)" in options else formula[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -400,3 +401,38 @@ def test_sections_with_headed_questions_keep_those_of_the_lists_before(tmp_path:
 def test_a_korean_page_without_a_declared_encoding(tmp_path: Path) -> None:
     (tmp_path / "paper.html").write_bytes("<p>1. 다음 중 옳은 것은?</p>".encode("cp949"))
     assert text_of(tmp_path / "paper.html") == "1. 다음 중 옳은 것은?"
+
+
+def test_an_unclosed_bracket_behind_a_command_loses_no_text(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(r"\begin{document}1. Is \foo[0, {1] in it? \foo[a {b]c}] Yes. {\foo[x} y] z")
+    assert text_of(tmp_path / "paper.tex").split("Is ")[1] == "□[0, 1] in it? □ Yes. □[x y] z"
+
+
+def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path) -> None:
+    red = '<w:color w:val="FF0000"/>'
+    box = f"<w:r><w:pict><w:txbxContent>{para('答案是（', run('丙', red), '），写在这里。')}</w:txbxContent></w:pict></w:r>"
+    bodies = [para(f"{number}. 是（", run(letter, red), "）。") for number, letter in ((1, "甲"), (2, "乙"), (4, "丁"))]
+    path = docx(tmp_path / "boxed.docx", *bodies[:2], para("3. 看下框。", box), bodies[2])
+    assert text_of(path).split("\n") == [
+        "1. 是（____）。", "【答案】甲", "2. 是（____）。", "【答案】乙", "3. 看下框。", "答案是（____），写在这里。", "【答案】丙",
+        "4. 是（____）。", "【答案】丁",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "$" + "~" * 60_000 + "(A)(B)$",
+        r"\\[" * 300_000,
+        r"\ " * 40_000 + r"\centering" * 60_000,
+        "\\" + "answer" * 20_000,
+    ],
+)
+def test_latex_is_read_in_linear_time(tmp_path: Path, source: str) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    begin = time.process_time()
+    try:
+        read(tmp_path / "paper.tex")
+    except UserError as error:
+        assert "split it" in str(error)
+    assert time.process_time() - begin < 8
