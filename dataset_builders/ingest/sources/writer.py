@@ -10,11 +10,14 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from livek12.core.errors import UserError
+from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Line, PageBlocks
 
+MAX_FILE: Final = 32 << 20
 MAX_TEXT: Final = 4_000_000  # characters of a source, formulas and expanded macros included
 MAX_PARAGRAPH: Final = 100_000  # characters; a text that grows piece by piece takes the square of its length
 MAX_PICTURES: Final = 64 << 20
@@ -24,8 +27,11 @@ _HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4  # shares of the page
 _SHORT_LINE = 40  # characters that a line counts at least, so that lines have a limit too
 _LAYOUT, _CELL = 3, 400  # paragraphs, or characters, of a cell that make its table one for layout
 OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+_CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
+_HANGUL: Final = re.compile(f"[{HANGUL}]")
 _MARK: Final = re.compile(r"\W*\w{1,3}\W*")
 _FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
+_WITHIN: Final = re.compile(r"(?<!\\)\$([^$]*)\$")  # a formula in the text of a formula
 _ROOM: Final = r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])"
 _LABEL: Final = rf"\\(?:text|math)(?:bf|rm)?\s*\{{\s*(\([A-H]\))\s*\}}{_ROOM}*"
 _LABELLED: Final = re.compile(f"{_ROOM}+(?:{_LABEL})?|{_LABEL}")  # room, and the label of an option, within a formula
@@ -35,11 +41,7 @@ _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
 @dataclass
 class Paragraph:
-    """Text of a paragraph with the pictures of its marks.
-
-    Raises:
-        UserError: its text becomes longer than that of a paper's paragraph.
-    """
+    """Text of a paragraph with the pictures of its marks; raises UserError if it becomes too long."""
 
     text: str = ""
     level: int = 0  # of indentation
@@ -70,7 +72,7 @@ class Paragraph:
 
     def formula(self, latex: str) -> None:
         """Adds a formula."""
-        latex = " ".join(latex.split())
+        latex = _WITHIN.sub(r"}\1\\text{", " ".join(latex.split()))
         self.text += f"${latex}$" if latex else ""
 
     def script(self, sign: str, text: str) -> None:
@@ -104,6 +106,7 @@ class Writer:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.notes: dict[str, None] = {}
+        self.answers, self.solutions = list[str](), list[str]()  # that the paper hides, of the question that is read
         self._size = self._bytes = 0
         self._top = 0.0
 
@@ -115,15 +118,17 @@ class Writer:
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
                 if own and not text.replace(PICTURE, "").strip():
-                    self._figures(own)
+                    for picture in own:
+                        box = self._line(PICTURE, paragraph, [picture]).box
+                        self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
                 else:
                     line = self._line(text.rstrip(), paragraph, own)
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
-    def reveal(self, answers: list[str], solutions: list[str]) -> None:
+    def reveal(self) -> None:
         """Adds what a paper hides of the question above, and forgets it."""
-        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in answers) else "；"
-        for head, texts, join in (("【答案】", answers, sign), ("【解析】", solutions, "\n")):
+        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in self.answers) else "；"
+        for head, texts, join in (("【答案】", self.answers, sign), ("【解析】", self.solutions, "\n")):
             text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
             if text:
                 self.add(Paragraph(head + text))
@@ -149,8 +154,7 @@ class Writer:
                 for paragraph in (paragraph for cell in row for paragraph in cell):
                     self.add(paragraph)
             return
-        wholes = [joined(row, "\t") for row in rows]
-        lines = [self._line(whole.text, whole, whole.pictures) for whole in wholes]
+        lines = [self._line(whole.text, whole, whole.pictures) for whole in (joined(row, "\t") for row in rows)]
         if any(line.text.strip() for line in lines):
             box = lines[0].box.joined(lines[-1].box)
             self.blocks.append(Block(kind="table", box=box, lines=lines, origin="source"))
@@ -172,13 +176,25 @@ class Writer:
         size = _HEIGHT * (1 + paragraph.heading / 6 if paragraph.heading else 0.5)
         return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
 
-    def _figures(self, pictures: Sequence[bytes]) -> None:
-        for place, picture in enumerate(pictures):
-            left, width = place / len(pictures) * _WIDEST, _WIDEST / len(pictures)
-            box = Box(page=1, left=left, top=self._top, right=left + width, bottom=self._top + 0.8 * _HEIGHT)
-            self._bytes += len(picture)
-            self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
-        self._top += _HEIGHT
+
+def decoded(path: Path) -> str:
+    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
+
+    Raises:
+        UserError: the file is larger than a paper is.
+    """
+    data = path.read_bytes()
+    if len(data) > MAX_FILE:
+        raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
+    charset = _CHARSET.search(data[:2048])
+    for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
+        try:
+            text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+        korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
+        return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
+    return data.decode("utf-8", "replace")
 
 
 def _opened(formula: re.Match[str]) -> str:
