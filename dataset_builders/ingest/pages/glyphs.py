@@ -618,7 +618,7 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
     lying = {font for font, (even, others) in signs.items() if len(others) >= max(_LIES, _LYING * len(even | others))}
     for glyph in glyphs:
         other = id(glyph) in odd and not glyph.text.isalnum()
-        meaning = _known(glyph.font, ord(glyph.text), unmapped=True) if other else None
+        meaning = known_sign(glyph.font, ord(glyph.text)) if other else None
         if meaning:
             glyph.text = meaning
         elif other or (glyph.font and glyph.font in lying and glyph.text.strip()):

@@ -67,10 +67,11 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     """HTML of Markdown with numbers for its LaTeX, and how that reads."""
     from markdown_it import MarkdownIt
 
-    text = re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    _, front, text = re.split(r"\A(?:---\n(.*?)\n---\n)?", text.replace("\r\n", "\n"), maxsplit=1, flags=re.DOTALL)
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
     reader, pieces, kept, place = Reader(), list[str](), dict[str, str](), 0
+    reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
     while match := _LATEX.search(text, place):
         end = behind(text, match.end(), match[5]) if match[5] else match.end()
         pieces.append(text[place : match.start()])

@@ -457,14 +457,15 @@ def test_latex_inputs_files_of_its_own_folder_alone(tmp_path: Path) -> None:
 
 def test_latex_in_markdown_is_read_as_latex(tmp_path: Path) -> None:
     lines = [
+        "---", "header-includes:", r"- \newcommand{\R}{\mathbb{R}}", "---",
         r"\newcommand{\yes}[1]{\framebox{\textbf{#1}}}", "", "::: {.exam}",
-        r"#. Let $$f(x) = x \text{ for $x > 0$}$$ and", r"   $a =", r"   b$, so \hfill \yes{Yes} \unknown{x}", "",
+        r"#. Let $$f(x) = x \text{ for $x > 0$}$$ and", r"   $a =", r"   \R$, so \hfill \yes{Yes} \unknown{x}", "",
         r"   #. Why?", "", r"      \vfill", r"   #. How?", "", r"   \newpage", ":::",
         r"See C:\Users\[name], `\textbf{code}` and \$5.",
     ]  # fmt: skip
     (tmp_path / "paper.md").write_text("\n".join(lines))
     assert text_of(tmp_path / "paper.md").split("\n") == [
-        r"1. Let $f(x) = x \text{ for }x > 0\text{}$ and", "$a = b$, so Yes x□", "(1) Why?", "(2) How?",
+        r"1. Let $f(x) = x \text{ for }x > 0\text{}$ and", r"$a = \mathbb{R}$, so Yes x□", "(1) Why?", "(2) How?",
         r"See C:\Users[name], \textbf{code} and $5.",
     ]  # fmt: skip
 
