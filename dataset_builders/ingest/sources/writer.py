@@ -77,17 +77,17 @@ class Paragraph:
 
     def script(self, sign: str, text: str) -> None:
         """Adds an index, "_" or "^", to the letters before it."""
-        inner = text.strip()
-        if not inner:
+        if not (inner := text.strip()):
             return
+        near = len(self.text) - 2000  # where its base is looked for
         inner = inner if inner.isascii() and (len(inner) == 1 or not inner.isalpha()) else f"\\text{{{inner}}}"
-        if before := _SCRIPTED.search(self.text):
+        if before := _SCRIPTED.search(self.text, near):
             self.text = f"{self.text[: before.start()]}${before[1]}{sign}{{{inner}}}$"
             return
-        base = _SCRIPT_BASE.search(self.text)
+        base = _SCRIPT_BASE.search(self.text, near)
         letters = base[0] if base else ""
         head = self.text[: base.start()] if base else self.text
-        more = _SCRIPTED.search(head) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
+        more = _SCRIPTED.search(head, near) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
         plain = f"\\mathrm{{{letters}}}" if letters.isalpha() and len(letters) > 1 else letters.replace("）", ")")
         front = f"{head[: more.start()]}${more[1]}" if more else f"{head}$"
         self.text = f"{front}{plain or '{}'}{sign}{{{inner}}}$"
