@@ -587,6 +587,13 @@ def test_labels_named_within_an_option_part_no_list() -> None:
     assert [option.text for option in draft.options] == ["Momentum", "Energy", "Spin", "Both (b) and (c)"]
 
 
+@pytest.mark.parametrize(("asks", "several"), [("모두\n선택하시오.", True), ("모두 고른 것은?", False)])
+def test_all_that_are_right_are_several(asks: str, several: bool) -> None:
+    lines = [f"1. 옳은 것을 {asks}", "① 가", "② 나", "③ 다", "④ 라", "2. 답을 쓰시오."]
+    kind = read(page(*"\n".join(lines).split("\n"))).drafts[0].question_type
+    assert (kind == "multiple_choice") is several
+
+
 def test_labels_in_another_form_than_others_are_doubted() -> None:
     others = [line for n in "23456" for line in (f"{n}. Which?…", *OPTIONS)]
     drafts = read(page("1. Convert each time.", "a) one", "b) two", "c) three", "d) four", *others, top=0.02)).drafts
