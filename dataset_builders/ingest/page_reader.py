@@ -179,9 +179,10 @@ class _Paper:
             raw, number, lambda box: pdf.png(pdf.drawn(page, CROP_DPI, box, annotated=annotated)), self.before, seen
         )
         self.before = text_layer.Reading(middle=reading.middle, grid=reading.grid)
-        image = b"" if hidden else pdf.png(picture)
-        blank = PageBlocks(number=number, width=raw.width, height=raw.height, image=image, notes=raw.notes)
-        return replace(blank, blocks=reading.blocks, loose=reading.loose)
+        image, blocks, loose = b"" if hidden else pdf.png(picture), reading.blocks, reading.loose
+        return PageBlocks(
+            number=number, width=raw.width, height=raw.height, image=image, blocks=blocks, notes=raw.notes, loose=loose
+        )
 
     def _by_ocr(self, page: Any, raw: glyphs.RawPage, number: int) -> PageBlocks:
         from livek12.dataset_builders.ingest.scans import scan

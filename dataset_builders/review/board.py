@@ -35,7 +35,7 @@ class Action(Record):
         draft: the question; for an undo, that of the undone action.
         group: shared by edits that are undone together.
         boxes, figures: complete new values (None: unchanged).
-        replaces, drafts: old and new questions of a split or merge; an added question follows `draft`.
+        replaces, drafts: old and new questions of a split or merge; an added question follows `draft` ("": none).
         paper: of an added question.
         digest: of the decided copy.
         other: reviewer whose copy a settlement takes.
@@ -218,11 +218,11 @@ class Board:
         self.applied.add(action.id)
 
     def _add(self, action: Action) -> None:
-        """Adds a question behind another, or at the end if that is gone."""
+        """Adds a question behind another, at the end if that is gone, or first ("")."""
         ids = self.order.get(action.paper)
         if ids is None or {draft.id for draft in action.drafts} & self.entries.keys():
             return
-        place = ids.index(action.draft) + 1 if action.draft in ids else len(ids)
+        place = ids.index(action.draft) + 1 if action.draft in ids else len(ids) if action.draft else 0
         ids[place:place] = [draft.id for draft in action.drafts]
         self.entries |= {draft.id: Entry(action.paper, draft, history=[action]) for draft in action.drafts}
         self.applied.add(action.id)

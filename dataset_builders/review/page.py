@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from livek12.core.visible import IN_JAVASCRIPT
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.pages.blocks import Box
+from livek12.dataset_builders.ingest.questions.segment import MISSING
 from livek12.dataset_builders.review import pictures
 from livek12.dataset_builders.review.board import Board, Entry
 from livek12.dataset_builders.review.forms import LONGEST, Copy, as_draft, difference, problems_of
@@ -163,6 +164,7 @@ def summary(board: Board) -> dict[str, Any]:
                 "questions": len(ids),
                 **{state: states[state] for state in ("accepted", "rejected", "conflict", "open")},
                 "unmatched": paper.unmatched,
+                "errors": [_error(line) for line in paper.errors],
                 "notes": paper.notes,
             }
         )
@@ -173,6 +175,12 @@ def summary(board: Board) -> dict[str, Any]:
         "reviewers": names,
         "agreement": [pair.model_dump() for pair in agreements(board)],
     }
+
+
+def _error(line: str) -> dict[str, Any]:
+    """An error of a paper, and the first and last number that it names as lost."""
+    run = MISSING.match(line)
+    return {"text": line, "numbers": [int(run[1]), int(run[2] or run[1])] if run else []}
 
 
 def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -> dict[str, Any]:
@@ -208,11 +216,23 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "versions": [_version(root, entry, name, by, rendering) for name in decided if name != by] if shown else [],
         "differences": entry.differences() if shown else [],
         "settled": settled.model_dump() if (settled := entry.settlement()) else None,
-        "html": _rendered(root, entry, copy, rendering),
+        "html": _rendered(root, entry, copy, rendering, _lead(board, entry, by)),
     }
 
 
-def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dict[str, Any]:
+def _lead(board: Board, entry: Entry, by: str) -> str:
+    """The lines, such as a section's instructions, that a question begins with as the one before it does."""
+    ids = board.order[entry.paper_id]
+    place = ids.index(entry.draft.id)
+    own, before = (board.entries[id].copy(by).form.question.split("\n") for id in (ids[place], ids[place - 1]))
+    same = takewhile(lambda pair: place and pair[0] == pair[1], zip(own, before, strict=False))
+    lines = [line for line, _ in same]
+    is_whole = lines and len(lines) < len(own) and not own[len(lines)].startswith("|")
+    lead = "\n".join([*lines, ""]) if is_whole else ""
+    return "" if lead.count("```") % 2 else lead
+
+
+def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering, lead: str = "") -> dict[str, Any]:
     pictures = [_picture(root, entry, figure) for figure in copy.figures]
     mark = copy.form.question.count(IMAGE_MARK)
     # Without marks in the options, remaining pictures follow the question.
@@ -223,8 +243,10 @@ def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering) -> dic
         many = option.text.count(IMAGE_MARK)
         options.append({"label": option.label, "html": rendering.text(option.text, pictures[place : place + many])})
         place += many
+    led = lead.count(IMAGE_MARK)
     return {
-        "question": rendering.text(copy.form.question, shown),
+        "lead": rendering.text(lead, shown[:led]) if lead else "",
+        "question": rendering.text(copy.form.question.removeprefix(lead), shown[led:]),
         "options": options,
         "answer": [rendering.answer(entry_) for entry_ in copy.form.answer],
         "solution": rendering.text(copy.form.solution, []) if copy.form.solution.strip() else "",

@@ -161,7 +161,8 @@ class ReviewStore:
         if kind == "add":
             boxes = _boxes(payload.get("boxes") or [], self.board.papers[entry.paper_id].pages)
             read = self._read_boxes(entry, boxes, new_id(draft, self.board.entries.keys()))
-            return {"kind": "add", "drafts": [read], "paper": entry.paper_id}
+            behind = self._last_before(entry.paper_id, boxes[0], by)
+            return {"kind": "add", "draft": behind, "drafts": [read], "paper": entry.paper_id}
         if kind == "key":
             before = as_draft(entry.draft, entry.copy(by))
             keyed = self._read_key(entry, before, payload)
@@ -220,6 +221,11 @@ class ReviewStore:
         paper, draft = self.board.papers[entry.paper_id], entry.draft
         file = self._originals.file(paper.source, paper.sha256)
         return read_region(file, boxes, id, draft.language, draft.section, draft.subject)
+
+    def _last_before(self, paper_id: str, box: Box, by: str) -> str:
+        """Id of the last question that begins before a box; "" if none does."""
+        copies = [(id, self.board.entries[id].copy(by)) for id in self.board.order[paper_id]]
+        return next((id for id, copy in reversed(copies) if copy.boxes and _precedes(copy.boxes[0], box)), "")
 
     def _read_key(self, entry: Entry, draft: Draft, payload: Mapping[str, Any]) -> Draft:
         """The draft with what a box holds on a page of the key, or (without `sha256`) of the paper."""
@@ -298,6 +304,17 @@ class ReviewStore:
         else:
             for action in new:
                 self.board.apply(action)
+
+
+def _precedes(box: Box, other: Box) -> bool:
+    """Order of reading: pages, columns, lines."""
+    if box.page != other.page:
+        return box.page < other.page
+    middles = [(place.left + place.right) / 2 for place in (box, other)]
+    if box.right < middles[1] and middles[0] < other.left:
+        return True
+    in_column_before = other.right < middles[0] and middles[1] < box.left
+    return not in_column_before and box.top < other.top
 
 
 def _boxes(given: Any, pages: int) -> list[Box]:

@@ -256,28 +256,54 @@ def test_drafts_are_repaired_by_few_keys(tmp_path: Path, browser: Browser, width
     assert copies[2].form.solution == "Because A. it is so."
 
 
+def test_a_drawn_figure_is_put_below_the_line_of_the_cursor(tmp_path: Path, browser: Browser) -> None:
+    server = Server(make_folder(tmp_path / "papers", ("alpha",), question="What is shown here?\nSay why."))
+    try:
+        opened = Opened(browser, server.url)
+        page = opened.page
+        opened.go("1")
+        for key in ("Control+Home", "Control+End"):
+            page.press("[data-field=question]", key)
+            page.keyboard.press("Escape")
+            page.keyboard.press("f")
+            sheet: Any = page.locator(".page").first.bounding_box()
+            page.mouse.move(sheet["x"] + 90, sheet["y"] + 90)
+            page.mouse.down()
+            page.mouse.move(sheet["x"] + 190, sheet["y"] + 190, steps=3)
+            page.mouse.up()
+            opened.stored()
+        assert page.input_value("[data-field=question]") == "What is shown here?\n<image>\nSay why.\n<image>"
+        assert opened.errors == []
+    finally:
+        server.kill()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_missing_question_is_drawn_on_its_page(ingested: Path, browser: Browser, width: int) -> None:
-    first, second = ReviewStore(ingested, read_only=True).board.live()[:2]
+    first, second, third = ReviewStore(ingested, read_only=True).board.live()[:3]
+    (state,) = (ingested / ".ingest").glob("*.json")
+    paper = json.loads(state.read_text())
+    del paper["drafts"][1]
+    paper["errors"].append(f"question {second.draft.number} was not found")
+    state.write_text(json.dumps(paper))
     server = Server(ingested, 0, None, "--pdfs", str(PAPER.parent))
     try:
         opened = Opened(browser, server.url, width)
         page = opened.page
-        opened.go(second.draft.number)
-        page.keyboard.press("r")  # as if it had been lost
-        page.keyboard.press("2")
-        opened.stored()
-        opened.go(first.draft.number)
-        near = page.locator(f".box.near:has-text('{second.draft.number}')").first
-        near.scroll_into_view_if_needed()
-        place = near.bounding_box()
+        opened.go(third.draft.number)
+        page.locator(".rail .lost", has_text=f"{second.draft.number} not found").click()
+        page.wait_for_selector(".scroll.drawing")
+        box = second.draft.boxes[0]
+        sheet = page.locator(f".page[data-page='{box.page}']")
+        page.evaluate(f"() => {{ document.querySelector('.scroll').scrollTop += {box.top} * 300 - 100; }}")
+        place = sheet.bounding_box()
         assert place
-        page.keyboard.press("q")
-        page.mouse.move(place["x"] + 1, place["y"] - 1)
+        page.mouse.move(place["x"] + box.left * place["width"] + 1, place["y"] + box.top * place["height"] - 1)
         page.mouse.down()
-        page.mouse.move(place["x"] + place["width"], place["y"] + place["height"], steps=4)
+        page.mouse.move(place["x"] + box.right * place["width"], place["y"] + box.bottom * place["height"], steps=4)
         page.mouse.up()
         page.wait_for_function(f"() => location.hash.includes('{first.draft.id}-s2')")
+        assert page.locator(".rail .lost", has_text="not found").count() == 0
         page.fill("[data-field=question]", "typed over it")
         opened.stored()
         page.keyboard.press("Escape")
@@ -287,5 +313,7 @@ def test_a_missing_question_is_drawn_on_its_page(ingested: Path, browser: Browse
         assert opened.errors == []
     finally:
         server.kill()
-    added = ReviewStore(ingested, read_only=True).board.entry(f"{first.draft.id}-s2").copy("ann").form
+    board = ReviewStore(ingested, read_only=True).board
+    assert board.order[first.paper_id][:3] == [first.draft.id, f"{first.draft.id}-s2", third.draft.id]
+    added = board.entry(f"{first.draft.id}-s2").copy("ann").form
     assert (added.number, added.question) == (second.draft.number, second.draft.question)

@@ -84,6 +84,9 @@ def test_every_control_can_be_reached_and_clicked(server: Server, folder: Path, 
     page.locator(".rail button", has_text="2").first.click()  # it has a figure
     page.wait_for_selector(".thumb img")
     assert in_reach(page) > 40
+    assert page.locator("footer").bounding_box()["height"] < 60, "one row"
+    if (more := page.locator("footer .dots")).is_visible():
+        more.click()
     for button, dialog in DIALOGS:
         page.locator("header button, footer button", has_text=button).first.click()
         page.wait_for_selector(f".dialog h3:has-text('{dialog}')")

@@ -121,7 +121,7 @@ class _Output:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip: zipfile.ZipFile | None = None
-        self._layouts: list[str] = []
+        self._layout = ""
 
     def __enter__(self) -> _Output:
         path = self.path
@@ -136,7 +136,7 @@ class _Output:
             names = self._zip.namelist()
         elif not path.is_dir():
             raise UserError(f"{path}: no such folder; give the output folder or zip of MinerU")
-        self._layouts = sorted(filter(_is_layout, names), key=lambda name: "content_list" in name)
+        self._layout = min(filter(_is_layout, names), key=lambda name: "content_list" in name, default="")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,9 +164,8 @@ class _Output:
 
     def pages(self) -> dict[int, list[dict[str, Any]]]:
         """Blocks by page number, with a `bbox` in fractions and the folder of their pictures."""
-        if not self._layouts:
+        if not (name := self._layout):
             raise UserError(f"{self.path}: holds no middle_json.json and no content_list.json of MinerU")
-        name = self._layouts[0]
         data = self.bytes(name, MAX_JSON)
         try:
             layout = json.loads(data or b"")

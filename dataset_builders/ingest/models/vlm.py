@@ -287,7 +287,7 @@ class Reader(Model):
 
     def _layout(self, path: Path, number: int, picture: Picture) -> list[PageRegion]:
         square = picture.resize((_SIDE, _SIDE))
-        request = self._request(f"{number}.layout", square, self.form.layout, LAYOUT_TOKENS)
+        request = self._request(f"{number}.layout", pdf.png(square), self.form.layout, LAYOUT_TOKENS)
         (reply,) = self._asker.replies([request], lambda _, text: layout_of(text, number), whole=True)
         if reply.value is None:
             raise UserError(f"{path}: page {number}: {self.name} gave no layout: {one_line(reply.problem, 300)}")
@@ -297,7 +297,7 @@ class Reader(Model):
         self, number: int, picture: Picture, regions: Sequence[PageRegion], blocks: Sequence[Block]
     ) -> tuple[list[Block], list[str]]:
         """The blocks with the model's text, and notes on unread ones."""
-        crops = [_crop(picture, region) for region in regions]
+        crops = [pdf.png(_crop(picture, region)) for region in regions]
         elements = {f"{number}.{index}": region.element for index, region in enumerate(regions)}
         requests = (
             self._request(name, crop, self.form.prompt(element), ELEMENT_TOKENS)
@@ -325,8 +325,8 @@ class Reader(Model):
         ]
         return made, sorted(notes)
 
-    def _request(self, name: str, picture: Picture, prompt: str, tokens: int) -> Request:
-        image = Image(bytes=pdf.png(picture))
+    def _request(self, name: str, png: bytes, prompt: str, tokens: int) -> Request:
+        image = Image(bytes=png)
         system = [text_message("system", self.form.system)] if self.form.system else []
         return Request(
             key=Key(task=_TASK, question_id=name),
@@ -336,20 +336,19 @@ class Reader(Model):
         )
 
 
-def _block(block: Block, element: Element | None, reply: str | None, crop: Picture) -> Block:
+def _block(block: Block, element: Element | None, reply: str | None, crop: bytes) -> Block:
     """A block with its text; without one, a picture and an unread line."""
     if element is None:
-        return replace(block, lines=[], picture=block.picture or pdf.png(crop), origin="vlm")
+        return replace(block, lines=[], picture=block.picture or crop, origin="vlm")
     if reply is None:
         line = Line(text=UNREAD, box=block.box, confidence=0.0, unread=True)
-        return replace(block, lines=[line], picture=pdf.png(crop), origin="vlm", confidence=0.0)
+        return replace(block, lines=[line], picture=crop, origin="vlm", confidence=0.0)
     texts = [f"${reply}$"] if element == "formula" else [line for line in reply.split("\n") if line.strip()]
     before = block.lines if len(texts) == len(block.lines) else [Line(text="", box=block.box)] * len(texts)
     lines = [
         Line(text=text, box=line.box, size=line.size, bold=line.bold) for text, line in zip(texts, before, strict=True)
     ]
-    picture = None if element == "text" else pdf.png(crop)
-    return replace(block, lines=lines, picture=picture, origin="vlm", confidence=1.0)
+    return replace(block, lines=lines, picture=None if element == "text" else crop, origin="vlm", confidence=1.0)
 
 
 def _pixels(picture: Picture, box: Box) -> tuple[int, int, int, int]:

@@ -419,8 +419,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         c.FPDFText_GetLooseCharBox(layer, at, loose)
         scale = math.hypot(matrix.c, matrix.d) * math.hypot(shown.c, shown.d)
         size = c.FPDFText_GetFontSize(layer, at) * scale
-        box = shown.bounds(left.value, bottom.value, right.value, top.value)
-        base = shown.point(x.value, y.value)[1]
+        start, base = shown.point(x.value, y.value)
+        box = _squared(shown.bounds(left.value, bottom.value, right.value, top.value), start, code)
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
         code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
@@ -459,6 +459,12 @@ def _colour_of(layer: Any, at: int, item: int, colours: dict[int, str]) -> str:
         grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
         colours[item] = "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
     return colours[item]
+
+
+def _squared(ink: Bounds, start: float, code: int) -> Bounds:
+    """The ink of a letter; a Chinese one's begins in its square, whatever the font says."""
+    wide = unicodedata.east_asian_width(chr(code)) == "W" and 0 < start - ink[0] < ink[2] - start
+    return (start, *ink[1:]) if wide else ink
 
 
 def _advance(loose: Bounds, ink: Bounds, size: float) -> float:
@@ -583,7 +589,9 @@ _SHAPES: Final = {
         ("gpqy", (0, 2, -2, -0.05, 0, 2)),
         ("ABCDEFGHIKLMNOPRSTUVWXYZ", (0.48, 1.05, -0.2, 1, 0, 2)),
         ("0123456789", (0.35, 0.95, -2, 1, 0, 2)),
-        (":;.,!|", (-1, 2, -2, 2, 0, 0.42)),
+        (":;.,!", (-1, 2, -2, 2, 0, 0.42)),
+        ("|", (-1, 2, -9, 2, 0, 0.3)),
+        ("()[]{}", (-1, 2, -9, -0.03, 0, 0.6)),
         ("\"'", (-1, 2, 0.25, 2, 0, 2)),
         ("$", (0, 2, -2, -0.02, 0, 2)),
         ("=<>≤≥≠≈+∩∪∈→", (-1, 1.2, -1, 2, 0.36, 2)),
@@ -592,11 +600,14 @@ _SHAPES: Final = {
 }
 """Least and most height over the base line, of the foot, and width, in letter sizes, of all fonts for text."""
 _LIES, _LYING = 2, 0.25
-"""Signs of a font in other shapes, and their share, that show that the file gives it other letters."""
+"""Letters of a font in other shapes, and their share, that show that the file gives it other letters."""
 
 
 def _distrust(glyphs: Sequence[Glyph]) -> None:
-    """Doubts fonts whose signs have other shapes than their letters, in place; not if most of the page has."""
+    """Doubts signs in other shapes than their own, and fonts with such letters, in place; not if most of the page has.
+
+    Small capitals are letters in other shapes, so that a single letter is not doubted.
+    """
     shaped = [g for g in glyphs if g.text in _SHAPES and g.sound and g.upright and g.bottom - g.top > _INK]
     odd = {id(glyph): glyph for glyph in shaped if not _is_shaped(glyph)}
     if 2 * len(odd) > len(shaped):
@@ -606,7 +617,11 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
         signs.setdefault(glyph.font, (set(), set()))[id(glyph) in odd].add(glyph.text)
     lying = {font for font, (even, others) in signs.items() if len(others) >= max(_LIES, _LYING * len(even | others))}
     for glyph in glyphs:
-        if glyph.font and glyph.font in lying and glyph.text.strip():
+        other = id(glyph) in odd and not glyph.text.isalnum()
+        meaning = _known(glyph.font, ord(glyph.text), unmapped=True) if other else None
+        if meaning:
+            glyph.text = meaning
+        elif other or (glyph.font and glyph.font in lying and glyph.text.strip()):
             glyph.sound = False
 
 
@@ -835,7 +850,7 @@ _ENCODINGS: Final = (
     ("newmathextn", _run(0, "()")),
     ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
-    ("cmsy txsy pxsy", {0x36: _SLASH, 0x37: "⊦"}),
+    ("cmsy txsy pxsy", _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝") | {0x36: _SLASH, 0x37: "⊦"}),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""

@@ -266,7 +266,8 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
             parts.rules += [loose[at - seeds] for at in group]
             continue
         core = around(drawn)
-        members = list(drawn)
+        images = [boxes[at] for at in group if at < len(shapes) and shapes[at].kind == "image"]
+        members = [box for box in drawn if box not in images]
         for at in group:
             if at >= seeds:
                 rule = loose[at - seeds]
@@ -278,16 +279,17 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
                     members.append(boxes[at])
                 else:
                     parts.rules.append(rule)
-        _add_figure(parts, around(members), len(drawn), raw)
+        for box in _joined([*images, *([around(members)] if members else [])], lines):
+            _add_figure(parts, box, len(drawn), raw)
     grounds = [frame for frame in parts.frames if area(frame) < _GROUND * raw.width * raw.height]
     grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
     for _ in range(2):  # nodes of a graph have text in them, and join its lines
-        figures = whole(parts.figures)
+        figures = whole(parts.figures, lines)
         nodes = [
             [f for f in parts.frames if overlaps(f, box, 1.0) and (f in grounds or area(f) < _NODE * area(box))]
             for box in figures
         ]
-        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)])
+        parts.figures = whole([around([box, *own]) for box, own in zip(figures, nodes, strict=True)], lines)
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
@@ -394,10 +396,17 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
         layout.figures.append(clipped)
 
 
-def whole(figures: list[Bounds]) -> list[Bounds]:
-    """Joins overlapping figures."""
+def _joined(boxes: list[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
+    """One box around all, or each alone if there is a line of text between them."""
+    box = around(boxes)
+    inside = (line for line in lines if contains(box, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2))
+    return [box] if all(any(overlaps(line, part) for part in boxes) for line in inside) else boxes
+
+
+def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
+    """Joins overlapping figures that have no line of text between them."""
     while True:
-        merged = [around([figures[at] for at in group]) for group in groups(figures, 1.0)]
+        merged = [box for group in groups(figures, 1.0) for box in _joined([figures[at] for at in group], lines)]
         if len(merged) == len(figures):
             return merged
         figures = merged

@@ -569,7 +569,8 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs, 0.9)
-    long = [hull(run) for run in runs if not _is_short(run)]
+    lines = [run for run in runs if not _is_short(run)]
+    long = [hull(run) for run in lines]
     size = layout.body_size(glyphs)
     pieces: list[Piece] = []
     taken: set[int] = set()
@@ -577,7 +578,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
         inside: list[Glyph] = []
         for run in runs:
             own = _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)
-            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs):
+            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs) and not _in_text(run, box, lines):
                 taken.update(id(glyph) for glyph in run)
                 inside += run
         whole = around([box, *([hull(inside)] if inside else [])])
@@ -635,6 +636,24 @@ def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
         and not layout.contains(box, *g.centre)
         for g in glyphs
     )
+
+
+def _in_text(run: list[Glyph], box: Bounds, lines: Sequence[list[Glyph]]) -> bool:
+    """Letters beside a figure that go on with a line, or begin below or above the first letter of one."""
+    left, top, right, bottom = hull(run)
+    first, size = run[0], run[0].size
+    if layout.contains(box, (left + right) / 2, (top + bottom) / 2):
+        return False
+    for line in lines:
+        if line is run or abs(line[0].size - size) > 0.1 * size:
+            continue
+        off, before, after = abs(line[0].base - first.base), left - line[-1].right, line[0].left - right
+        beyond = before > 0 and line[-1].right < box[0] + size and left > box[2] - size
+        if off < 0.1 * size and (beyond or 0 < max(before, after) < 3 * size):
+            return True
+        if 0.5 * size < off < 2.5 * size and abs(line[0].left - left) < 0.2 * size:
+            return True
+    return False
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:

@@ -204,16 +204,13 @@ def latex_of(core: str) -> str:
     core = _ROOT.sub(lambda root: f"\x00{root[2] or root[1]}\x01", core)
     pieces = []
     for piece in re.findall(r"[\x02\x03].|[A-Za-z]+|\s+|.", core):
-        if piece.isspace():
-            continue
         if piece[0] in UP + DOWN:
             pieces.append(piece[0] + symbol(piece[1:]))
-            continue
-        if piece in FUNCTIONS:
+        elif piece in FUNCTIONS:
             pieces.append(f"\\{piece}")
         elif (piece.isalpha() and piece.isascii()) or any(run.match(piece) for _, run, _ in _SCRIPTS):
             pieces.append(piece)
-        else:
+        elif not piece.isspace():
             pieces.append(symbol(piece))
     text = ""
     for piece in pieces:

@@ -12,7 +12,8 @@ import subprocess
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from itertools import accumulate, groupby
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from PIL import Image
@@ -32,6 +33,8 @@ LONGEST: Final = 1760
 """Pixels of the longer side that lines are looked for in; they are read at the page's own resolution."""
 _LINE: Final = 48
 """Pixels of a line's height as tesseract is shown it."""
+_SHEET: Final = 12_000
+"""Pixels from which lines go on another sheet; tesseract refuses pictures of more than 32,767 pixels a side."""
 _SECONDS: Final = 600
 """On the clock, for one page of tesseract, which takes some seconds of a processor."""
 _SURE, _MOSTLY, _HANGUL, _FEWEST_HANGUL = 0.95, 0.5, 0.03, 5
@@ -52,8 +55,9 @@ class Reader:
         if not row.scripts:
             raise UserError(f"scans in {row.labels['en']} cannot be read by rule: read them by a model (--how vlm)")
         self._korean = row.letters == HANGUL
-        if self._korean:
-            _check_tesseract()
+        if self._korean and "kor" not in _languages():
+            install = "apt-get install tesseract-ocr tesseract-ocr-kor"
+            raise UserError(f"scanned Korean pages are read by tesseract with its data for Korean: {install}")
         import onnxruntime
         from rapidocr import RapidOCR
 
@@ -131,19 +135,10 @@ def _places(text: str, words: Any, box: Bounds) -> tuple[float, ...]:
     return tuple(places)
 
 
-def _check_tesseract() -> None:
-    install = "apt-get install tesseract-ocr tesseract-ocr-kor"
-    if not shutil.which("tesseract"):
-        raise UserError(f"reading scanned Korean pages needs tesseract: {install}")
-    if "kor" not in _languages():
-        raise UserError(f"tesseract has no data for Korean: {install}")
-
-
 def _languages() -> list[str]:
     """Of tesseract; none if it is not installed."""
-    return (
-        _run(["tesseract", "--list-langs"], b"").decode(errors="replace").split() if shutil.which("tesseract") else []
-    )
+    listing = _run(["tesseract", "--list-langs"], b"") if shutil.which("tesseract") else b""
+    return listing.decode(errors="replace").split()
 
 
 def _run(command: list[str], data: bytes) -> bytes:
@@ -175,9 +170,18 @@ def _letters(picture: Picture, layout: str = "3") -> list[hangul.Letter]:
     return hangul.letters_of(_run(command, _encoded(picture)).decode(errors="replace"))
 
 
-def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[tuple[Bounds, list[hangul.Letter]]]:
+_Home: TypeAlias = tuple[Bounds, list[hangul.Letter]]
+
+
+def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[_Home]:
     """Boxes with tesseract's characters; it sees them one below another: of pages with frames it loses lines."""
-    grey, scale = picture.convert("L"), _LINE / line_height(boxes)
+    grey, scale = picture.convert("L"), min(_LINE / line_height(boxes), _SHEET / max(picture.size))
+    ends = accumulate((box[3] - box[1] + 5) * scale + _LINE for box in boxes)
+    sheets = groupby(zip(boxes, ends, strict=True), key=lambda pair: pair[1] // _SHEET)
+    return [home for _, pairs in sheets for home in _letters_of_sheet(grey, [box for box, _ in pairs], scale)]
+
+
+def _letters_of_sheet(grey: Picture, boxes: Sequence[Bounds], scale: float) -> list[_Home]:
     crops, corners, tops = [], [], [_LINE]
     for box in boxes:
         left, top = (max(0, round(value) - 2) for value in box[:2])
@@ -186,11 +190,11 @@ def _letters_of_lines(picture: Picture, boxes: Sequence[Bounds]) -> list[tuple[B
         crops.append(crop.resize(size, Image.Resampling.BICUBIC))
         corners.append((left, top))
         tops.append(tops[-1] + size[1] + _LINE // 2)
-    sheet = Image.new("L", (max((crop.width for crop in crops), default=0) + 2 * _LINE, tops[-1] + _LINE), 255)
+    sheet = Image.new("L", (max(crop.width for crop in crops) + 2 * _LINE, tops[-1] + _LINE), 255)
     for crop, y in zip(crops, tops, strict=False):
         sheet.paste(crop, (_LINE, y))
-    homes: list[tuple[Bounds, list[hangul.Letter]]] = [(box, []) for box in boxes]
-    for letter in _letters(sheet, "6") if boxes else ():
+    homes: list[_Home] = [(box, []) for box in boxes]
+    for letter in _letters(sheet, "6"):
         place = min(len(boxes), max(1, bisect(tops, letter.centre[1] + _LINE / 4))) - 1
         (x, y), start = corners[place], tops[place]
         start_x, end_x = (x + (value - _LINE) / scale for value in letter.box[::2])
@@ -217,9 +221,11 @@ def orientation(picture: Picture) -> tuple[int | None, bool]:
 
 def is_korean(picture: Picture) -> bool:
     """Checks the middle of an upright page for Hangul: few letters, among formulas, mislead tesseract."""
-    if "kor" not in _languages():
+    middle = picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3))
+    try:
+        letters = _letters(middle) if "kor" in _languages() else []
+    except UserError:
         return False
-    letters = _letters(picture.crop((0, picture.height // 3, picture.width, 2 * picture.height // 3)))
     syllables = [letter for letter in letters if letter.hangul]
     sure = sum(letter.confidence > _SURE for letter in syllables)
     return sure > max(_FEWEST_HANGUL, _HANGUL * len(letters), _MOSTLY * len(syllables))

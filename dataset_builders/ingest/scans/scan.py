@@ -154,12 +154,9 @@ def drawings(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]
 
 def parted(dark: Dark, texts: Sequence[Bounds], letter: float) -> list[Bounds]:
     """Boxes right above and below a fraction's bar, if neither was found; `letter` is the height of a line."""
-    boxes: list[Bounds] = []
-    for rule in bars(dark, max(8, int(0.45 * letter))):
-        if rule.length > 5 * letter or any(_touches(rule, text) for text in texts):
-            continue
-        boxes += both_sides(dark, rule, letter)
-    return boxes
+    short = (rule for rule in bars(dark, max(8, int(0.45 * letter))) if rule.length <= 5 * letter)
+    free = (rule for rule in short if not any(_touches(rule, text) for text in texts))
+    return [box for rule in free for box in both_sides(dark, rule, letter)]
 
 
 def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
@@ -169,8 +166,7 @@ def both_sides(dark: Dark, rule: Rule, letter: float) -> list[Bounds]:
 
 
 def _touches(rule: Rule, text: Bounds) -> bool:
-    x = (rule.left + rule.right) / 2
-    return text[0] <= x <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
+    return text[0] <= rule.centre[0] <= text[2] and rule.bottom + 1 >= text[1] and rule.top - 1 <= text[3]
 
 
 def _beside(dark: Dark, rule: Rule, letter: float, down: bool) -> Bounds | None:

@@ -115,12 +115,11 @@ class Scanner:
                 self._reader = ocr.Reader(self.language or ("ko" if korean else "zh"))
             reads = self._reader.read(level)
             sure = _sureness(reads)
-            notes = [f"turned by {angle} degrees"] * bool(angle) + [f"straightened by {askew:.1f} degrees"] * bool(
-                askew
-            )
+            notes = [f"turned by {angle} degrees"] * bool(angle)
+            notes += [f"straightened by {askew:.1f} degrees"] * bool(askew)
             if sure > best[0] + 0.1:
                 best = (sure, level, reads, notes)
-            if sure > POOR or not reads or ocr.is_korean(level):
+            if sure > POOR or not reads or (angle == turn and ocr.is_korean(level)):
                 break
         return best[1:]
 

@@ -126,8 +126,25 @@ function showRail() {
     parts.push(h("button", { class: row.id === id ? "current" : "", "data-id": row.id, title: `${row.id}: ${row.title}${row.doubts.length ? "\n? " + row.doubts.join(", ") : ""}`, onclick: () => open(row.id) },
       h("span", { class: "dot " + row.state }), h("span", { class: "name" }, row.number || "–"), h("span", { class: "doubts" + (row.doubtful ? " more" : "") }, row.doubts.length ? "?" : ""), h("small", {}, filter.order === "unsure" && !filter.paper && info.papers.length > 1 ? `${row.paper} ${row.part}` : row.part)));
   }
-  fill(".rail", parts.length ? parts : h("div", { class: "empty" }, "nothing here"));
+  fill(".rail", lacking(), parts.length ? parts : h("div", { class: "empty" }, "nothing here"));
   $(".rail .current")?.scrollIntoView({ block: "nearest" });
+}
+
+/* Errors of the papers, each until the questions that it says are lost are there. */
+function lacking() {
+  return info.papers.filter(paper => !filter.paper || paper.paper_id === filter.paper).flatMap(paper => paper.errors.map(({ text, numbers: [first, last] }) => {
+    const rows = queue.filter(row => row.paper === paper.paper_id), there = new Set(rows.map(row => +row.number));
+    let number = first;
+    while (there.has(number)) number += 1;
+    if (number > last) return null;
+    return h("button", { class: "lost", title: `${paper.paper_id}: ${text}`, disabled: !number, onclick: () => seek(rows, number) }, number ? `${number}${last > number ? `–${last}` : ""} not found` : text);
+  }));
+}
+
+/* To where a lost question should be, to draw its box. */
+async function seek(rows, number) {
+  await open((rows.filter(row => +row.number < number).pop() || rows[0]).id);
+  if (drawing !== "question") draw("question");
 }
 
 function showHead() {
@@ -222,6 +239,7 @@ function showRead() {
       q.state !== "open" && h("span", { class: "chip " + q.state }, q.state === "other" ? "somebody read it" : q.state)),
     h("p", { class: "sectionline" }, form.section),
     notes.length ? h("ul", { class: "notes" }, notes) : null,
+    html.lead ? h("details", { class: "lead" }, h("summary", {}, "begins like the question before it"), raw(html.lead, { class: "text" })) : null,
     raw(html.question, { class: "text question" }),
     html.options.length ? h("ul", { class: "options " + columns }, html.options.map(option => h("li", { class: letters.has(option.label) ? "right" : "" }, h("button", { class: "label", title: "is this the key?", tabindex: -1, onclick: () => toggle(option.label) }, option.label), raw(option.html, { class: "text" })))) : null,
     h("div", { class: "part" }, h("h4", {}, "Answer ", q.answer_from && h("small", {}, `from ${q.answer_from}`)),
@@ -368,12 +386,14 @@ async function moveFigure(place, way) {
   send("edit", to.id, { fields: { question: `${form.question}\n${MARK}` }, figures: [...figures.slice(0, many).map(bare), figure, ...figures.slice(many).map(bare)], group: same }, () => toast(`moved to ${to.number || to.id}`));
 }
 
+/* Below the line of the cursor, else at the end of the question. */
 function addFigure(box) {
-  const place = counted(q.form.question, MARK);
+  const text = q.form.question, is_here = cursor?.node.dataset.field === "question" && document.contains(cursor.node);
+  const end = is_here ? text.indexOf("\n", cursor.at) : -1, above = end < 0 ? text : text.slice(0, end), place = counted(above, MARK);
   const figures = [...q.figures.slice(0, place).map(bare), { name: "", box, caption: "" }, ...q.figures.slice(place).map(bare)];
   group = "";
   chosen = { kind: "figure", place };
-  send("edit", id, { fields: { question: q.form.question + (q.form.question ? "\n" : "") + MARK }, figures, group: "" }, said => { if (said.question?.id === id) { q = said.question; showForm(); showBoxes(); showRead(); showFoot(); } });
+  send("edit", id, { fields: { question: [above, MARK].filter(Boolean).join("\n") + text.slice(above.length) }, figures, group: "" }, said => { if (said.question?.id === id) { q = said.question; showForm(); showBoxes(); showRead(); showFoot(); } });
 }
 
 // ---------------------------------------------------------------- the page and its boxes
@@ -620,7 +640,7 @@ function show(children, focus, wide) {
 function close() { dialog?.remove(); dialog = null; }
 
 function showFoot() {
-  document.querySelectorAll("footer .act").forEach(node => { node.disabled = !q && !node.dataset.always; });
+  document.querySelectorAll("footer .act[data-act]").forEach(node => { node.disabled = !q && !node.dataset.always; });
   $("[data-act=accept]").title = q ? Object.values(q.problems).join("; ") : "";
   $("[data-act=reopen]").hidden = !q || q.mine === "open";
 }
@@ -673,9 +693,10 @@ function build() {
     h("section", { class: "sheet", "aria-label": "page" }, h("div", { class: "tools" }, h("span", { class: "title" }), h("button", { "data-draw": "box", onclick: () => draw("box") }, "box ", h("kbd", {}, "B")), h("button", { "data-draw": "figure", onclick: () => draw("figure") }, "figure ", h("kbd", {}, "F")), h("button", { "data-draw": "question", title: "draw the box of a question that is missing", onclick: () => draw("question") }, "question ", h("kbd", {}, "Q")), h("button", { title: "read this question again from its boxes", onclick: () => act("read") }, "read ", h("kbd", {}, "T")), h("button", { "data-draw": "key", title: "draw the box of this question's answer, on a page of the key", onclick: () => draw("key") }, "answer ", h("kbd", {}, "W")), h("button", { title: "to the key and back", onclick: toKey }, "key ", h("kbd", {}, "Y")), h("span", { class: "zoom" }, h("button", { onclick: () => zoom(scale / 1.2), title: "smaller" }, "−"), h("button", { onclick: zoomToBox }, "zoom ", h("kbd", {}, "Z")), h("button", { onclick: () => zoom(scale * 1.2), title: "larger" }, "+"))),
       h("div", { class: "scroll", tabindex: -1, onpointerdown: startDrawing }, h("div", { class: "pages" }))),
     h("section", { class: "work", "aria-label": "the question" }, h("div", { class: "read", tabindex: -1, "aria-label": "as it reads" }), h("div", { class: "form", "aria-label": "fields" })),
-    h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")), button("edit", "Edit", "E", () => $(".form textarea")?.focus()),
-      button("split", "Split", "S", split), button("merge", "Merge with next", "M", () => merge("next")), button("comment", "Comment", "C", comment), h("span", { class: "gap" }), h("span", { class: "saved", role: "status" }),
-      button("undo", "Undo", "U", () => undo("undo"), { "data-always": "1" }), button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)))));
+    h("footer", {}, button("accept", "Accept", "A", accept, { class: "act yes" }), button("reject", "Reject", "R", reject, { class: "act no" }), button("reopen", "Open again", "O", () => act("reopen")),
+      h("button", { class: "act dots", title: "more", "aria-label": "more", onclick: () => $("footer").classList.toggle("open") }, "⋯"),
+      h("span", { class: "others" }, button("edit", "Edit", "E", () => $(".form textarea")?.focus()), button("split", "Split", "S", split), button("merge", "Merge with next", "M", () => merge("next")), button("comment", "Comment", "C", comment), button("undo", "Undo", "U", () => undo("undo"), { "data-always": "1" })), h("span", { class: "gap" }), h("span", { class: "saved", role: "status" }),
+      button("previous", "Previous", "K", () => step(-1)), button("next", "Next", "J", () => step(1)))));
   document.addEventListener("focusout", event => { if (event.target.closest?.(".form")) group = ""; });
   document.addEventListener("keyup", remember); document.addEventListener("pointerup", remember);
   document.addEventListener("input", event => { if (event.target.tagName === "TEXTAREA") fit(event.target); remember(); });

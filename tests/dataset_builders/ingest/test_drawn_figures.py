@@ -13,7 +13,10 @@ import pytest
 
 from livek12.core.records import Language
 from livek12.dataset_builders.ingest.extract import extract_pages
+from livek12.dataset_builders.ingest.pages import text_layer
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box
+from livek12.dataset_builders.ingest.pages.geometry import Shape
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from tests.dataset_builders.ingest.papers import paper_of
 from tests.dataset_builders.ingest.pdf_making import distance, needs_ocr, scanned, typeset
 
@@ -323,3 +326,43 @@ def test_circles_are_labels_of_options(tmp_path: Path) -> None:
         ("B", "Venus"),
         ("C", "Jupiter"),
     ]
+
+
+def _line(text: str, left: float, base: float) -> list[Glyph]:
+    """Letters of text, each half as wide as high; spaces are as wide."""
+    places = ((sign, left + 5.0 * at) for at, sign in enumerate(text))
+    return [Glyph(sign, x, base - 7, x + 5, base, base, 10, x + 5, "Times") for sign, x in places]
+
+
+@pytest.mark.parametrize(
+    ("lines", "images", "kept"),
+    [
+        (  # the first word of a justified line, beside a picture
+            [
+                ("picaresque novels of the time", 100, 100),
+                ("first", 100, 116),
+                ("person, in form of a letter", 140, 116),
+            ],
+            [(20, 80, 95, 150)],
+            "first person, in form of a letter",
+        ),
+        (  # words behind pictures in a line
+            [("1. The bottle shows the signs", 40, 100), ("so it is", 262, 100)],
+            [(200, 75, 230, 125), (230, 75, 260, 125)],
+            "so it is",
+        ),
+        (  # pictures that touch, with lines between them
+            [("Consider these models:", 40, 150), ("derive the formula of this", 40, 170)],
+            [(300, 60, 420, 120), (380, 120, 480, 190), (60, 190, 400, 220)],
+            "Consider these models: derive the formula",
+        ),
+    ],
+)
+def test_pictures_take_no_words_of_lines(
+    lines: list[tuple[str, float, float]], images: list[tuple[float, float, float, float]], kept: str
+) -> None:
+    raw = RawPage(500, 400, [glyph for line in lines for glyph in _line(*line)])
+    raw.shapes = [Shape("image", *box) for box in images]
+    blocks = text_layer.blocks_of(raw, 1, lambda _: b"", text_layer.Reading()).blocks
+    words = " ".join(line.text for block in blocks if block.kind == "text" for line in block.lines)
+    assert kept in " ".join(words.split())

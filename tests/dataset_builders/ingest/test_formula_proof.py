@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pypdfium2
 import pytest
 
 from livek12.dataset_builders.ingest.pages.atoms import atom_of, explains
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage, _distrust, _lift
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage, _distrust, _lift, read
 from livek12.dataset_builders.ingest.pages.sight import Sight
+from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
 
@@ -77,6 +79,33 @@ def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     ]
     _distrust([*plain, *lying])
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
+
+
+def test_a_sign_of_another_shape_has_its_font_s_meaning_or_none() -> None:
+    letters = [Glyph(t, 0, 93, 5, 100, 100, 10, 5, "CMR10") for t in "ABCDEFGHIKLMN0123456789"]
+    arrow = Glyph("!", 0, 95, 9, 100, 100, 10, 9, "CMSY10", math=True)
+    index = Glyph("(", 0, 93, 6, 100, 100, 10, 6, "CambriaMath", math=True)
+    bracket = Glyph("(", 0, 92, 3, 102, 100, 10, 3, "CambriaMath", math=True)
+    small = Glyph("g", 0, 95, 5, 100, 100, 10, 5, "CMCSC10")
+    _distrust([*letters, arrow, index, bracket, small])
+    assert (arrow.text, arrow.sound, index.sound, bracket.sound, small.sound) == ("→", True, False, True, True)
+
+
+def test_the_ink_of_a_chinese_letter_begins_in_its_square() -> None:
+    """A font whose outlines reach far to the left would put the letter before the digit that it follows."""
+    cmap = b"1 begincodespacerange<00><ff>endcodespacerange 1 beginbfchar<41><7684>endbfchar"
+    drawn = stream(b"1000 0 -800 0 1000 800 d1 -800 0 1800 800 re f")
+    font = (
+        b"<</Type/Font/Subtype/Type3/FontBBox[-800 0 1000 800]/FontMatrix[.001 0 0 .001 0 0]/FirstChar 65/LastChar 65"
+        b"/Widths[1000]/Encoding<</Differences[65/a]>>/CharProcs<</a 6 0 R>>/Resources<<>>/ToUnicode 5 0 R>>"
+    )
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<<"
+    page += b"/F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>/F2 7 0 R>>>>>>"
+    text = stream(b"BT /F1 12 Tf 50 100 Td (20) Tj /F2 12 Tf (A) Tj ET")
+    tree = b"<</Type/Pages/Count 1/Kids[3 0 R]>>"
+    document = raw_pdf([b"<</Type/Catalog/Pages 2 0 R>>", tree, page, text, stream(cmap), drawn, font])
+    glyphs = read(pypdfium2.PdfDocument(document)[0]).glyphs
+    assert "".join(g.text for g in sorted(glyphs, key=lambda g: g.left)) == "20的"
 
 
 def test_a_wide_accent_has_the_scripts_under_it_and_bars_that_meet_are_one_a_letter() -> None:

@@ -10,11 +10,16 @@ pytest.importorskip("numpy")
 pytest.importorskip("cv2")
 
 import numpy as np
+from PIL import Image as Pictures
+from PIL.Image import Image as Picture
 
+from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.geometry import Bounds
-from livek12.dataset_builders.ingest.scans import formulas, hangul
+from livek12.dataset_builders.ingest.scans import formulas, hangul, ocr
 from livek12.dataset_builders.ingest.scans.boxes import Read
 from livek12.dataset_builders.ingest.scans.hangul import Letter
+from livek12.dataset_builders.ingest.scans.ocr import _LINE as LINE
+from livek12.dataset_builders.ingest.scans.scanner import Scanner
 
 WIDE, TALL = 20, 30
 
@@ -82,6 +87,42 @@ def test_letters_of_hocr() -> None:
     )
     read = [(letter.text, letter.box, letter.confidence) for letter in hangul.letters_of(said)]
     assert read == [("가", (1, 2, 3, 4), 0.995), ("<", (5, 6, 7, 8), 0.5)]
+
+
+def test_many_lines_are_shown_to_tesseract_on_sheets_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sheets: list[Picture] = []
+
+    def letters(sheet: Picture, _: str) -> list[Letter]:
+        sheets.append(sheet)
+        foot = sheet.height - 2.5 * LINE
+        return [Letter("가", (LINE, foot, 2 * LINE, foot + LINE), 0.99)]
+
+    monkeypatch.setattr(ocr, "_letters", letters)
+    boxes = [(0.0, 12.0 * at, 90.0, 12.0 * at + 10) for at in range(700)]
+    homes = ocr._letters_of_lines(Pictures.new("L", (100, 8400), 255), [*boxes, (0.0, 0.0, 100.0, 8400.0)])
+    assert [box for box, _ in homes][:700] == boxes and max(max(sheet.size) for sheet in sheets) < 32_000
+    assert len(sheets) > 1 and sum(len(own) for _, own in homes) == len(sheets)
+
+
+def test_a_failure_of_tesseract_while_guessing_the_language_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Sequence[str], __: bytes) -> bytes:
+        raise UserError("tesseract failed")
+
+    monkeypatch.setattr(ocr, "_run", fail)
+    monkeypatch.setattr(ocr.shutil, "which", lambda _: "/usr/bin/tesseract")
+    assert not ocr.is_korean(Pictures.new("L", (60, 60), 255))
+
+
+def test_the_language_is_guessed_before_a_page_is_turned_and_not_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    guesses: list[Picture] = []
+    monkeypatch.setattr(ocr, "is_korean", lambda picture: bool(guesses.append(picture)))
+    unsure = [Read("x", (0.0, 0.0, 9.0, 9.0), 0.1)]
+    monkeypatch.setattr(ocr.Reader, "__init__", lambda self, language: None)
+    monkeypatch.setattr(ocr.Reader, "read", lambda self, picture: unsure)
+    scanner = Scanner("zh")
+    scanner._reader = ocr.Reader("zh")
+    scanner._read(Pictures.new("L", (60, 60), 255))
+    assert len(guesses) == 1
 
 
 def fraction() -> tuple[np.ndarray, Bounds]:

@@ -96,8 +96,8 @@ def test_a_missing_question_is_added_behind_another_and_taken_back(store: Review
     (paper, first), (_, second) = drafts(store.root)[:2]
     store.act("ann", "reject", second.id, {"text": "as if it had been lost"})
     boxes = [vars(box) for box in second.boxes]
-    action = store.act("ann", "add", first.id, {"boxes": boxes})
-    assert action
+    action = store.act("ann", "add", store.board.order[paper.paper_id][-1], {"boxes": boxes})
+    assert action and action.draft == first.id
     (added,) = action.drafts
     assert (added.number, added.question, added.options) == (second.number, second.question, second.options)
     assert store.board.order[paper.paper_id][:3] == [first.id, added.id, second.id]
@@ -105,6 +105,23 @@ def test_a_missing_question_is_added_behind_another_and_taken_back(store: Review
         assert again.board.order == store.board.order
     store.act("ann", "undo", "", {})
     assert added.id not in store.board.order[paper.paper_id]
+
+
+@pytest.mark.parametrize(
+    ("left", "top", "page", "before"),
+    [(0.55, 0.1, 1, 4), (0.1, 0.2, 1, 1), (0.1, 0.01, 1, 0), (0.55, 0.8, 1, 6), (0.1, 0.01, 2, 6)],
+)
+def test_an_added_question_is_put_where_it_is_printed(
+    tmp_path: Path, left: float, top: float, page: int, before: int
+) -> None:
+    """Six questions in two columns."""
+    places = [(x, y) for x in (0.1, 0.55) for y in (0.05, 0.3, 0.55)]
+    with ReviewStore(make_folder(tmp_path / "papers", ("alpha",), 6)) as store:
+        for number, (x, y) in enumerate(places, 1):
+            box = Box(page=1, left=x, top=y, right=x + 0.35, bottom=y + 0.2)
+            store.act("ann", "edit", f"alpha-q{number}", {"boxes": [vars(box)]})
+        drawn = Box(page=page, left=left - 0.02, top=top, right=left + 0.3, bottom=top + 0.1)
+        assert store._last_before("alpha", drawn, "ann") == (f"alpha-q{before}" if before else "")
 
 
 def test_a_question_is_read_again_from_its_boxes_and_keeps_what_they_do_not_hold(store: ReviewStore) -> None:

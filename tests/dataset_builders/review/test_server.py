@@ -16,7 +16,7 @@ import pytest
 
 from livek12.core.serving import Guard
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.review.page import Rendering, make_app
+from livek12.dataset_builders.review.page import Rendering, make_app, question
 from livek12.dataset_builders.review.store import ReviewStore
 from livek12.report.markup import render, render_answer
 from tests.dataset_builders.review.folders import HOSTILE, make_folder
@@ -259,6 +259,22 @@ def test_a_scheme_is_shown_as_text_and_tried(tmp_path: Path) -> None:
         ask(port, "/review/act", PAGE, body)
         assert "add up to 4 points and the question has 5" in ask(port, "/review/try", PAGE, tried)[2].decode()
         assert ask(port, "/review/try", {**PAGE, "Origin": "http://evil.test"}, tried)[0] == 403
+
+
+def test_what_a_question_shares_with_the_one_before_it_is_apart(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "papers", ("alpha",))
+    code = "Instructions.\n```\nx = 1\n```\n"
+    texts = ["Choose well.\nFirst", "Choose well.\n<image>", f"{code}Third", f"{code}```\ny\n```"]
+    with ReviewStore(folder) as store:
+        for number, text in enumerate(texts[:4], 1):
+            store.act("ann", "edit", f"alpha-q{number}", {"fields": {"question": text}})
+        shown = [
+            question(folder, store.board, f"alpha-q{n}", "ann", Rendering(render, render_answer)) for n in (1, 2, 3, 4)
+        ]
+    leads, own = zip(*((row["html"]["lead"], row["html"]["question"]) for row in shown), strict=True)
+    assert [bool(lead) for lead in leads] == [False, True, False, True]
+    assert "well" in leads[1] and "well" not in own[1] and "<img" in own[1]
+    assert "x = 1" in leads[3] and "<pre>" in own[3]
 
 
 def test_every_action_is_in_the_journal_when_it_is_answered(ports: tuple[int, int], folder: Path) -> None:
