@@ -353,8 +353,9 @@ def _concluded(draft: Draft, entry: Entry) -> Entry:
 
 def explained(entry: Entry) -> Entry:
     """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
-    ringed = bool(not entry.answer and _RINGED.match((entry.solution or "").strip()))
-    match = _REASONED.fullmatch((entry.solution or "" if ringed else entry.answer).strip())
+    text = (entry.solution or "").strip()
+    ringed = bool(not entry.answer and _RINGED.match(text))
+    match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
     rest = "" if ringed else entry.solution
     reason = "\n".join(filter(None, (match["reason"].strip(), rest))) if match else ""
     return replace(entry, answer=match["label"], solution=reason or None) if match else entry

@@ -101,7 +101,7 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
     bare = [entry for entry in entries if entry.of in choices and not entry.answer]
     letters = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
     if len(bare) >= _FEWEST_RUNS and len(numbers) == len(listed) and {entry.number for entry in bare} <= {*letters}:
-        return [replace(entry, answer=letters[entry.number]) if entry in bare else entry for entry in entries]
+        return [replace(entry, answer=entry.answer or letters.get(entry.number, "")) for entry in entries]
     return entries
 
 
