@@ -751,8 +751,8 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
-        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
-        entries.append(entry)
+        own = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
+        entries.append(own)
     return entries
 
 

@@ -160,7 +160,8 @@ def _candidates(
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
     first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
-    own = not (entry.listed or entry.title) or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
+    of_table = entry.points is not None and not (entry.listed or entry.title)
+    own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
     own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
@@ -356,8 +357,7 @@ def explained(entry: Entry) -> Entry:
     text = (entry.solution or "").strip()
     ringed = bool(not entry.answer and _RINGED.match(text))
     match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
-    rest = "" if ringed else entry.solution
-    reason = "\n".join(filter(None, (match["reason"].strip(), rest))) if match else ""
+    reason = "\n".join(filter(None, (match["reason"].strip(), "" if ringed else entry.solution))) if match else ""
     return replace(entry, answer=match["label"], solution=reason or None) if match else entry
 
 
