@@ -199,19 +199,14 @@ def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -
         "keys": [key.model_dump() for key in paper.keys],
         "form": copy.form.model_dump(),
         "boxes": [asdict(box) for box in copy.boxes],
-        "figures": [
-            {**figure.model_dump(), "src": _figure_src(root, entry, figure), "cut": is_cut_anew(entry.draft, figure)}
-            for figure in copy.figures
-        ],
+        "figures": [{**figure.model_dump(), "src": _figure_src(root, entry, figure)} for figure in copy.figures],
         "neighbours": [_place(board, other, by) for other in siblings if other != id],
         "doubts_said": [doubt.model_dump() for doubt in entry.draft.doubts],
         "problems": problems_of(copy),
         "answer_from": entry.draft.answer_from,
         "markdown": entry.draft.markdown,
-        "section": copy.form.section,
         "comments": [comment.model_dump() for comment in entry.comments],
         "reason": mine.reason if mine else "",
-        "decided_at": mine.at if mine else "",
         "stale": stale,
         "versions": [_version(root, entry, name, by, rendering) for name in decided if name != by] if shown else [],
         "differences": entry.differences() if shown else [],

@@ -1,7 +1,7 @@
 """Scores readings of exam papers against gold, and writes the card of papers.
 
 Anyone's readings: `python scripts/bench/paper_card.py --papers DIR --predictions DIR` prints the scores by layout.
-The card: `python scripts/bench/paper_card.py --work DIR [--tool NAME=PLACE]… [--shared DATA] --out DIR` makes the
+The card: `python scripts/bench/paper_card.py --work DIR [--tool NAME=PLACE]… [--real DIR] --out DIR` makes the
 papers (development seeds, and closed ones that nobody looks at), reads them with each tool, scores them and writes
 `extraction-of-papers.md` and `.json` into DIR; what is in the work folder is not made or read again.
 
@@ -11,7 +11,6 @@ Contract: the page says what the JSON holds. Gold and predictions are described 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +18,9 @@ from typing import Any, Final
 
 from livek12.scripts.bench.common import markdown_table, page_text, percent, write_json
 from livek12.scripts.bench.exam_papers import seeds_of, write
-from livek12.scripts.bench.exams.gold import GoldPaper, Prediction, public_papers
+from livek12.scripts.bench.exams.gold import GoldPaper, Prediction, PrintedPaper, matched
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
-from livek12.scripts.bench.exams.readers import read_to, readers
+from livek12.scripts.bench.exams.readers import Reader, read_to, readers
 from livek12.scripts.bench.exams.scores import FIELDS, PaperTally, score
 
 _BOXES: Final = frozenset({"livek12"})
@@ -112,9 +111,9 @@ def main() -> None:
         action="append",
         default=[],
         metavar="NAME=PLACE",
-        help="markitdown, pymupdf4llm: a Python; mineru: mineru-kit",
+        help="markitdown: a Python; mineru: mineru-kit",
     )
-    parser.add_argument("--shared", type=Path, help="public papers with gold (the shared data)")
+    parser.add_argument("--real", type=Path, help="real papers: NAME.pdf, NAME.key.pdf, NAME.printed.json")
     parser.add_argument("--out", type=Path, help="folder of the card")
     options = parser.parse_args()
     if options.papers and options.predictions:
@@ -128,7 +127,7 @@ def main() -> None:
             {"open": options.open, "closed": options.closed},
             options.scans.split(","),
             {name: Path(at) for name, at in places.items()},
-            options.shared,
+            options.real,
         )
         options.out.mkdir(parents=True, exist_ok=True)
         write_json(options.out / "extraction-of-papers.json", card)
@@ -142,7 +141,7 @@ def measured(
     seeds: Mapping[str, Sequence[int]],
     scans: Sequence[str],
     places: Mapping[str, Path],
-    shared: Path | None,
+    real: Path | None,
 ) -> dict[str, Any]:
     """The card as data."""
     tools = readers(places)
@@ -168,20 +167,25 @@ def measured(
                     }
                     data["all"] = figures(summed(own.values()), tool in _BOXES)
                     card["tools"].setdefault(tool, {})[f"{kind}, {'scanned' if scanned else 'born-digital'}"] = data
-    if shared:
-        folder = work / "papers" / "public"
-        folder.mkdir(parents=True, exist_ok=True)
-        for pdf, gold in public_papers(shared):
-            shutil.copyfile(pdf, folder / f"{gold.paper}.pdf")
-            (folder / f"{gold.paper}.gold.json").write_text(gold.model_dump_json(), "utf-8")
-        golds = gold_of(folder)
-        for tool, reader in tools.items():
-            read_to(work / tool / "public", folder, [gold.paper for gold in golds], reader)
-            data = {
-                name: figures(tally, tool in _BOXES) for name, tally in scored(golds, work / tool / "public").items()
-            }
-            card["tools"][tool]["public"] = data
+    if real:
+        card["real"] = counted(work, real, tools)
     return card
+
+
+def counted(work: Path, real: Path, tools: Mapping[str, Reader]) -> list[Json]:
+    """Real papers: what is printed, and by tool the questions found, and what else was read as one."""
+    rows = []
+    for file in sorted(real.glob("*.printed.json")):
+        name = file.name.removesuffix(".printed.json")
+        paper = PrintedPaper.model_validate_json(file.read_bytes())
+        row: Json = {"producer": paper.producer, "questions": len(paper.questions), "found": {}, "others": {}}
+        for tool, reader in tools.items():
+            read_to(work / tool / "real", real, [name], reader)
+            read = Prediction.model_validate_json((work / tool / "real" / f"{name}.json").read_bytes())
+            row["found"][tool] = matched(paper, read)
+            row["others"][tool] = len(read.questions) - row["found"][tool]
+        rows.append(row)
+    return rows
 
 
 def _wanted(gold: GoldPaper, seeds: Sequence[int], scans: Sequence[str], tool: str) -> bool:
@@ -196,7 +200,11 @@ def page(card: Json) -> str:
         kind: f"seeds {some[0]} to {some[-1]}" if len(some) > 1 else f"seed {some[0]}"
         for kind, some in card["seeds"].items()
     }
-    pieces = [page_text("extraction-of-papers").format(layouts=len(card["layouts"]), **seeds)]
+    pieces = [
+        page_text("extraction-of-papers").format(
+            layouts=len(card["layouts"]), real=_real(card.get("real") or []), **seeds
+        )
+    ]
     pieces.append("## All tools\n")
     for part in ("closed, born-digital", "open, born-digital", "closed, scanned", "open, scanned"):
         rows = [
@@ -205,7 +213,6 @@ def page(card: Json) -> str:
         if rows:
             pieces.append(f"**{part[0].upper()}{part[1:]}**\n\n{score_table('tool', rows)}\n")
     ours = card["tools"]["livek12"]
-    others = {tool: scores for tool, scores in card["tools"].items() if tool != "livek12"}
     for part, title in (
         ("closed, born-digital", "closed seeds"),
         ("closed, scanned", "closed seeds, scanned (the first seed)"),
@@ -214,13 +221,6 @@ def page(card: Json) -> str:
             pieces.append(f"## By layout: {title}\n\n{score_table('layout', _layouts(ours[part]))}\n")
     pieces.append("## Silent errors of livek12\n\nClosed seeds. Errors that have a doubt are in brackets.\n")
     pieces.append(_silent(ours))
-    if others:
-        pieces.append(
-            "## Compared with other tools\n\nClosed seeds, born-digital: questions found, and clean questions.\n"
-        )
-        pieces.append(_beside(card))
-    if "public" in ours:
-        pieces.append(_public(card))
     pieces.append(
         "## The layouts\n\n" + "\n".join(f"- `{name}`: {about}" for name, about in card["layouts"].items()) + "\n"
     )
@@ -268,31 +268,20 @@ def _silent(ours: Mapping[str, Mapping[str, Json]]) -> str:
     return markdown_table(("what is wrong", *parts), rows) + "\n"
 
 
-def _beside(card: Json) -> str:
-    part = "closed, born-digital"
-    tools = [tool for tool, scores in card["tools"].items() if part in scores]
-    rows = []
-    for layout in (*card["layouts"], "all"):
-        scores = [card["tools"][tool][part].get(layout) for tool in tools]
-        cells = (f"{percent(own['found'])}, {percent(own['clean'])}" if own else "–" for own in scores)
-        rows.append((layout if layout == "all" else f"`{layout}`", *cells))
-    return markdown_table(("layout", *(_NAMES.get(tool, tool) for tool in tools)), rows) + "\n"
-
-
-def _public(card: Json) -> str:
-    names: Iterable[str] = card["tools"]["livek12"]["public"]
-    pieces = [
-        "## Public papers\n\nThese papers may not be redistributed. The Korean paper's gold has only boxes, so"
-        " only questions and boxes count.\n"
-    ]
-    for name in names:
-        rows = [
-            (_NAMES.get(tool, tool), scores["public"][name])
-            for tool, scores in card["tools"].items()
-            if "public" in scores
-        ]
-        pieces.append(f"**{name}**\n\n{score_table('tool', rows)}\n")
-    return "\n".join(pieces)
+def _real(rows: Sequence[Json]) -> str:
+    """A row a producer: questions found, and what else was read as one."""
+    if not rows:
+        return "Not measured (`--real`)."
+    tools = list(rows[0]["found"])
+    groups: dict[str, list[Json]] = {}
+    for row in rows:
+        groups.setdefault(row["producer"], []).append(row)
+    lines = []
+    for name, own in [*sorted(groups.items()), ("all", rows)]:
+        count = sum(row["questions"] for row in own)
+        cells = [[sum(row[key][tool] for row in own) for key in ("found", "others")] for tool in tools]
+        lines.append((name, str(len(own)), str(count), *(f"{percent(a / count)} ({b})" for a, b in cells)))
+    return markdown_table(("producer", "papers", "questions", *(_NAMES.get(tool, tool) for tool in tools)), lines)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest.pages.blocks import Box
-from livek12.scripts.bench.exams.gold import GoldPaper, LabelledOption, PredictedQuestion, Prediction
+from livek12.scripts.bench.exams.gold import (
+    GoldPaper,
+    LabelledOption,
+    PredictedQuestion,
+    Prediction,
+    PrintedPaper,
+    PrintedQuestion,
+    matched,
+)
 from livek12.scripts.bench.exams.layouts import CLOSED, DEVELOPMENT, LAYOUTS
 from livek12.scripts.bench.exams.readers import prediction_of
 from livek12.scripts.bench.exams.scores import bare, canonical, edit_distance, formulas, score
@@ -179,3 +187,16 @@ def test_anyones_predictions_are_scored_by_one_command(gold: GoldPaper, tmp_path
     (tmp_path / "mine" / f"{gold.paper}.json").write_text('{"questions": [{"text": 5}]}')
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode and "is not a prediction" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_questions_of_real_papers_are_matched_by_number_and_beginning() -> None:
+    printed = PrintedPaper(
+        producer="Word",
+        questions=[
+            PrintedQuestion(number=n, start=s) for n, s in (("1", "Find the"), ("2", "Prove that"), ("2", "Draw lines"))
+        ],
+    )
+    read = [("1", "[3] Find the root."), ("2", "Prove that x. Draw lines."), ("2", "draw lines here"), ("3", "Name:")]
+    prediction = Prediction(questions=[PredictedQuestion(number=number, text=text) for number, text in read])
+    assert matched(printed, prediction) == 2
+    assert matched(printed, Prediction()) == 0

@@ -179,8 +179,7 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""
     unsure = "its key begins within the question" if rows[0][0][:3] not in ("", "(a)", "(i)") else unsure
-    points = float(total) or None
-    return Entry(number, "", points, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
+    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -391,7 +390,7 @@ _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)�
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
-_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
+_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?(?P<remark>.*)$")
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
 _VALUE_ALONE = re.compile(
@@ -813,8 +812,10 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
         return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
-    if len(first) <= LONGEST_ANSWER:
-        return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
+    worth = _WORTH_EACH.search(first.strip())
+    answer, remark = (first.strip()[: worth.start()], worth["remark"].strip()) if worth else (first.strip(), "")
+    if len(answer) <= LONGEST_ANSWER:
+        return answer.rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
     return "", text
 
 

@@ -13,7 +13,6 @@ from livek12.dataset_builders.ingest.pages.formulas import BLANK
 TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
 _PRINT: Final = re.compile(r"[^\W\d_]|\d\s?[.．、:：)）]\s*\Z")
 _LABEL: Final = re.compile(r"\A\s*([^\W\d_]+\s?\d+)\s")
-"""A title's word with its number."""
 RUN: Final = 4
 """Tokens in a row that are no chance."""
 COPIED: Final = 0.7

@@ -210,11 +210,10 @@ def gutter(
             best = score
     if best and (not best[0] or landscape or _are_beside(texts, others, best[-1])):
         return best[-1]
-    if before is not None and sum(1 for run in texts if any(_over(part, before) for part in run.parted(before))) <= (
-        0.12 * len(texts)
-    ):
-        return before
-    return None
+    if before is None:
+        return None
+    crossing = sum(any(p.left + 6 < before < p.right - 6 for p in run.parted(before)) for run in texts)
+    return before if crossing <= 0.12 * len(texts) else None
 
 
 def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) -> bool:
@@ -225,10 +224,6 @@ def _are_beside(texts: Sequence[Segment], others: Sequence[Bounds], x: float) ->
         any(top - run.size < run.bottom and run.top < bottom + run.size for top, bottom in lefts) for run in rights
     )
     return 2 * beside > len(rights)
-
-
-def _over(run: Segment, x: float) -> bool:
-    return run.left + 6 < x < run.right - 6
 
 
 def _filled(
@@ -612,7 +607,8 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *glyph.centre)]
         line.look = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
     for line in boxed:
-        beside = [other.base for other in lines if other.box[2] <= line.box[0] and _are_level(line, other)]
+        left, middle = line.box[0], (line.box[1] + line.box[3]) / 2
+        beside = [o.base for o in lines if o.box[2] <= left and o.box[1] < middle < o.box[3]]
         line.base = max(beside, default=line.base)
     return [*lines, *boxed]
 
@@ -629,10 +625,6 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
         if is_code and len(run) > _FEW_STATEMENTS and indented:
             for line in run:
                 line.pitch = line.pitch or _PITCH * line.size
-
-
-def _are_level(line: TextLine, other: TextLine) -> bool:
-    return other.box[1] < (line.box[1] + line.box[3]) / 2 < other.box[3]
 
 
 def _hugs(frame: Bounds, line: TextLine) -> bool:
@@ -664,15 +656,12 @@ def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[Tex
     captions: list[Piece] = []
     figures = [piece for piece in own if piece.kind == "figure"]
     for line in lines:
-        near = [
-            near_piece for near_piece in figures if not near_piece.caption and _under_figure(line.box, [near_piece])
-        ]
+        near = [figure for figure in figures if not figure.caption and _under_figure(line.box, [figure])]
         if not near or not is_caption(line.text):
             kept.append(line)
             continue
-        figure = min(
-            near, key=lambda near_piece: min(abs(line.box[1] - near_piece.box[3]), abs(near_piece.box[1] - line.box[3]))
-        )
+        top, bottom = line.box[1::2]
+        figure = min(near, key=lambda near: min(abs(top - near.box[3]), abs(near.box[1] - bottom)))
         figure.caption = line.text.strip()
         captions.append(Piece("caption", line.box, [line]))
     for figure in figures:

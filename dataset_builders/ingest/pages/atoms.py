@@ -16,7 +16,7 @@ from itertools import pairwise, takewhile
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, UNREAD
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, hull
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
 FUNCTIONS: Final = frozenset(
@@ -110,6 +110,7 @@ AXIS: Final = 0.26
 FENCES: Final = frozenset("()[]{}|∣‖⟨⟩⌊⌋⌈⌉")
 """Signs that are stretched to what they enclose: their middle says where they stand, their size nothing."""
 BIG: Final = frozenset("∑∏∫∬∮⋃⋂√")
+STRETCHED: Final = FENCES | BIG
 
 
 @dataclass(slots=True)
@@ -142,6 +143,12 @@ class Atom(Placed):
         return (self.left + self.right) / 2
 
     @property
+    def span(self) -> tuple[float, float]:
+        """X from its origin to that of the next letter."""
+        right = min(self.advance, self.right + self.size) if self.advance else self.right
+        return self.left if self.start is None else self.start, right
+
+    @property
     def axis(self) -> float:
         """Y of its centre line."""
         return self.base - AXIS * self.size
@@ -170,14 +177,11 @@ def atom_of(glyph: Glyph) -> Atom:
 
 def joined(text: str, atoms: Sequence[Atom], base: float, size: float, *, extra: Bounds | None = None) -> Atom:
     """One atom in place of its parts; `extra` is a box that it covers too."""
-    left, top, right, bottom = hull(atoms)
-    if extra:
-        left, top, right, bottom = min(left, extra[0]), min(top, extra[1]), max(right, extra[2]), max(bottom, extra[3])
+    box = around([hull(atoms), *([extra] if extra else [])])
     sound = all(atom.sound for atom in atoms)
     sure = sum(atom.confidence for atom in atoms) / len(atoms)
     return Atom(
-        text, left, top, right, bottom, base, size, True, True,
-        sound=sound, advance=right, confidence=sure, parts=tuple(atoms),
+        text, *box, base, size, True, True, sound=sound, advance=box[2], confidence=sure, parts=tuple(atoms)
     )  # fmt: skip
 
 
@@ -228,6 +232,7 @@ _SMALLER = 0.75
 """Share of a line's size: what is smaller, and off the line however little, is a script."""
 _MINUS: Final = frozenset("-−–‐")
 _STOPS: Final = frozenset("。，、；：？！")
+_NO_SCRIPT: Final = FENCES | _STOPS
 _SHIFTED: Final = 0.14
 """Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
@@ -256,7 +261,7 @@ def tex(atoms: Sequence[Atom]) -> str:
 
 def _reference(atoms: Sequence[Atom]) -> Atom:
     """The middle one of the biggest letters, as the line's base and size."""
-    letters = [atom for atom in atoms if atom.built or atom.text not in FENCES | BIG] or list(atoms)
+    letters = [atom for atom in atoms if atom.built or atom.text not in STRETCHED] or list(atoms)
     size = max(atom.size for atom in letters)
     full = [atom for atom in letters if atom.size >= 0.87 * size]
     plain = [atom for atom in full if not atom.built] or full
@@ -320,7 +325,7 @@ def _shift(atom: Atom, reference: Atom, full: float, before: Atom | None) -> int
         return 0
     if atom.text in FENCES and atom.top < reference.axis < atom.bottom and atom.height > 0.8 * reference.size:
         return 0
-    if atom.built or atom.text in FENCES | BIG or atom.height > 1.35 * atom.size:
+    if atom.built or atom.text in STRETCHED or atom.height > 1.35 * atom.size:
         off = (reference.axis - atom.axis) if atom.built else reference.axis - (atom.top + atom.bottom) / 2
         limit = 0.34 if atom.size > 0.85 * reference.size else 0.2
         return 0 if abs(off) < limit * reference.size else (1 if off > 0 else -1)
@@ -340,15 +345,13 @@ def _plain(atom: Atom) -> _Token:
     text = atom.text if atom.built or not atom.math else symbol(atom.text)
     if atom.built and not atom.sound:
         text = UNREAD
-    left = atom.left if atom.start is None else atom.start
-    right = min(atom.advance, atom.right + atom.size) if atom.advance else atom.right
-    return _Token(text, atom.math, left, right, atom.size, pitch=atom.pitch)
+    return _Token(text, atom.math, *atom.span, atom.size, pitch=atom.pitch)
 
 
 def _touches(atom: Atom, script: Atom, reference: Atom) -> bool:
     """A small letter right behind a script is the script's own, and so is a digit on its line."""
     level = atom.text.isdigit() and max(abs(atom.base - script.base), abs(atom.size - script.size)) < 0.03 * atom.size
-    own = (level or atom.size < _FULL * reference.size) and atom.text not in FENCES | _STOPS
+    own = (level or atom.size < _FULL * reference.size) and atom.text not in _NO_SCRIPT
     return own and atom.left - max(script.right, script.advance * level) < _SIGN_GAP * atom.size
 
 
@@ -359,7 +362,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
         inner = tex([atom for atom, shift in shifted if shift == sign])
         if inner:
             text += f"{mark}{{{inner}}}" if len(inner) > 1 else f"{mark}{inner}"
-    left, right = min(atom.left for atom in scripts), max(atom.right for atom in scripts)
+    left, _, right, _ = hull(scripts)
     size = reference.size
     ahead = after is not None and after.text.isalpha() and after.left - right < 2 * _SPACE * size
     parted = not tokens or tokens[-1].space or left - tokens[-1].right > _SPACE * size
@@ -436,10 +439,10 @@ def _is_no_base(text: str) -> bool:
 
 
 def _roman(text: str) -> str:
-    if text.isascii() and text.isalpha():
-        return f"\\mathrm{{{text}}}"
+    if text.isascii():
+        return f"\\mathrm{{{text}}}" if text.isalpha() else text
     plain = "".join(map(symbol, text))
-    return text if text.isascii() else plain if plain != text else f"\\text{{{text}}}"
+    return f"\\text{{{text}}}" if plain == text else plain
 
 
 def _absorb(tokens: list[_Token]) -> None:
@@ -471,8 +474,10 @@ def _with_words(tokens: Sequence[_Token]) -> Iterator[_Token]:
         if letter and not goes_on:
             before = tokens[at - len(run)] if at >= len(run) else None
             spaced = _gap(before, run[0]) > _SPACE or (after is not None and _gap(token, after) > _SPACE)
-            if len(run) > 1 and spaced:
-                word = "".join(part.text for part in run)
+            word = "".join(part.text for part in run)
+            if word in FUNCTIONS and not token.pitch:
+                yield _Token(f"\\{word}", True, run[0].left, token.right, token.size)
+            elif len(run) > 1 and spaced:
                 yield _Token(f"\\text{{ {word} }}", True, run[0].left, token.right, token.size)
             else:
                 yield from run

@@ -7,6 +7,7 @@ sign is a root. Anything else is left as it is.
 from __future__ import annotations
 
 import bisect
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     FUNCTIONS,
     LIMITS,
     OVER,
+    STRETCHED,
     WIDE,
     Atom,
     Finder,
@@ -272,7 +274,7 @@ def _runs_on(finder: Finder, rule: Rule, rules: Sequence[Rule], part: list[Atom]
     level = [other for other in rules if other is not rule and abs(other.top - rule.top) < 1.0]
     size = max(atom.size for atom in part)
     base = max(part, key=lambda atom: atom.size).base
-    left, right = min(atom.left for atom in part), max(atom.right for atom in part)
+    left, _, right, _ = hull(part)
     beside = finder.between(left - (reach + 0.5) * size, right + (reach + 0.5) * size)
     return any(
         atom not in part
@@ -388,38 +390,52 @@ def _blank(finder: Finder, rule: Rule, y: float) -> Atom | None:
 
 
 def functions(atoms: list[Atom]) -> list[Atom]:
-    """Joins upright letters that spell a function."""
+    """Joins upright letters that spell a function, if they are in a font for formulas or mathematics is at them."""
     letters = sorted((atom for atom in atoms if atom.upright and not atom.built), key=lambda a: (round(a.base), a.left))
-    done = {id(atom) for atom in letters}
-    kept = [atom for atom in atoms if id(atom) not in done]
-    run: list[Atom] = []
-    for atom in [*letters, None]:
-        if run and (
-            atom is None
-            or abs(atom.base - run[-1].base) > 0.3
-            or not -0.3 < (atom.left - run[-1].right) / atom.size < 0.28
-        ):
-            kept += _named(run)
-            run = []
-        if atom is not None:
-            run.append(atom)
-    return kept
+    runs: list[list[Atom]] = []
+    for atom in letters:
+        last = runs[-1][-1] if runs else atom
+        level = abs(atom.base - last.base) <= 0.3 and atom.math == last.math
+        if last is not atom and level and -0.3 < (atom.left - last.right) / atom.size < 0.28:
+            runs[-1].append(atom)
+        else:
+            runs.append([atom])
+    rest = (atom for atom in atoms if atom.built or not atom.upright)
+    return [*rest, *(atom for run in runs for atom in _named(run, atoms))]
 
 
-def _named(run: list[Atom]) -> list[Atom]:
+def _named(run: list[Atom], atoms: Sequence[Atom]) -> list[Atom]:
     word = "".join(atom.text for atom in run)
-    math = [atom.math for atom in run]
-    for start in range(len(word)):
-        for length in range(min(6, len(word) - start), 1, -1):
-            part = run[start : start + length]
-            name = word[start : start + length]
-            whole = start == 0 and length == len(word)
-            if name in FUNCTIONS and (whole or all(math)):
-                made = joined(f"\\{name}", part, part[0].base, part[0].size)
-                return [*_named(run[:start]), made, *_named(run[start + length :])]
-    return run
+    done: list[Atom] = []
+    rest = 0
+    for match in _FUNCTION.finditer(word):
+        part = run[match.start() : match.end()]
+        if part[0].math or (match[0] == word and _is_at_formula(part, atoms)):
+            done += [*run[rest : match.start()], joined(f"\\{match[0]}", part, part[0].base, part[0].size)]
+            rest = match.end()
+    return [*done, *run[rest:]]
 
 
+def _is_at_formula(name: Sequence[Atom], atoms: Sequence[Atom]) -> bool:
+    """Checks for mathematics closer to letters than words are, behind a bracket too, or a limit under them."""
+    left, top, right, bottom = hull(name)
+    first, last, size = name[0].span[0], name[-1].span[1], name[0].size
+    under = any(left < a.middle < right and a.size < _SCRIPT * size and -1 < a.top - bottom < size for a in atoms)
+    level = [a for a in atoms if a.text.strip() and a.top < bottom and top < a.bottom]
+    beside = [a for a in level if max(a.span[0] - last, first - a.span[1]) < _AT * size]
+    behind = [[a] for a in beside if a.text in ("(", "[") and a.left > right - 1]
+    math = under or any(not a.sound or a.math or a.text.isdigit() or _is_command(a.text) for a in beside)
+    return not name[0].pitch and (math or any(_is_at_formula(bracket, atoms) for bracket in behind))
+
+
+def _is_command(text: str) -> bool:
+    """Checks for a sign that LaTeX has a name for, as α."""
+    return len(text) == 1 and symbol(text)[1:].isalpha()
+
+
+_FUNCTION: Final = re.compile("|".join(sorted(FUNCTIONS, key=len, reverse=True)))
+_AT: Final = 0.2
+"""Letter sizes between a function and its argument, which are closer than words are."""
 _INTEGRALS: Final = frozenset("∫∬∮")
 
 
@@ -621,7 +637,7 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     """Rows inside the height of a brace, without what follows on its own line or is bigger than they are."""
     if not atoms:
         return []
-    big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=0.0)
+    big = min((atom.left for atom in atoms if atom.size > 0.83 * brace.size), default=math.inf)
     atoms = [atom for atom in atoms if atom.left < big] or atoms
     full = max(atom.size for atom in atoms)
     rows = _stacked(atoms, full, 0.87)
@@ -635,6 +651,8 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     return [row for row in rows if row]
 
 
+_NO_BASE: Final = FENCES | {PICTURE}
+"""Signs that no script belongs to."""
 _LONGEST_SCRIPT = 6
 """Letters of a run that OCR read as one: a longer one is text, wherever it stands."""
 _FEWEST_WIDE = 3
@@ -694,9 +712,10 @@ def lines_of(glyphs: Iterable[Glyph], rules: Sequence[Rule]) -> list[TextLine]:
     rows = [row for row in _rows(atoms) if any(atom.text.strip() for atom in row)]
     lines = [_line(row, printed) for row in rows]
     for row, line in zip(rows, lines, strict=True):
-        cuts = [_shown(rule, row[0]) for rule in [*rules, *upright] if _cuts(rule, line, lines)]
+        cuts = [rule for rule in [*rules, *upright] if _cuts(rule, line, lines)]
         line.sound = line.sound and not cuts
-        row.extend(cuts if printed else [])
+        for rule in cuts if printed else ():  # it is shown
+            row.append(Atom(PICTURE, *rule.box, row[0].base, row[0].size, sound=False, advance=rule.right))
     if printed:
         _hang(rows)
         lines = [_line(row, printed) for row in rows]
@@ -719,12 +738,6 @@ def _underlined(rule: Rule, row: Sequence[Atom]) -> str:
     left, _, right, _ = hull(letters)
     hugs = max(abs(left - rule.left), abs(right - rule.right)) < head.size
     return written(sorted(over, key=lambda atom: (atom.left, atom.right)), head).strip() if hugs else ""
-
-
-def _shown(rule: Rule, head: Atom) -> Atom:
-    """An unread rule of a formula, to be shown."""
-    box = rule.box
-    return Atom(PICTURE, *box, head.base, head.size, sound=False, advance=rule.right)
 
 
 def _hang(rows: list[list[Atom]]) -> None:
@@ -777,13 +790,10 @@ def share_a_band(line: TextLine, other: TextLine) -> bool:
     apart = max(line.box[0], other.box[0]) - min(line.box[2], other.box[2])
     shared = min(line.box[3], other.box[3]) - max(line.box[1], other.box[1])
     size = min(line.size, other.size)
-    solid = apart < 0 and abs(line.base - other.base) < _SOLID * size and _worded(line) and _worded(other)
+    worded = all(any(map(str.isalnum, each.text)) for each in (line, other))
+    solid = apart < 0 and abs(line.base - other.base) < _SOLID * size and worded
     near = apart < _BESIDE * size
     return solid or (near and shared > _BAND * min(line.box[3] - line.box[1], other.box[3] - other.box[1]))
-
-
-def _worded(line: TextLine) -> bool:
-    return any(map(str.isalnum, line.text))
 
 
 def _cuts(rule: Rule, line: TextLine, lines: Sequence[TextLine]) -> bool:
@@ -830,7 +840,7 @@ def _rows(atoms: list[Atom]) -> list[list[Atom]]:
 
 def _stretched(atom: Atom) -> bool:
     """A bracket or big sign whose base line does not tell its line."""
-    if atom.built or atom.text not in FENCES | BIG:
+    if atom.built or atom.text not in STRETCHED:
         return False
     return (
         atom.text in BIG or atom.bottom - atom.top > _PLAIN_FENCE * atom.size or not atom.top < atom.axis < atom.bottom
@@ -838,7 +848,7 @@ def _stretched(atom: Atom) -> bool:
 
 
 def _headed(row: list[Atom], small: set[int]) -> list[Atom]:
-    plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in FENCES | BIG] or row
+    plain = [atom for atom in row if not atom.built and id(atom) not in small and atom.text not in STRETCHED] or row
     sizes: dict[int, float] = {}
     for atom in plain:
         sizes[round(2 * atom.size)] = sizes.get(round(2 * atom.size), 0.0) + max(1.0, atom.right - atom.left)
@@ -859,7 +869,7 @@ def _small(atoms: list[Atom]) -> set[int]:
         reach = 0.45 * atom.size
         first = bisect.bisect_left(lefts, atom.left - 80)
         for other in ordered[first : bisect.bisect_right(lefts, atom.right + reach)]:
-            if other is atom or other.size < 1.15 * atom.size or other.text in FENCES | {PICTURE}:
+            if other is atom or other.size < 1.15 * atom.size or other.text in _NO_BASE:
                 continue
             beside = (
                 -0.6 * atom.size < atom.left - other.right < 3.2 * atom.size or 0 <= other.left - atom.right < reach

@@ -116,3 +116,17 @@ def root_of(parent: list[int], place: int) -> int:
         parent[place] = parent[parent[place]]
         place = parent[place]
     return place
+
+
+def unite(parent: list[int], place: int, other: int) -> None:
+    """Joins two trees; the smaller root is that of both."""
+    first, last = sorted((root_of(parent, place), root_of(parent, other)))
+    parent[last] = first
+
+
+def by_root(parent: list[int]) -> list[list[int]]:
+    """Places by root."""
+    groups: dict[int, list[int]] = {}
+    for place in range(len(parent)):
+        groups.setdefault(root_of(parent, place), []).append(place)
+    return [*groups.values()]

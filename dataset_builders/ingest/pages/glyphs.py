@@ -267,8 +267,7 @@ def _merged(rules: list[Rule]) -> list[Rule]:
             for last in reversed(done[-6:]):
                 if last.flat == flat and _continues(last, rule, flat):
                     last.joints += (rule.left,) if flat and abs(rule.left - last.right) < _ABUTS else ()
-                    last.left, last.top = min(last.left, rule.left), min(last.top, rule.top)
-                    last.right, last.bottom = max(last.right, rule.right), max(last.bottom, rule.bottom)
+                    last.left, last.top, last.right, last.bottom = hull((last, rule))
                     break
             else:
                 done.append(Rule(*rule.box))
@@ -276,11 +275,10 @@ def _merged(rules: list[Rule]) -> list[Rule]:
 
 
 def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
-    if flat:
-        same = abs(last.top + last.bottom - rule.top - rule.bottom) < 1.6
-        return same and rule.left <= last.right + _ABUTS and last.left <= rule.right + _ABUTS
-    same = abs(last.left + last.right - rule.left - rule.right) < 1.6
-    return same and rule.top <= last.bottom + _ABUTS and last.top <= rule.bottom + _ABUTS
+    along, off = (0, 1) if flat else (1, 0)
+    line, other = last.box, rule.box
+    same = abs(line[off] + line[off + 2] - other[off] - other[off + 2]) < 1.6
+    return same and other[along] <= line[along + 2] + _ABUTS and line[along] <= other[along + 2] + _ABUTS
 
 
 _SAME_PLACE: Final = 0.2
@@ -361,7 +359,7 @@ def read(page: Any) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     bars: list[Rule] = []
-    raw.glyphs = _ringed(_brackets(_long(_composed(_once(_glyphs(page, shown, bars, raw))))))
+    raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, bars, raw)])))))
     _lift(raw.glyphs)
     _distrust(raw.glyphs)
     _part_ligatures(raw.glyphs)
@@ -557,8 +555,12 @@ def _font(name: bytes) -> tuple[str, bool, bool]:
     return plain, heavy, any(word in lower for word in _MATH_FONTS)
 
 
-def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
+def _once(glyphs: Sequence[Glyph]) -> list[Glyph]:
     """Each glyph once: fake bold prints it twice or more, some fonts name it twice."""
+    widths: dict[tuple[str, str], float] = {}
+    for glyph in glyphs:
+        sign, wide = (glyph.font, glyph.text), (glyph.right - glyph.left) / glyph.size
+        widths[sign] = min(wide, widths.get(sign, _PAIR if glyph.text in "ft" else wide))
     kept: list[Glyph] = []
     seen: dict[tuple[str, int, int], list[Glyph]] = {}
     for glyph in glyphs:
@@ -573,12 +575,22 @@ def _once(glyphs: Iterator[Glyph]) -> list[Glyph]:
         if glyph.text.strip() and any(
             abs(other.left - glyph.left) < slack and abs(other.base - glyph.base) < slack / 2
             for other in near
-            if not (other.text == "f" and glyph.right - glyph.left > 0.45 * glyph.size)
+            if not _is_pair(other, glyph, widths[glyph.font, glyph.text] * glyph.size)
         ):
             continue
         seen.setdefault((glyph.text, column, row), []).append(glyph)
         kept.append(glyph)
     return kept
+
+
+_PAIR, _WIDER = 0.32, 1.4
+"""Letter sizes of an f or t, at most; a ligature of two is wider than one by this factor."""
+
+
+def _is_pair(glyph: Glyph, after: Glyph, narrowest: float) -> bool:
+    """Checks for a ligature of one letter with itself ("tt"), which has the box of both."""
+    same = glyph.box == after.box and glyph.item == after.item and glyph.place + 1 == after.place
+    return same and glyph.right - glyph.left > _WIDER * narrowest
 
 
 _SHAPES: Final = {
@@ -694,9 +706,9 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         whole = unicodedata.normalize("NFC", pair)
         near = max(glyph.left - last.right, last.left - glyph.right) < 0.4 * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
-            last.text, last.left, last.right = whole, min(last.left, glyph.left), max(last.right, glyph.right)
-            last.top, last.bottom = min(last.top, glyph.top), max(last.bottom, glyph.bottom)
-            last.advance, last.sound = max(last.advance, glyph.advance), last.sound and glyph.sound
+            last.left, last.top, last.right, last.bottom = hull((last, glyph))
+            last.text, last.advance = whole, max(last.advance, glyph.advance)
+            last.sound = last.sound and glyph.sound
         else:
             done.append(glyph)
     return done
@@ -711,12 +723,14 @@ _CIRCLED: Final = {
 def _ringed(glyphs: list[Glyph]) -> list[Glyph]:
     """Joins circles with the letters in them; any other sign in a circle marks a choice."""
     gone: set[int] = set()
-    for ring in (glyph for glyph in glyphs if glyph.text == "○"):
+    rings = [glyph for glyph in glyphs if glyph.text == "○"]
+    centres = [(glyph, *glyph.centre) for glyph in glyphs if glyph.text.strip()] if rings else []
+    for ring in rings:
         left, top, right, bottom = ring.box
-        level = (g for g in glyphs if g is not ring and left < g.centre[0] < right and g.text.strip())
-        inner = [g for g in level if top < g.centre[1] < bottom]
-        text = "".join(g.text for g in inner)
-        if len(inner) < 3 and (sign := _CIRCLED.get(text, CHOICE if text and not text.isalnum() else "")):
+        inner = [g for g, x, y in centres if left < x < right and top < y < bottom and g is not ring]
+        text = "".join(g.text for g in inner if g.text != "○")
+        sign = _CIRCLED.get(text, "" if text.isalnum() else CHOICE)
+        if id(ring) not in gone and 0 < len(inner) < 3 and sign:
             gone |= set(map(id, inner))
             ring.text, ring.base, ring.size, ring.math = sign, inner[0].base, max(ring.size, inner[0].size), False
     return [glyph for glyph in glyphs if id(glyph) not in gone]
@@ -797,33 +811,18 @@ _BAR: Final = "BAR"
 """A horizontal line: of a fraction, a root or over letters."""
 
 
-def _italic(first: int, count: int) -> list[str]:
-    """Mathematical italic letters; the italic h has a place of its own."""
-    return ["\u210e" if code == 0x1D455 else chr(code) for code in range(first, first + count)]
-
-
-def _hyhwpeq() -> dict[int, str]:
-    table = {0xE05B: "∫", 0xE05C: "√", 0xE067: "∑", 0xE06D: _BAR, 0xE06E: "\u20d7", 0xE101: "|"}
-    runs: tuple[tuple[int, str | list[str]], ...] = (
-        (0xE000, _italic(0x1D434, 26)),
-        (0xE034, "1234567890"),
-        (0xE044, "()−=+[]{}"),
-        (0xE04F, ":"),
-        (0xE052, ",./<>"),
-        (0xE078, "⎧⎨⎩⎪"),
-        (0xE09D, "αβγδεζηθικλμνξοπ"),
-        (0xE0E5, _italic(0x1D44E, 26)),
-    )
-    for first, characters in runs:
-        table.update(zip(range(first, first + len(characters)), characters, strict=True))
-    return table
-
-
 def _run(first: int, characters: str) -> dict[int, str]:
     """Codes of consecutive characters; a space stands for none."""
     return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
+_HYHWPEQ: Final = (
+    _run(0xE000, "𝐴𝐵𝐶𝐷𝐸𝐹𝐺𝐻𝐼𝐽𝐾𝐿𝑀𝑁𝑂𝑃𝑄𝑅𝑆𝑇𝑈𝑉𝑊𝑋𝑌𝑍")
+    | _run(0xE034, "1234567890      ()−=+[]{}  :  ,./<>    ∫√          ∑")
+    | {0xE06D: _BAR}
+    | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 33 + "αβγδεζηθικλμνξοπ")
+    | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧  |")
+)
 _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
@@ -834,7 +833,7 @@ _DOUBLE: Final = {0x41 + at: chr(0x1D538 + at) for at in range(26)} | {
     ord(c): unicodedata.lookup(f"DOUBLE-STRUCK CAPITAL {c}") for c in "CHNPQRZ"
 }
 _ENCODINGS: Final = (
-    ("hyhwpeq", _hyhwpeq()),
+    ("hyhwpeq", _HYHWPEQ),
     (
         "symbol",
         _run(0xF021, "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull, root_of
+from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, by_root, hull, root_of, unite
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 
 _NUMBER: Final = re.compile(r"(?:No\.?|Q|第)?(\d{1,3})[.．、)）题]?", re.IGNORECASE)
@@ -154,13 +154,9 @@ def is_sketch(rules: Sequence[Rule], letters: Sequence[Bounds], size: float) -> 
     left, top, right, bottom = hull(rules)
     if min(right - left, bottom - top) < 2.5 * size:
         return False
-    covered = sum(
-        (box[2] - box[0]) * (box[3] - box[1])
-        for box in letters
-        if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom
-    )
+    inside = [box for box in letters if left < (box[0] + box[2]) / 2 < right and top < (box[1] + box[3]) / 2 < bottom]
     full = _FULL if len(rules) >= _GRID and corners >= _CORNERS and min(len(upright), len(flat)) > 1 else _LABELLED
-    return covered < full * (right - left) * (bottom - top)
+    return sum(map(area, inside)) < full * area(hull(rules))
 
 
 def _are_even(spans: Sequence[tuple[float, float]]) -> bool:
@@ -226,12 +222,9 @@ def groups(boxes: Sequence[Bounds], slack: float) -> list[list[int]]:
         active = [other for other in active if boxes[other][3] + slack > boxes[at][1]]
         for other in active:
             if overlaps(boxes[at], boxes[other], slack):
-                parent[root_of(parent, at)] = root_of(parent, other)
+                unite(parent, at, other)
         active.append(at)
-    by_root: dict[int, list[int]] = {}
-    for at in range(len(boxes)):
-        by_root.setdefault(root_of(parent, at), []).append(at)
-    return list(by_root.values())
+    return by_root(parent)
 
 
 # ---- figures, tables, frames ----
@@ -255,31 +248,29 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     crossed = [table for table in parts.tables if any(_crosses(shape, table) for shape in raw.shapes)]
     parts.tables = [table for table in parts.tables if table not in crossed]  # a graph on squared paper is a figure
     boxes += [table.box for table in crossed]
+    images = {shape.box for shape in shapes if shape.kind == "image"}
     seeds = len(boxes)
     boxes += [rule.box for rule in loose]
     letters = [glyph.box for glyph in raw.glyphs if glyph.text.strip()]
     for group in groups(boxes, NEAR):
         drawn = [boxes[at] for at in group if at < seeds]
-        sketch = _sketch([loose[at - seeds] for at in group if at >= seeds], raw, letters, body)
+        rules = [loose[at - seeds] for at in group if at >= seeds]
+        sketch = _sketch(rules, raw, letters, body)
         drawn += [rule.box for rule in sketch]
         if not drawn:
-            parts.rules += [loose[at - seeds] for at in group]
+            parts.rules += rules
             continue
         core = around(drawn)
-        images = [boxes[at] for at in group if at < len(shapes) and shapes[at].kind == "image"]
-        members = [box for box in drawn if box not in images]
-        for at in group:
-            if at >= seeds:
-                rule = loose[at - seeds]
-                if rule in sketch:
-                    continue
-                fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
-                free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
-                if fits and free and overlaps(core, boxes[at], NEAR):
-                    members.append(boxes[at])
-                else:
-                    parts.rules.append(rule)
-        for box in _joined([*images, *([around(members)] if members else [])], lines):
+        members = list(drawn)
+        for rule in (rule for rule in rules if rule not in sketch):
+            fits = rule.length < 1.6 * max(core[2] - core[0], core[3] - core[1]) + 8
+            free = _links(rule, [*drawn, *parts.frames]) or _bare(rule, raw.glyphs, body)
+            if fits and free and overlaps(core, rule.box, NEAR):
+                members.append(rule.box)
+            else:
+                parts.rules.append(rule)
+        boxed = _joined(members, lines) if images.issuperset(members) else [around(members)]
+        for box in boxed:
             _add_figure(parts, box, len(drawn), raw)
     grounds = [frame for frame in parts.frames if area(frame) < _GROUND * raw.width * raw.height]
     grounds = [frame for frame in grounds if not any(overlaps(frame, line) for line in lines)]
@@ -320,11 +311,8 @@ def _crosses(shape: Shape, table: PageTable) -> bool:
 def _sketch(rules: Sequence[Rule], raw: RawPage, letters: Sequence[Bounds], body: float) -> list[Rule]:
     """Rules that make drawings by themselves, without those of the page and its columns."""
     short = [rule for rule in rules if _short(rule, raw)]
-    done: list[Rule] = []
-    for group in groups([rule.box for rule in short], NEAR):
-        near = [short[at] for at in group]
-        done += near if is_sketch(near, letters, body) else []
-    return done
+    near = ([short[at] for at in group] for group in groups([rule.box for rule in short], NEAR))
+    return [rule for parts in near if is_sketch(parts, letters, body) for rule in parts]
 
 
 def _short(rule: Rule, raw: RawPage) -> bool:
@@ -373,11 +361,8 @@ def _bare(rule: Rule, glyphs: Sequence[Glyph], body: float) -> bool:
     """A rule without text of the body's size on it, as on an underline or in a fraction."""
     if not rule.flat:
         return True
-    on = [
-        g
-        for g in glyphs
-        if rule.left - 1 <= (g.left + g.right) / 2 <= rule.right + 1 and 0 <= rule.top - g.bottom < 0.4 * body
-    ]
+    near = (glyph for glyph in glyphs if 0 <= rule.top - glyph.bottom < 0.4 * body)
+    on = [glyph for glyph in near if rule.left - 1 <= glyph.centre[0] <= rule.right + 1]
     return len(on) * 0.5 * body < 0.6 * (rule.right - rule.left) or not on
 
 
@@ -396,15 +381,16 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
         layout.figures.append(clipped)
 
 
-def _joined(boxes: list[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
-    """One box around all, or each alone if there is a line of text between them."""
-    box = around(boxes)
-    inside = (line for line in lines if contains(box, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2))
-    return [box] if all(any(overlaps(line, part) for part in boxes) for line in inside) else boxes
+def _joined(boxes: Sequence[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
+    """One box in place of all, unless a line of text that is in none of them would be in it."""
+    whole = around(boxes)
+    apart = (line for line in lines if not any(overlaps(line, box) for box in boxes))
+    covers = any(contains(whole, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2) for line in apart)
+    return [*boxes] if covers else [whole]
 
 
 def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
-    """Joins overlapping figures that have no line of text between them."""
+    """Joins overlapping figures without lines of text between them."""
     while True:
         merged = [box for group in groups(figures, 1.0) for box in _joined([figures[at] for at in group], lines)]
         if len(merged) == len(figures):
@@ -437,7 +423,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             before = xs  # the grid of the next section has the same columns, however short what it asks
             continue
         parts.dividers += tall
-        if (box[2] - box[0]) * (box[3] - box[1]) > 0.5 * raw.width * raw.height:
+        if area(box) > 0.5 * raw.width * raw.height:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
@@ -467,29 +453,20 @@ def _merge(
     xs: list[float], ys: list[float], flat: list[Rule], upright: list[Rule]
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Merges base cells without a line between them, named by the first."""
-    home = {(row, column): (row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)}
-
-    def root(cell: tuple[int, int]) -> tuple[int, int]:
-        while home[cell] != cell:
-            cell = home[cell]
-        return cell
-
-    for row, column in sorted(home):
+    across = len(xs) - 1
+    parent = [*range(across * (len(ys) - 1))]
+    for at in parent[:]:
+        row, column = divmod(at, across)
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
         if column + 2 < len(xs) and not any(
             abs((r.left + r.right) / 2 - xs[column + 1]) < 3 and r.top - 1 <= y <= r.bottom + 1 for r in upright
         ):
-            _unite(home, root((row, column)), root((row, column + 1)))
+            unite(parent, at, at + 1)
         if row + 2 < len(ys) and not any(
             abs((r.top + r.bottom) / 2 - ys[row + 1]) < 3 and r.left - 1 <= x <= r.right + 1 for r in flat
         ):
-            _unite(home, root((row, column)), root((row + 1, column)))
-    return {cell: root(cell) for cell in home}
-
-
-def _unite(home: dict[tuple[int, int], tuple[int, int]], cell: tuple[int, int], other: tuple[int, int]) -> None:
-    first, last = min(cell, other), max(cell, other)
-    home[last] = first
+            unite(parent, at, at + across)
+    return {divmod(at, across): divmod(root_of(parent, at), across) for at in range(len(parent))}
 
 
 def runs(glyphs: Sequence[Glyph], gap: float) -> list[list[Glyph]]:

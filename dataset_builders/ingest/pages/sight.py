@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from livek12.dataset_builders.ingest.pages import layout, pdf
-from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, around, root_of
+from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Rule, Shape, around, by_root, unite
 from livek12.dataset_builders.ingest.pages.glyphs import THIN, Glyph, PageObjects, RawPage, address, paint
 
 if TYPE_CHECKING:
@@ -39,10 +39,12 @@ _STEPS: Final = 9
 """Places along each line of an outline that are looked at."""
 _MOST_SIDES: Final = 20_000
 """Sides of drawings of one page that are looked at."""
+_OVERPRINTED: Final = 0.3
+"""Points that letters share across and down, at least."""
 _SPECK: Final = 5
 """Dots of ink (at 144 dpi) that are no sign; a full stop of 10 points has nine."""
-_MOST: Final = 400
-"""Pieces of unexplained ink of one page."""
+_MOST, _MOST_RUNS = 400, 20_000
+"""Pieces of ink that are looked at, and their runs of dots."""
 
 
 @dataclass
@@ -61,7 +63,9 @@ class Sight:
         rest |= self.drawn < _DARK
         for box in explained:
             self._clear(rest, box, 0.5)
-        return [_scaled(box, 1 / self.scale) for box in _pieces(rest)]
+        boxes, more = _pieces(rest)
+        boxes += [(0, 0, *rest.shape[::-1])] * more
+        return [_scaled(box, 1 / self.scale) for box in boxes]
 
     def whole(self, box: Bounds) -> Bounds:
         """The box of a drawing, in points, with the ink that goes on beyond its edges, `_BEYOND` dots at most."""
@@ -81,29 +85,36 @@ class Sight:
         return left / self.scale, top / self.scale, (right + 1) / self.scale, (bottom + 1) / self.scale
 
     def part_pictures(self, raw: RawPage) -> None:
-        """Puts the dark pieces of a picture in its place, if letters stand in it and most of it is ground."""
+        """Puts the dark pieces of a picture in its place, if they are few, letters stand in it and most is ground."""
         pictures = [shape for shape in raw.shapes if shape.kind == "image"]
         others = [shape for shape in raw.shapes if shape.kind != "image"]
-        drawn = [_wider(part.box, 1) for part in (*raw.rules, *others)]
+        drawn = [part.box for part in (*raw.rules, *others)]
+        centres = [glyph.centre for glyph in raw.glyphs if glyph.text.strip()]
+        body = layout.body_size(raw.glyphs)
         raw.shapes = others
         for shape in pictures:
-            left, top, right, bottom = (max(0, round(value * self.scale)) for value in shape.box)
-            lettered = any(layout.contains(shape.box, *g.centre) for g in raw.glyphs if g.text.strip())
-            ink = _WHITE if shape.bottom - shape.top < _IN_LINE else _DARK
-            boxes = _pieces(self.drawn[top:bottom, left:right] < ink) if lettered else []
-            pieces = [_scaled((left + a, top + b, left + c, top + d), 1 / self.scale) for a, b, c, d in boxes]
+            lettered = any(layout.contains(shape.box, *centre) for centre in centres)
+            pieces, more = self._parts(shape) if lettered else ([], True)
             groups = [around(pieces[at] for at in group) for group in layout.groups(pieces, layout.NEAR)]
-            if not lettered or 2 * sum(map(layout.area, groups)) > layout.area(shape.box):
+            if more or 2 * sum(map(layout.area, groups)) > layout.area(shape.box):
                 raw.shapes.append(shape)
                 continue
-            own = [box for box in pieces if not any(layout.overlaps(box, other) for other in drawn)]
-            bars = [box for box in own if box[3] - box[1] < THIN and box[2] - box[0] > layout.body_size(raw.glyphs)]
+            own = [box for box in pieces if not any(layout.overlaps(box, other, 1) for other in drawn)]
+            bars = [box for box in own if box[3] - box[1] < THIN and box[2] - box[0] > body]
             raw.rules += [Rule(*box) for box in bars]
             raw.shapes += [Shape("image", *box) for box in own if box not in bars]
 
+    def _parts(self, shape: Shape) -> tuple[list[Bounds], bool]:
+        """Boxes of a picture's dark pieces, in points; true if there are more."""
+        left, top, right, bottom = (max(0, round(value * self.scale)) for value in shape.box)
+        ink = _WHITE if shape.bottom - shape.top < _IN_LINE else _DARK
+        boxes, more = _pieces(self.drawn[top:bottom, left:right] < ink)
+        return [_scaled((left + a, top + b, left + c, top + d), 1 / self.scale) for a, b, c, d in boxes], more
+
     def _clear(self, mask: Mask, box: Bounds, margin: float) -> None:
-        left, top, right, bottom = (value * self.scale for value in _wider(box, margin))
-        mask[max(0, int(top)) : max(0, int(bottom) + 1), max(0, int(left)) : max(0, int(right) + 1)] = False
+        left, top = (max(0, int((value - margin) * self.scale)) for value in box[:2])
+        right, bottom = (max(0, int((value + margin) * self.scale) + 1) for value in box[2:])
+        mask[top:bottom, left:right] = False
 
 
 def looked_at(page: Any, raw: RawPage, picture: Picture, dpi: float) -> Sight:
@@ -254,16 +265,10 @@ def _overprinted(glyphs: Sequence[Glyph], place: dict[int, int]) -> set[int]:
         at = int(x // 24), int(y // 24)
         near = (o for dx in (-1, 0, 1) for dy in (-1, 0, 1) for o in cells.get((at[0] + dx, at[1] + dy), ()))
         for other in near:
-            if other.item != glyph.item and _on(glyph, other):
+            if other.item != glyph.item and layout.overlaps(glyph.box, other.box, -_OVERPRINTED):
                 below.add(min(place[glyph.item], place[other.item]))
         cells.setdefault(at, []).append(glyph)
     return below
-
-
-def _on(glyph: Glyph, other: Glyph) -> bool:
-    wide = min(glyph.right, other.right) - max(glyph.left, other.left)
-    tall = min(glyph.bottom, other.bottom) - max(glyph.top, other.top)
-    return wide > 0.3 and tall > 0.3
 
 
 class _Texts:
@@ -309,13 +314,12 @@ def _grey(picture: Picture) -> Grey:
     return values
 
 
-def _pieces(mask: Mask) -> list[Bounds]:
-    """Boxes of connected ink without specks."""
+def _pieces(mask: Mask) -> tuple[list[Bounds], bool]:
+    """Boxes of connected ink without specks, at most `_MOST`; true if there are more."""
     import numpy as np
 
     parent: list[int] = []
-    boxes: list[list[float]] = []
-
+    boxes: list[Bounds] = []
     before: list[tuple[int, int, int]] = []
     last = -2
     for row in np.flatnonzero(mask.any(axis=1)).tolist():
@@ -323,27 +327,20 @@ def _pieces(mask: Mask) -> list[Bounds]:
         runs: list[tuple[int, int, int]] = []
         for start, end in zip(line[::2].tolist(), line[1::2].tolist(), strict=True):
             at = len(parent)
-            if at > 50 * _MOST:
+            if at > _MOST_RUNS:
                 break
             parent.append(at)
-            boxes.append([start, row, end, row + 1, end - start])
+            boxes.append((start, row, end, row + 1))
             for left, right, other in before if row == last + 1 else ():
                 if left <= end and start <= right:
-                    home = root_of(parent, other)
-                    mine = root_of(parent, at)
-                    if home != mine:
-                        parent[mine] = home
-                        a, b = boxes[home], boxes[mine]
-                        boxes[home] = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]), a[4] + b[4]]
+                    unite(parent, at, other)
             runs.append((start, end, at))
         before, last = runs, row
-    pieces = [boxes[at] for at in range(len(parent)) if parent[at] == at and boxes[at][4] > _SPECK]
-    return [(box[0], box[1], box[2], box[3]) for box in pieces[:_MOST]]
+    pieces = [[boxes[at] for at in group] for group in by_root(parent)]
+    pieces = [runs for runs in pieces if sum(map(layout.area, runs)) > _SPECK]
+    more = len(pieces) > _MOST or len(parent) > _MOST_RUNS
+    return [around(runs) for runs in pieces[:_MOST]], more
 
 
 def _scaled(box: Bounds, by: float) -> Bounds:
     return (box[0] * by, box[1] * by, box[2] * by, box[3] * by)
-
-
-def _wider(box: Bounds, by: float) -> Bounds:
-    return (box[0] - by, box[1] - by, box[2] + by, box[3] + by)

@@ -91,7 +91,8 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
 def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     """Reads empty circles and boxes before text as `CHOICE`, in place, if several are alike; returns their boxes."""
     letters = [g for g in raw.glyphs if g.text.strip()]
-    rings = [shape for shape in raw.shapes if _is_ring(shape, size) and not any(_holds(shape.box, g) for g in letters)]
+    rings = [shape for shape in raw.shapes if _is_ring(shape, size)]
+    rings = [s for s in rings if not any(layout.contains(s.box, *g.centre) for g in letters)]
     rings = [s for s in rings if not any(o is not s and _within(s, o.box) and not _within(o, s.box) for o in rings)]
     others = [s.box for s in raw.shapes if not any(_within(s, ring.box) for ring in rings)]
     alike = Counter(round(ring.right - ring.left) for ring in rings)
@@ -146,7 +147,7 @@ def read_signs(raw: RawPage, size: float) -> list[Bounds]:
     alone = [box for box in alone if max(box[2] - box[0], box[3] - box[1]) > 2 * layout.SMALL]
     for box, home in homes.items():
         if not any(_within(Shape("drawing", *box), other) for other in alone):
-            raw.glyphs = [g for g in raw.glyphs if not _holds(box, g)] + [_placed(box, home, size)]
+            raw.glyphs = [g for g in raw.glyphs if not layout.contains(box, *g.centre)] + [_placed(box, home, size)]
     raw.shapes = [s for s in raw.shapes if not any(_within(s, box) for box in signs)]
     raw.shapes += [Shape("image", *box) for box in alone]
     raw.rules = [rule for rule in raw.rules if not any(_within(rule, box) for box in signs)]
@@ -171,7 +172,7 @@ def _at_bar(rule: Rule, strokes: Sequence[Shape], size: float) -> tuple[bool, bo
 def _is_stroke(shape: Shape, letters: Sequence[Glyph], size: float) -> bool:
     """A picture low enough for a line, or a stroke that is no bigger than a sign and no ground of text."""
     wide, tall = shape.right - shape.left, shape.bottom - shape.top
-    inner = [g.text[0] for g in letters if _holds(shape.box, g)]  # the line of a root is long
+    inner = [g.text[0] for g in letters if layout.contains(shape.box, *g.centre)]  # the line of a root is long
     inside = any(shape.filled or ideographic(letter) or "가" <= letter <= "힣" for letter in inner)
     if shape.kind == "image":
         return tall < _HIGHEST * size
@@ -198,8 +199,8 @@ def _is_sign(parts: Sequence[Shape | Rule], box: Bounds, letters: Sequence[Glyph
     level = [g for g in beside if box[1] < g.base - AXIS * g.size < box[3]]
     bases = [g.base for g in level if not "①" <= g.text[0] <= "⑳"]  # what is an option is a figure
     drawn = all(shape.kind != "image" for shape in shapes)
-    around_text = any(_holds(box, g) for g in beside)
-    near = any(layout.overlaps(box, g.box, size) and not _holds(box, g) for g in beside)
+    around_text = any(layout.contains(box, *g.centre) for g in beside)
+    near = any(layout.overlaps(box, g.box, size) and not layout.contains(box, *g.centre) for g in beside)
     woven = near if around_text else len(shapes) > 1
     return (drawn and woven) or (bool(bases) and max(bases) - min(bases) < 0.5 * size)
 
@@ -229,7 +230,7 @@ def _home(box: Bounds, letters: Sequence[Glyph], size: float) -> Glyph | None:
         axis = g.base - AXIS * g.size
         aside, off = max(g.left - box[2], box[0] - g.right, 0.0), max(box[1] - axis, axis - box[3], 0.0)
         script = box[3] - box[1] < size and aside < 0.4 * size and off < 0.8 * size
-        if _holds(box, g):
+        if layout.contains(box, *g.centre):
             near.append((-g.size, g))
         elif aside < 12 * size and (off == 0 or script):
             near.append((aside + 2 * off + 0.3 * abs(axis - (box[1] + box[3]) / 2), g))
@@ -258,7 +259,7 @@ def enclosing(shapes: Sequence[Shape], glyphs: Sequence[Glyph]) -> list[Bounds]:
     """Outlines and grounds with letters in their middle."""
     boxes = []
     for shape in shapes:
-        inside = [g for g in glyphs if g.text.strip() and _holds(shape.box, g)]
+        inside = [g for g in glyphs if g.text.strip() and layout.contains(shape.box, *g.centre)]
         if not inside or shape.kind == "image":
             continue
         left, top, right, bottom = hull(inside)
@@ -280,7 +281,7 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
     corners = (((a, b), (c, b), (c, d), (a, d), (a, b)) for a, b, c, d in frames)
     shapes = [*raw.shapes, *(Shape("frame", *box, points) for box, points in zip(frames, corners, strict=True))]
     for shape in [s for s in shapes if s.bottom - s.top < 40 and s.right - s.left < 40]:
-        inside = sorted((g for g in letters if _holds(shape.box, g)), key=lambda g: g.left)
+        inside = sorted((g for g in letters if layout.contains(shape.box, *g.centre)), key=lambda g: g.left)
         if (
             not inside
             or len(inside) > 2
@@ -301,15 +302,10 @@ def name_numbers(raw: RawPage, frames: Sequence[Bounds]) -> None:
         after = next(g for g in line if round(g.base) == base)
         for glyph in inside:
             glyph.base, glyph.size = after.base, after.size
-        if id(inside[-1]) not in named:  # a ground and its border hold the same number
-            raw.glyphs.append(_full_stop(inside[-1]))
-        named.add(id(inside[-1]))
-
-
-def _full_stop(digit: Glyph) -> Glyph:
-    """The full stop behind a digit, as a glyph of its own."""
-    edge = min(digit.right, digit.advance)
-    return replace(digit, text="．", left=edge, right=digit.right, math=False)
+        digit = inside[-1]
+        if id(digit) not in named:  # a ground and its border hold the same number
+            raw.glyphs.append(replace(digit, text="．", left=min(digit.right, digit.advance), math=False))
+        named.add(id(digit))
 
 
 def _crosses(shape: Shape, box: Bounds) -> bool:
@@ -324,7 +320,6 @@ def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph
     return [
         g
         for g in glyphs
-        if g.text.strip()
         if g.top < middle < g.bottom + 0.3 * size
         or min(g.bottom, box[3]) - max(g.top, box[1]) > 0.6 * (g.bottom - g.top)
     ]
@@ -344,10 +339,6 @@ def _near(glyphs: Sequence[Glyph], box: Bounds, size: float) -> list[Glyph]:
         and g.bottom > box[1] - size
         and g.top < box[3] + size
     ]
-
-
-def _holds(box: Bounds, glyph: Glyph) -> bool:
-    return box[0] < (glyph.left + glyph.right) / 2 < box[2] and box[1] < (glyph.top + glyph.bottom) / 2 < box[3]
 
 
 # ---- roots ----
@@ -371,7 +362,8 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
         return None
     if any(top + thick < y < bottom and x > begins + thick for x, y in shape.points):
         return None
-    drawn = next((rule for rule in rules if _joins(rule, begins, top)), None)
+    level = (rule for rule in rules if rule.flat and abs(rule.centre[1] - top) < 1.5)
+    drawn = next((rule for rule in level if abs(rule.left - begins) < 1.5), None)
     over = drawn is None and max(high) - begins > 0.3 * tall
     line = Rule(begins, top, right, top + 0.5) if over else drawn
     if line is None or not any(_under(g, line, bottom) for g in near):
@@ -379,10 +371,6 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
     size = max(g.size for g in near if _under(g, line, bottom))
     sign = Glyph("√", left, top, begins, bottom, bottom, size, begins, shape.kind, math=True)
     return sign, line if over else None
-
-
-def _joins(rule: Rule, x: float, y: float) -> bool:
-    return rule.flat and abs(rule.left - x) < 1.5 and abs((rule.top + rule.bottom) / 2 - y) < 1.5
 
 
 def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
@@ -452,7 +440,8 @@ _PICTURED, _MARKED, _FEWEST = 0.4, 0.8, 40
 def sound(raw: RawPage) -> bool:
     """Checks that a text layer has letters, of scripts that go together."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
-    if _pictured(raw) > (_MARKED if letters else _PICTURED) and len(letters) < _FEWEST:
+    pictures = sum(layout.area(shape.box) for shape in raw.shapes if shape.kind == "image")
+    if pictures > (_MARKED if letters else _PICTURED) * raw.width * raw.height and len(letters) < _FEWEST:
         return False
     if not letters:
         return sum(shape.kind == "drawing" for shape in raw.shapes) <= _DRAWN
@@ -468,23 +457,17 @@ def sound(raw: RawPage) -> bool:
 def turned(raw: RawPage) -> int:
     """Degrees (0, 90, 180, 270) by which to turn a page clockwise for its text to run from left to right."""
     letters = [glyph for glyph in raw.glyphs if glyph.text.strip()]
-    steps = [(b.left - a.left, b.top - a.top) for a, b in pairwise(letters) if _next_to(a, b)]
+    steps = [
+        (b.left - a.left, b.top - a.top)
+        for a, b in pairwise(letters)
+        if max(abs(b.left - a.left), abs(b.top - a.top)) < 2 * max(a.size, b.size)
+    ]
     ways = {0: 0, 90: 0, 180: 0, 270: 0}
     for along, down in steps:
         upright = abs(along) >= abs(down)
         ways[(0 if along > 0 else 180) if upright else (270 if down > 0 else 90)] += 1
     way = max(ways, key=lambda way: ways[way])
     return way if len(steps) > 10 and ways[way] > 0.6 * len(steps) else 0
-
-
-def _next_to(glyph: Glyph, other: Glyph) -> bool:
-    return max(abs(other.left - glyph.left), abs(other.top - glyph.top)) < 2 * max(glyph.size, other.size)
-
-
-def _pictured(raw: RawPage) -> float:
-    """Share of a page that pictures cover."""
-    areas = [(s.right - s.left) * (s.bottom - s.top) for s in raw.shapes if s.kind == "image"]
-    return sum(areas) / (raw.width * raw.height)
 
 
 def _odd(text: str) -> bool:
@@ -569,18 +552,21 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     if not figures:
         return [], glyphs
     runs = layout.runs(glyphs, 0.9)
-    lines = [run for run in runs if not _is_short(run)]
-    long = [hull(run) for run in lines]
+    long = [hull(run) for run in runs if not _is_short(run)]
     size = layout.body_size(glyphs)
     pieces: list[Piece] = []
     taken: set[int] = set()
     for box in figures:
-        inside: list[Glyph] = []
-        for run in runs:
-            own = _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)
-            if id(run[0]) not in taken and own and not _set_with(run, box, glyphs) and not _in_text(run, box, lines):
-                taken.update(id(glyph) for glyph in run)
-                inside += run
+        free = [run for run in runs if id(run[0]) not in taken]
+        own = [run for run in free if _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)]
+        outside = [g for g in glyphs if g.text.strip() and not layout.contains(box, *g.centre)]
+        labels, many = set[int](), -1
+        while many != len(own):  # what is set with a line is its own, and what is set with that
+            labels, many = {id(glyph) for run in own for glyph in run}, len(own)
+            others = [glyph for glyph in outside if id(glyph) not in labels]
+            own = [run for run in own if not _set_with(run, box, others)]
+        taken |= labels
+        inside = [glyph for run in own for glyph in run]
         whole = around([box, *([hull(inside)] if inside else [])])
         pieces.append(Piece("figure", whole, lines_of(inside, [])))
     return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
@@ -621,39 +607,27 @@ def _stands_alone(
     )
 
 
-def _set_with(run: list[Glyph], box: Bounds, glyphs: Sequence[Glyph]) -> bool:
-    """Letters reaching out of a figure, right beside text: an index below a line is the line's."""
+_TOUCHES, _LEVEL = 0.3, 3.0
+"""Letter sizes between what is set together, and between words of one line."""
+
+
+def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> bool:
+    """Letters reaching out of a figure, right beside text: an index below a line, and a word of one, are the line's."""
     left, top, right, bottom = hull(run)
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
-    own = set(map(id, run))
-    near = 0.3 * run[0].size
+    first = run[0]
     return any(
-        id(g) not in own
-        and g.text.strip()
-        and max(g.left - right, left - g.right) < near
+        max(g.left - right, left - g.right) < (_LEVEL if _is_level(g, first) else _TOUCHES) * first.size
         and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
-        and not layout.contains(box, *g.centre)
-        for g in glyphs
+        for g in others
     )
 
 
-def _in_text(run: list[Glyph], box: Bounds, lines: Sequence[list[Glyph]]) -> bool:
-    """Letters beside a figure that go on with a line, or begin below or above the first letter of one."""
-    left, top, right, bottom = hull(run)
-    first, size = run[0], run[0].size
-    if layout.contains(box, (left + right) / 2, (top + bottom) / 2):
-        return False
-    for line in lines:
-        if line is run or abs(line[0].size - size) > 0.1 * size:
-            continue
-        off, before, after = abs(line[0].base - first.base), left - line[-1].right, line[0].left - right
-        beyond = before > 0 and line[-1].right < box[0] + size and left > box[2] - size
-        if off < 0.1 * size and (beyond or 0 < max(before, after) < 3 * size):
-            return True
-        if 0.5 * size < off < 2.5 * size and abs(line[0].left - left) < 0.2 * size:
-            return True
-    return False
+def _is_level(glyph: Glyph, other: Glyph) -> bool:
+    """Checks for letters of one line: of one font, size and base line."""
+    same = glyph.font == other.font and abs(glyph.size - other.size) < 0.1
+    return same and abs(glyph.base - other.base) < 0.1
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:

@@ -74,13 +74,7 @@ def _layer(pdf: Path) -> str:
 
 def markitdown(python: Path) -> Reader:
     """Markitdown, from its own environment."""
-    return _by_program([str(python), "-c", _MARKITDOWN])
-
-
-def pymupdf4llm(python: Path) -> Reader:
-    """Pymupdf4llm, from its own environment."""
-    code = "import sys, pymupdf4llm; sys.stdout.write(pymupdf4llm.to_markdown(sys.argv[1]))"
-    return _by_program([str(python), "-c", code])
+    return _guarded(lambda pdf: _output_of([str(python), "-c", _MARKITDOWN, str(pdf)]))
 
 
 def mineru(program: Path) -> Reader:
@@ -93,10 +87,6 @@ def mineru(program: Path) -> Reader:
             return "\n".join(file.read_text("utf-8") for file in sorted(Path(folder).rglob("*.md")))
 
     return _guarded(text)
-
-
-def _by_program(command: list[str]) -> Reader:
-    return _guarded(lambda pdf: _output_of([*command, str(pdf)]))
 
 
 def _guarded(text: Callable[[Path], str]) -> Reader:
@@ -116,9 +106,7 @@ def _output_of(command: list[str]) -> str:
 
 def readers(places: Mapping[str, Path]) -> dict[str, Reader]:
     """Readers by name; `places` maps tools to their Python or program."""
-    makers: dict[str, Callable[[Path], Reader]] = {
-        "markitdown": markitdown, "pymupdf4llm": pymupdf4llm, "mineru": mineru
-    }  # fmt: skip
+    makers: dict[str, Callable[[Path], Reader]] = {"markitdown": markitdown, "mineru": mineru}
     return {"livek12": livek12, "text layer": text_layer} | {name: makers[name](at) for name, at in places.items()}
 
 

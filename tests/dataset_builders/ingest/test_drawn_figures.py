@@ -347,7 +347,7 @@ def _line(text: str, left: float, base: float) -> list[Glyph]:
             "first person, in form of a letter",
         ),
         (  # words behind pictures in a line
-            [("1. The bottle shows the signs", 40, 100), ("so it is", 262, 100)],
+            [("1. The bottle shows the signs", 40, 100), ("so it is", 262, 100), ("()", 320, 100)],
             [(200, 75, 230, 125), (230, 75, 260, 125)],
             "so it is",
         ),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pypdfium2
 import pytest
 
 from livek12.dataset_builders.ingest.pages.atoms import atom_of, explains
 from livek12.dataset_builders.ingest.pages.formulas import lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage, _distrust, _lift, read
+from livek12.dataset_builders.ingest.pages.glyphs import (
+    Glyph,
+    RawPage,
+    _distrust,
+    _lift,
+    _once,
+    _part_ligatures,
+    _ringed,
+    read,
+)
+from livek12.dataset_builders.ingest.pages.layout import find, whole
 from livek12.dataset_builders.ingest.pages.sight import Sight
+from livek12.dataset_builders.ingest.pages.text_layer import _labels
 from tests.dataset_builders.ingest.pdf_making import raw_pdf, stream
 
 BASE = 100.0
@@ -173,3 +186,72 @@ def test_a_picture_under_letters_is_its_dark_pieces() -> None:
     bare = RawPage(200, 200, shapes=[Shape("image", 10, 10, 190, 190)])
     Sight(2.0, ink, ink).part_pictures(bare)
     assert len(bare.shapes) == 1 and not bare.rules
+
+
+def test_a_picture_of_more_pieces_than_are_looked_at_stays_whole_and_unexplained_ink_is_all_said() -> None:
+    numpy = pytest.importorskip("numpy")
+    halftone = numpy.full((400, 400), 255, dtype=numpy.uint8)
+    for dot in range(9):
+        halftone[20 + dot // 3 : 380 : 8, 20 + dot % 3 : 380 : 8] = 0
+    raw = RawPage(200, 200, [plain("a", 90)], shapes=[Shape("image", 10, 10, 190, 190)])
+    sight = Sight(2.0, halftone, halftone)
+    sight.part_pictures(raw)
+    assert [shape.box for shape in raw.shapes] == [(10, 10, 190, 190)]
+    assert (0, 0, 200, 200) in sight.unexplained([], [])
+
+
+@pytest.mark.parametrize(("inner", "sign"), [("5", "⑤"), ("*", "○"), ("", "○")])
+def test_rings_around_one_place_are_one_sign(inner: str, sign: str) -> None:
+    rings = [Glyph("○", 10 - off, 10 - off, 20 + off, 20 + off, 20, 10, 20 + off, "") for off in (0, 1)]
+    letters = [Glyph(text, 13, 12, 17, 18, 18, 6, 17, "") for text in inner]
+    assert [glyph.text for glyph in _ringed([*rings, *letters])] == [sign]
+
+
+def test_functions_are_named_where_mathematics_is_at_them() -> None:
+    def word(text: str, left: float, pitch: float = 0.0) -> list[Glyph]:
+        letters = [plain(sign, left + 5.0 * at) for at, sign in enumerate(text)]
+        return [replace(letter, pitch=pitch) for letter in letters]
+
+    assert row(*word("det", 0), *word("kan", 18))[0] == "det kan"
+    assert row(*word("det", 0), glyph("A", 18, 24))[0] == "det $A$"
+    assert row(*word("det", 0), glyph("A", 16, 22))[0] == r"$\det A$"
+    assert row(*word("ln(", 0), glyph("x", 15, 20), *word(")", 20))[0] == r"$\ln(x)$"
+    limit = [plain("a", 5, 6, BASE + 8)]
+    assert row(*word("max", 0), *limit, glyph("x", 18, 23))[0] == r"$\max_{a}x$"
+    code = [*word("f(int", 0, 5.0), *word("max)", 30, 5.0)]
+    assert row(*code)[0] == "f(int max)"
+    assert row(*word("max", 0, 5.0), glyph("x", 15, 20))[0] == "max$x$"
+    over, under = word("sin", 0), glyph("x", 4, 9, base=BASE + 10)
+    assert row(*over, under, rules=(Rule(0, BASE + 1.5, 15, BASE + 2),))[0] == r"$\frac{\sin}{x}$"
+
+
+@pytest.mark.parametrize(("width", "text"), [(6.6, "tt"), (3.3, "t")])
+def test_a_letter_named_twice_is_a_ligature_if_it_is_wider_than_one(width: float, text: str) -> None:
+    letters = [replace(plain("t", 0), right=width, advance=width, item=7, place=at) for at in (3, 4)]
+    assert len(_once([letters[0], replace(letters[1], item=8)])) == 1
+    read = _once(letters)
+    _part_ligatures(read)
+    assert "".join(letter.text for letter in read) == text and read[-1].right == width
+
+
+def test_a_word_beside_a_picture_is_of_its_line_and_labels_are_of_the_picture() -> None:
+    def word(text: str, left: float, base: float = BASE) -> list[Glyph]:
+        return [plain(sign, left + 5.0 * at, base=base) for at, sign in enumerate(text)]
+
+    box = (0.0, 60.0, 50.0, 140.0)
+    line = [*word("primera", 55), *word("persona,", 108)]
+    (figure,), text = _labels([box], [*line, *word("9", 10, 90)])
+    assert [label.text for label in figure.lines] == ["9"] and text == line
+    axis = [*word("1", 5, 148), *word("2", 25, 148), *word("3", 45, 148)]
+    (figure,), text = _labels([box], axis)
+    assert len(figure.lines) == 1 and not text
+
+
+def test_pictures_with_text_between_them_stay_apart() -> None:
+    boxes = [(0.0, 0.0, 60.0, 20.0), (50.0, 15.0, 100.0, 100.0)]
+    text = (0.0, 50.0, 40.0, 60.0)
+    assert whole(boxes, [text]) == boxes and whole(boxes, [(60.0, 50.0, 90.0, 60.0)]) == [(0, 0, 100, 100)]
+    pictures = [Shape("image", *box) for box in boxes]
+    words = [plain(sign, 2.5 * at, base=60) for at, sign in enumerate("several words")]
+    raw = RawPage(600, 800, words, shapes=pictures)
+    assert sorted(find(raw).figures) == boxes
