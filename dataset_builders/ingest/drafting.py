@@ -144,7 +144,10 @@ def usual_labels(drafts: Sequence[Draft]) -> str:
 
 
 def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
-    """Takes bare numbers, (10) at lines' ends or in the front's table, as points, if all have some that add up."""
+    """Takes bare numbers, (10) at lines' ends or in the front's table, as points, if all have some that add up.
+
+    Those that begin most questions or their parts, [4], are points.
+    """
     rows = dict(row for item in body.front for row in _ROW.findall(item.block.text))
     for worth in (
         [points.bare_marks(draft.markdown) for draft in drafts],
@@ -154,6 +157,11 @@ def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
             parts = [own if len(own) > 1 else [] for own in worth]
             made = zip(drafts, map(sum, worth), parts, strict=True)
             return [draft.model_copy(update={"points": total, "part_points": own}) for draft, total, own in made]
+    names = "question", "points", "part_points"
+    led = [dict(zip(names, points.split_points(draft.question, leading=True), strict=True)) for draft in drafts]
+    most = 2 * sum(own["points"] is not None for own in led) > len(drafts)
+    if most and all(draft.points is None for draft in drafts):
+        return [draft.model_copy(update=own) for draft, own in zip(drafts, led, strict=True)]
     return drafts
 
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
@@ -24,7 +24,7 @@ from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, Line, PageBlocks, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks, is_caption, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     SOLVED,
@@ -33,11 +33,12 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_part_of_section,
     is_running,
     is_section,
+    passage_range,
     rank_of,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.labels import label_lists, labels_of, stray_labels
+from livek12.dataset_builders.ingest.questions.labels import label_lists, stray_labels
 from livek12.dataset_builders.ingest.questions.points import (
     NUMBERS,
     bare_marks,
@@ -374,19 +375,14 @@ _WOVEN: Final = re.compile(
 """Pieces that no whole formula has."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
-_PICTURES: Final = 3
 _FREE: Final = ("open_ended", "short_answer", "proof")
 _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
-_INDENT, _MIDDLE = 0.12, 0.05
-"""Of the column's width: space on both sides of a line in its middle, and how much they may differ."""
-_TITLE: Final = re.compile(r"[^$=\d\[(（]*[^\W\d_]{3}[^$=\d\[(（]*")
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
-_WORDED: Final = re.compile(r"[^\W\d_]{3}|[^\W\d_]{1,2}\d?[一-鿿가-힣]{2}")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
 _FLAT: Final = re.compile(
@@ -396,12 +392,13 @@ _FLAT: Final = re.compile(
     r"(?![A-Za-z\d])"
 )
 """Powers of ten, bases, units and formulas of chemistry whose digits are as large as all."""
-_LATER_PART: Final = re.compile(r"\A\s*(?:[(（]\s*(?:[b-h]|ii|iii|iv|[2-9]|二|三|四)\s*[)）]|[，,、；;:：。)）\]】])")
-_WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
-_IN_FORM: Final = re.compile(
-    r"(?m)(?:^|\s{2}|[)）])\s*(?:班\s*级|姓\s*名|学\s*号|考\s*号|座位?号)\s*[:：]?\s*$|草\s*稿\s*区"
+_BRACKETS: Final = str.maketrans("（）［］｛｝〔〕【】", "()[]{}()[]")
+_LABELLED: Final = re.compile(
+    r"(?:^|[\s,;:.、，；：。])(?:[A-Za-z]|[ivxIVX]{1,4}|\d{1,2}(?:[.-]\d)?|[一-十가-하ㄱ-ㅎ])$"
 )
-_BETWEEN: Final = re.compile(rf"{IMAGE_MARK}\n([^<\n.?!。？！:：]{{1,12}})\n{IMAGE_MARK}")
+_BLANK: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|…{2}|\.{6}")
+_CODE: Final = re.compile(r"```.*?```", re.DOTALL)
+_WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
 _UNDERLINED: Final = re.compile(
     r"\A(?!.*(?:<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2})).*(?:밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)"
     r"|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处)))",
@@ -410,18 +407,13 @@ _UNDERLINED: Final = re.compile(
 """Asks for what is underlined, without labels or rules of it."""
 _GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
-    (_LATER_PART, "it begins with {}: what stands before is in another question, or lost", "number", 0.1),
-    (_IN_FORM, "words of the paper's form stand in it: {}", "text", 0.3),
     (_UNDERLINED, "it asks for what is underlined, and no underline was read", "text", 0.3),
     (_GAPPED, "a sentence of it has a gap: {}", "text", 0.3),
     (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
-    (_BETWEEN, "'{}' stands between its pictures, and may be in one", "figure", 0.3),
     (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
     (_WITHIN, "its key begins with {}: what stands before may be its own", "answer", 0.2),
 )
 """Of errors, in the key or in the question without its formulas."""
-_RESIZED: Final = 0.15
-"""Share by which a title is larger or smaller than text."""
 _SOLUTION_HEAD: Final = re.compile(
     r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
@@ -429,10 +421,6 @@ _SOLUTION_HEAD: Final = re.compile(
 )
 """A label of a solution that begins a line, with whatever sign behind it."""
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
-_SHORT_LINES: Final = re.compile(
-    r"[?？:：_][”\"]?\s*(?:\[?\d+\s+points?\]?)?(?:\n[^\n]{1,89}(?<![。．.,，:：?？!！;；다\s|>])){3,}\s*\Z"
-)
-"""Lines without the end of a sentence, behind what asks."""
 _ODD_SIGN: Final = re.compile(
     r"(?m)(?:^[ \t]*([^\w\s\-–—•·●▪◦*#|$<>(（\[【{`'\"“/\\+=,.。，△:：;；)）\]}]{1,3})[ \t]*\w.{0,40}$\n?)"
     r"(?:^[ \t]*\1[ \t]*\w.{0,40}$\n?){2,}"
@@ -454,7 +442,6 @@ _HEAD: Final = re.compile(
 )
 _WORTH_HEAD: Final = re.compile(r"\s*[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}:?\s*[(\[]\s*\d{1,3}\s*(?:points?|pts|marks?)\b")
 """A title with points of its own, "Bonus Question: (10 points)"."""
-_SEVERAL_PICTURES: Final = re.compile(r"图\s*[2-9二三四]|[Ff]ig(?:ure|\.)?s?\s*[2-9]|그림\s*[2-9나다]|[甲乙丙]")
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
@@ -588,26 +575,18 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A last line is full at the end of a sentence alone; in the middle, or set as no other, it is a title."""
+    """A last line is full at the end of a sentence alone."""
     columns = reading.stream.columns
     full = Counter((item.box.page, item.column) for item in reading.stream.items if item.line and wraps(item, columns))
     for place, segment, draft in reading.pairs:
-        *before, last = segment.items
+        last = segment.items[-1]
         edges = columns.get((last.box.page, last.column)) if not draft.solution else None
         if not last.line or not edges or last.line.pitch or _is_aside(last.text):
             continue
         whole = draft.options or _ENDS.search(last.text) or not (is_running(last.text) or "$" in last.text)
-        left, right, wide = last.box.left - edges[0], edges[1] - last.box.right, edges[1] - edges[0]
-        middle = min(left, right) > _INDENT * wide and abs(left - right) < _MIDDLE * wide
         if not whole and wraps(last, columns) and full[last.box.page, last.column] >= _SHARES:
             text = f"it ends within a sentence, at the end of a line: {one_line(last.text[-40:], 40)!r}"
             yield Breach(text, (place,), "text", 0.3)
-        elif middle and before and before[-1].line and _TITLE.fullmatch(last.text):
-            text = f"its last line stands in the middle, as a title does: {one_line(last.text, 40)!r}"
-            yield Breach(text, (place,), "text", 0.4)
-        elif not asks(last.text) and _is_set_apart(last.line, [item.line for item in before if item.line]):
-            text = f"its last line is set as no other of it: {one_line(last.text, 40)!r}"
-            yield Breach(text, (place,), "text", 0.4)
 
 
 def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
@@ -617,15 +596,6 @@ def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(segment.guess, (place,), "text", 0.3)
 
 
-def _is_set_apart(last: Line, others: Sequence[Line]) -> bool:
-    """Words of another size, or the only bold ones behind several lines; OCR tells neither."""
-    others = [line for line in others if not line.pitch]
-    if not others or last.place < 0 or not _WORDED.search(last.text) or re.search(rf"\$|{UNREAD}|^\s*#", last.text):
-        return False
-    bold = last.bold and len(others) > 2 and not any(line.bold for line in others[1:])
-    return bold or abs(last.size / median(line.size for line in others) - 1) > _RESIZED
-
-
 def _is_aside(text: str) -> bool:
     """Captions, which stand wherever their figure does, and options, which their labels count."""
     return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
@@ -633,22 +603,13 @@ def _is_aside(text: str) -> bool:
 
 def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
     """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
-    placed = [
-        (item.box.page, item.line.place, place, item)
-        for place, segment, _ in reading.pairs
-        for item in segment.items
-        if item.line and item.line.place >= 0 and not _is_aside(item.text)
-    ]
-    in_layer = sorted(placed, key=lambda line: line[:2])
-    runs = [run for run, _ in groupby(in_layer, key=lambda line: (line[0], line[2]))]
-    parted = {place for (_, place), many in Counter(runs).items() if many > 1}
-    for place, lines in groupby(placed, key=lambda line: line[2]):
-        turned = next((b for a, b in pairwise(lines) if a[0] == b[0] and b[1] < a[1]), None)
+    for place, segment, _ in reading.pairs:
+        lines = [item for item in segment.items if item.line and not _is_aside(item.text)]
+        placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
+        turned = next((b[2] for a, b in pairwise(placed) if a[0] == b[0] and b[1] < a[1]), "")
         if turned:
-            text = f"the text layer has {one_line(turned[3].text, 40)!r} before the line above it"
+            text = f"the text layer has {one_line(turned, 40)!r} before the line above it"
             yield Breach(text, (place,), "text", 0.3)
-        elif place in parted:
-            yield Breach("the text layer has lines of another question between its own", (place,), "text", 0.3)
 
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
@@ -745,19 +706,59 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Breach]:
-    """Long text behind the last demand of most questions is their answers; short lines are options without letters."""
-    long, short = list[int](), list[int]()
+    """Long text behind the last demand of most questions is their answers."""
+    long: list[int] = []
     for place, draft in enumerate(reading.drafts):
         sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
         last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
         if sum(map(width, sentences[last + 1 :])) > _LONG_ANSWER:
             long.append(place)
-        short += [place] if not draft.options and _SHORT_LINES.search(draft.question) else []
     if len(long) >= max(_SHARES, len(reading.drafts) / 2):
         yield Breach("long text stands behind what it asks: it may be the answer", tuple(long), "text", 0.3)
-    if len(short) >= max(_SHARES, len(reading.drafts) / 2):
-        text = "short lines stand behind it: they may be options without letters"
-        yield Breach(text, tuple(short), "options", 0.3)
+
+
+def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
+    """Labels, brackets, listings, blanks and numbers of questions are parts of whole ones."""
+    most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
+    last = {segment.elective: segment.number for segment in reading.body.segments}
+    for place, segment, draft in reading.pairs:
+        own = "" if segment.inline else draft.markdown if segment.passage else draft.question
+        fields = [draft.question, *_option_texts(draft)]
+        strays = [*stray_labels(own), *(label for text in fields[1:] for label in stray_labels(text, whole=False))]
+        lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
+        listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
+        halves = list(filter(None, map(_half_bracket, fields)))
+        ranges = list(filter(None, map(passage_range, own.split("\n"))))
+        if strays:
+            text = f"label {strays[0]} has none before it: the list that it is of was not read whole"
+            yield Breach(text, (place,), "options", 0.3)
+        elif not draft.options and ((most and listed) or _ODD_SIGN.search(draft.question)):
+            yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
+        if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
+            yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
+        if halves or any(field.count("```") % 2 for field in fields):
+            where = one_line(halves[0], 40) if halves else "```"
+            yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
+        if draft.question_type == "fill_in_blank" and not (draft.figures or _BLANK.search(draft.question)):
+            yield Breach("it has no blank to fill in: one may be lost, or filled", (place,), "text", 0.3)
+        if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
+            yield Breach("it has no words: its text may be elsewhere", (place,), "text", 0.1)
+
+
+def _half_bracket(text: str) -> str:
+    """The text before a bracket without its other half; the labels a) and intervals [0, 1) are whole."""
+    plain = re.sub(r"\\[{}]|(['\"])[()\[\]]+\1", "", text).translate(_BRACKETS)
+    words = _MATH.sub("", plain)
+    if words.count("{") != words.count("}"):
+        return words[words.rfind("{") :]
+    plain, depth = _CODE.sub("", plain), 0
+    for match in re.finditer(r"[()\[\]]", plain):
+        depth += 1 if match[0] in "([" else -1
+        if depth < 0 and match[0] == ")" and _LABELLED.search(plain[max(0, match.start() - 9) : match.start()]):
+            depth = 0
+        if depth < 0:
+            return plain[max(0, match.start() - 30) : match.end()]
+    return plain[plain.rfind("(") :] if depth else ""
 
 
 def _option_texts(draft: Draft) -> list[str]:
@@ -770,9 +771,6 @@ def _formulas_are_whole(reading: PaperReading) -> Iterator[Breach]:
         formulas = _TEXT.sub("", "".join(_MATH.findall("\n".join((draft.question, *_option_texts(draft))))))
         if _WOVEN.search(formulas) or formulas.count("\\{") != formulas.count("\\}"):
             yield Breach("a formula of it is not whole: compare it with the page", (place,), "text", 0.2)
-        fields = [re.sub(r"\\\\[{}]", "", _MATH.sub("", text)) for text in (draft.question, *_option_texts(draft))]
-        if any(field.count("```") % 2 or field.count("{") != field.count("}") for field in fields):
-            yield Breach("code of it is not whole: compare it with the page", (place,), "text", 0.2)
         key = "".join(_MATH.findall("\n".join((*draft.answer, draft.solution or ""))))
         braces = key.replace("\\{", "").replace("\\}", "")
         if _WOVEN.search(_TEXT.sub("", key)) or braces.count("{") != braces.count("}") or is_torn(draft.solution or ""):
@@ -831,27 +829,22 @@ def _level_with(box: Box, line: Box) -> float:
 
 
 def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
-    """A question has the pictures that it names; few pictures need no names."""
+    """A question has the pictures that it names."""
     captions = [text for page in reading.pages for block in page.blocks for text in (block.caption, block.text)]
     printed = {name for text in captions for line in text.split("\n") for name in _captioned(line)}
     labels, named = [], []
     for _, segment, draft in reading.pairs:
         items = (*segment.passage, *segment.items)
         blocks = [item.block for item in items if item.line is None and item.block.kind == "figure"]
-        some = [{n for text in (block.caption, *block.text.split("\n")) for n in _captioned(text)} for block in blocks]
+        within = {n for block in blocks for text in (block.caption, *block.text.split("\n")) for n in _captioned(text)}
         beside = {n for item in items if item.line for n in _captioned(item.text)}
-        labels.append((set().union(beside, *some), beside, some))
+        labels.append(within | beside)
         named.append({match[1] for match in _NAMED.finditer(draft.question)} - beside)
     for place, draft in enumerate(reading.drafts):
-        own, beside, some = labels[place]
-        pictured = sum(IMAGE_MARK in option.text for option in draft.options)
-        if lost := sorted((named[place] & printed) - own, key=int):
-            others = [at for at, (names, _, _) in enumerate(labels) if lost[0] in names - named[at]]
+        if lost := sorted((named[place] & printed) - labels[place], key=int):
+            others = [at for at, names in enumerate(labels) if lost[0] in names - named[at]]
             where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
             yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
-        elif draft.figures and not pictured and len(some) > _PICTURES and not _SEVERAL_PICTURES.search(draft.question):
-            text = f"{len(some)} pictures stand in it: they may be pieces of one"
-            yield Breach(text, (place,), "figure", 0.3)
 
 
 def _captioned(text: str) -> list[str]:
@@ -941,39 +934,8 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, (place,), "type", 0.3)
 
 
-def _labels_are_of_whole_lists(reading: PaperReading) -> Iterator[Breach]:
-    """A label follows the one before it, in no option; a list that asks nothing is one of options."""
-    most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
-    for place, draft in enumerate(reading.drafts):
-        lists = (
-            []
-            if draft.options
-            else [each for each in label_lists(draft.question) if sum(not asks(text) for text in each.texts) >= _SHARES]
-        )
-        strays = stray_labels(draft.question)
-        if strays:
-            text = f"label {strays[0]} has none before it: the list that it is of was not read whole"
-            yield Breach(text, (place,), "options", 0.3)
-        elif any(each.is_step for each in lists):
-            yield Breach("a list of short lines ends it: they may be options", (place,), "options", 0.3)
-        elif not draft.options and _ODD_SIGN.search(draft.question):
-            yield Breach("lines of its text begin with one sign: they may be options", (place,), "options", 0.3)
-        elif most and any(each.begins_line and not each.is_number for each in lists):
-            text = "lines of its text have labels, as the options of others: they may be some"
-            yield Breach(text, (place,), "options", 0.3)
-        names = [option.label for option in draft.options]
-        if names and any(each.begins_line and each.names[:2] == names[:2] for each in label_lists(draft.question)):
-            yield Breach("options stand in its text too: it may be several questions", (place,), "options", 0.3)
-        if any(
-            label.start and label.rank and label.style[:2] != "in" and label.keyed_by_number == option.label.isdigit()
-            for option in draft.options
-            for label in labels_of(option.text)
-        ):
-            yield Breach("an option holds the label of another", (place,), "options", 0.3)
-
-
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
-    """The questions of a section have options of one alphabet, and equally many."""
+    """The questions of a section have equally many options of one alphabet, and labels of one form in a paper."""
     for places in reading.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
@@ -983,6 +945,13 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
             if not own.startswith(usual) and (own or (most and place < last)):
                 text = f"its options are {own or 'none'}, those of most others of its section {usual}"
                 yield Breach(text, (place,), "options", 0.3)
+    named = [(draft.markdown, [option.label for option in draft.options]) for draft in reading.drafts]
+    styles = [next((e.style for e in label_lists(text) if e.names == names), "") for text, names in named]
+    (usual, many), *_ = Counter(filter(None, styles)).most_common(1) or [("", 0)]
+    for place, own in enumerate(styles):
+        if own not in ("", usual) and many >= max(_SHARES, 4 * styles.count(own)):
+            text = "the labels of its options have another form than those of most others: they may be parts"
+            yield Breach(text, (place,), "options", 0.3)
 
 
 # ---- keys ----
@@ -1067,6 +1036,7 @@ INVARIANTS: Final = (
     _roles_are_sure,
     _order_is_that_of_the_layer,
     _points_are_read,
+    _structure_is_used,
     _no_sign_of_errors,
     _no_question_is_too_long,
     _no_solution_in_the_question,
@@ -1077,7 +1047,6 @@ INVARIANTS: Final = (
     _pictures_have_one_question,
     _pictures_are_those_named,
     _choices_have_options,
-    _labels_are_of_whole_lists,
     _options_are_alike,
     _options_end_at_their_end,
     _script_is_read,

@@ -261,7 +261,7 @@ _PASSAGES = (
     re.compile(
         rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
     ),
-    re.compile(rf".*?\bquestions?\s+{_RANGE}\b.*", re.IGNORECASE),
+    re.compile(rf".*?\b(?:questions?|problems?)\s+{_RANGE}\b.*", re.IGNORECASE),
 )
 _ANSWERS = re.compile(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"

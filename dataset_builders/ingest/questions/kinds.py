@@ -61,7 +61,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _ASKS_SEVERAL = re.compile(
-    r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*고르(?:시오|면)|모두\s*골라"
+    r"[（(]\s*(?:多选|不定项|双选)|多选[）)，,]|select\s+all|choose\s+all|all\s+that\s+apply|모두\s*(?:고르|선택하)(?:시오|세요|면)|모두\s*(?:골라|선택해)"
     r"|\b(?:choose|select|indicate|mark|circle|check|tick|identify)\s+(?:them\s+)?all\b"
     r"|\b(?:multiple|several|more\s+than\s+one)\s+(?:correct\s+)?(?:answers?|options?)\b",
     re.IGNORECASE,

@@ -6,17 +6,23 @@ Contract: a list is complete: one style, from the first name on, each once, in o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import mask_formulas, plain_width
 
+_ROMAN = "i ii iii iv v vi vii viii ix x".split()
+_NAMES: tuple[Sequence[str], ...] = (CIRCLED[:10], "ABCDEFGH", "abcdefgh", "123456789", "ⓐⓑⓒⓓⓔⓕⓖⓗ", "㉠㉡㉢㉣㉤㉥㉦㉧")
+_NAMES += (_ROMAN, [name.upper() for name in _ROMAN], "가나다라마바사아", "ㄱㄴㄷㄹㅁㅂㅅㅇ", "一二三四五六七八九")
+_USUAL = "0123"
+"""Kinds of names that options may have."""
+_NAME = r"[A-HＡ-Ｈa-h가나다라마바사아ㄱ-ㅇ]|[ivx]{1,4}|[IVX]{1,4}"
 _LABEL = re.compile(
-    rf"(?P<ring>[{CIRCLED[:10]}])|(?<!\S)(?:[(（]\s?(?P<in>[A-HＡ-Ｈa-h]|[1-9])\s?[)）]"
-    r"|(?P<closed>[A-HＡ-Ｈa-h1-9])\s?[)）]|(?P<dotted>[A-HＡ-Ｈa-h])\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S)"
+    rf"(?P<ring>[{CIRCLED[:10]}ⓐ-ⓗ㉠-㉧])|(?<!\S)(?:[(（]\s?(?P<in>{_NAME}|[1-9一-九])\s?[)）](?![가-힣])"
+    rf"|(?P<closed>{_NAME}|[1-9])\s?[)）]|(?P<dotted>{_NAME})\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S|$)"
 )
-_NAMES = (CIRCLED[:10], "ABCDEFGH", "abcdefgh", "123456789")
 GAP = re.compile(r"\s{3,}|\t")
 """Between the cells of a line."""
 _FEWEST = 3
@@ -93,19 +99,23 @@ class LabelList:
         return self.labels[0].is_number
 
 
-def labels_of(text: str) -> list[ListLabel]:
-    """All labels of a text."""
+def labels_of(text: str, kinds: str = _USUAL) -> list[ListLabel]:
+    """All labels of a text; "" as `kinds` for those of any alphabet."""
     labels = []
     masked = zip(text, mask_formulas(text), strict=True)  # two amounts, ① $100 ② $150, are no formula
     for match in _LABEL.finditer("".join(sign if sign in _NAMES[0] else mask for sign, mask in masked)):
         sign = match.lastgroup or ""
         name = plain_width(match[sign])
-        kind = next(place for place, names in enumerate(_NAMES) if name in names)
+        kind = next((f"{place:x}" for place, names in enumerate(_NAMES) if name in names), "")
+        if not kind or (kinds and kind not in kinds):
+            continue
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         apart = not before.strip() or bool(GAP.search(before[-3:]))
         if not apart and sign == "dotted" and name.islower():
             continue  # "as in b." ends a sentence
-        labels.append(ListLabel(name, f"{sign}{kind}", _NAMES[kind].index(name), match.start(), match.end(), apart))
+        labels.append(
+            ListLabel(name, f"{sign}{kind}", _NAMES[int(kind, 16)].index(name), match.start(), match.end(), apart)
+        )
     return labels
 
 
@@ -116,8 +126,11 @@ def label_lists(text: str) -> list[LabelList]:
         by_style.setdefault(label.style, []).append(label)
     lists = []
     for labels in by_style.values():
-        first = max((place for place, label in enumerate(labels) if not label.rank), default=len(labels))
-        run = labels[first:]
+        firsts = sorted((label.apart, place) for place, label in enumerate(labels) if not label.rank)
+        run: list[ListLabel] = []
+        for label in labels[firsts[-1][1] :] if firsts else ():
+            if label.apart or label.rank >= len(run):  # else "both (c) and (d)" names labels
+                run.append(label)
         if len(run) >= _FEWEST and [label.rank for label in run] == list(range(len(run))):
             ends = [*(label.start for label in run[1:]), len(text)]
             texts = (text[label.end : end].strip() for label, end in zip(run, ends, strict=True))
@@ -131,13 +144,16 @@ def first_label(text: str) -> ListLabel | None:
     return labels[0] if labels and not labels[0].start else None
 
 
-def stray_labels(text: str) -> list[str]:
-    """Labels at the beginning of lines or cells without the one before them."""
+def stray_labels(text: str, whole: bool = True) -> list[str]:
+    """Labels of any alphabet at the beginning of lines or cells without the one before them.
+
+    `whole`: the first is the first of its list; else it may be a reference, and the others go up from it.
+    """
     ranks: dict[str, int] = {}
     stray = []
-    for label in labels_of(text):
-        last = ranks.get(label.style, -1)
-        if label.apart and label.rank > last + 1:
+    for label in labels_of(text, ""):
+        last = ranks.get(label.style, -1 if whole else label.rank - 1)
+        if label.apart and (label.rank > last + 1 or (not whole and label.rank <= last)):
             stray.append(text[label.start : label.end].strip())
         ranks[label.style] = max(last, label.rank)
     return stray

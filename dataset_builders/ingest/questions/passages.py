@@ -52,6 +52,8 @@ _OUT = 0.012
 """Of the page's width: text that stands so far left of all of a question's is not its own."""
 _FEWEST_ALIKE, _ALIKE = 3, 0.7
 """Lines, and their share of the shorter, that two covers have in common."""
+_MOST_ALIKE = 2
+"""Lines of one title: more are of each question, as "Answer"."""
 _LEAST = 100
 """Letters of a passage that nothing names, one of Chinese or Korean counting two: fewer are none."""
 Columns = Mapping[tuple[int, int], tuple[float, float]]
@@ -268,11 +270,12 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
     lines = {place: item.line for place, item in enumerate(items) if item.line and item.line.place >= 0}
     usual = median(line.size for line in lines.values()) if lines else 0.0
     tops = {items[place].box.page: place for place in sorted(lines, reverse=True)}
+    many = Counter(line.text.strip() for line in lines.values())
     heads = sorted(chosen)
     titles: dict[int, set[int]] = {}
     for place, line in lines.items():
         after = [at for at in heads if at > place]
-        if place in chosen or not after or not _is_title(line.text.strip()):
+        if place in chosen or not after or not _is_title(line.text.strip()) or many[line.text.strip()] > _MOST_ALIKE:
             continue
         if any(_is_of_question(item.text) for item in items[place + 1 : after[0]]):
             continue

@@ -38,13 +38,14 @@ _MARKS = (
     ),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
+_LEADING = re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )")
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]*(?:本[小大]?题)?\s*(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
+    rf"(?P<before>[^\n]{{0,20}}?)[，,、:：\s]{{0,9}}(?:本[小大]?题\s{{0,9}})?(?:满分|共)\s*{_WORTH}\s*分\s*[。.]?(?=\n|$)"
 )
 """A first line that ends in the points of its question: 第一题，本题共20分."""
 _BELOW = re.compile(r"\n[ \t]*[(（](\d{1,2})[)）][ \t]*(?=\n|$)")
@@ -94,7 +95,7 @@ _OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECAS
 _DETAILED = re.compile(r"[(（]\s*本[小大]?题[^()（）]{0,12}?满分\s*(\d{1,3})\s*分[，,；;]([^()（）]*第[^()（）]*)[)）]")
 """Points of a question and of its parts in one bracket."""
 _SAID_FIRST = re.compile(
-    r"(?P<before>[^\n]*?)[(（，,.。\s]\s*(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
+    r"(?P<before>[^\n]*?)[(（，,.。\s]\s{0,9}(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
 )
 """A first line that ends in points without their bracket, or half of it."""
 _OR = re.compile(r"\n[ \t]*(?:OR|Or|或|또는)[ \t]*(?=\n)")
@@ -141,10 +142,11 @@ def says_product(text: str) -> bool:
     return any(map(_is_product, _TIMES.finditer(_even(text))))
 
 
-def marks(text: str) -> list[Mark]:
-    """All points printed in brackets, in order."""
+def marks(text: str, leading: bool = False) -> list[Mark]:
+    """All points printed in brackets, in order; `leading`: [4] at the beginning of a question or part is one, too."""
     text = _even(text)
-    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for pattern in _MARKS for m in pattern.finditer(text)]
+    forms = (*_MARKS, _LEADING) if leading else _MARKS
+    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
 
@@ -154,8 +156,8 @@ def is_shared(text: str) -> bool:
 
 
 def bare_marks(text: str) -> list[float]:
-    """Numbers in brackets, without a word, at the ends of lines; [4] also at the beginning."""
-    form = r"(?:(?<=[^A-Za-z\d$({^_\n])[(（]|\A\[(?=\d+\] ))(\d{1,2})(?:[)）][ \t]*(?=\n|$)|\])"
+    """Numbers in brackets, without a word, at the ends of lines."""
+    form = r"(?<=[^A-Za-z\d$({^_\n])[(（](\d{1,2})[)）][ \t]*(?=\n|$)"
     return [float(match[1]) for match in re.finditer(form, text)]
 
 
@@ -174,8 +176,8 @@ def split_percent(text: str, section: str) -> tuple[str, float | None]:
     return (f"{text[: match.start()]}{text[match.end() :]}", float(match[1])) if match else (text, None)
 
 
-def split_points(text: str) -> tuple[str, float | None, list[float]]:
-    """The text without its total, the total, and the points of its parts.
+def split_points(text: str, leading: bool = False) -> tuple[str, float | None, list[float]]:
+    """The text without its total, the total, and the points of its parts; for `leading` see `marks`.
 
     The total stands at the beginning, or at the end without parts; a mark behind a part is that part's.
     """
@@ -194,7 +196,7 @@ def split_points(text: str) -> tuple[str, float | None, list[float]]:
         )
         own = marks(text)
         return text, worth, [mark.points for mark in own] if _PART.search(text) or _begin_lines(text, own) else []
-    printed = marks(text)
+    printed = marks(text, leading)
     if not printed and (head := _HEAD.match(text) or (_SAID_FIRST.match(text) if "\n" in text else None)):
         return f"{head['before']}{text[head.end() :]}".strip(), _sum(head[2]), []
     if not printed or is_shared(text):

@@ -17,7 +17,7 @@ from statistics import median
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
-from livek12.core.text import CIRCLED, squeezed
+from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
@@ -27,7 +27,6 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
-_CIRCLED = CIRCLED[:10]
 _PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
 _NAMES = "ABCDEFGH"
@@ -92,12 +91,13 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
     worth = sum(bool(_WORTH.search(option.text)) for option in options)
+    as_usual = any(each.is_capital and each.names == [*usual] for each in lists)
     demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
     if (
         to_write
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem) and not asks_to_choose(stem))
+        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or as_usual))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []

@@ -88,12 +88,6 @@ def test_spaces_before_a_number_cost_no_more_than_their_count() -> None:
     assert [*drafts] == ["1", "2"] and drafts["1"].question == "What is it?"
 
 
-def test_marks_in_square_brackets_before_the_text_are_doubted() -> None:
-    lines = [f"{n}. [{n + 3}] Declare variable {n}." for n in range(1, 5)]
-    drafts = read(page(*lines)).drafts
-    assert all(any("numbers in brackets" in doubt.text for doubt in draft.doubts) for draft in drafts)
-
-
 def test_a_total_in_brackets_is_no_head_where_numbers_were_not_read() -> None:
     heads = ["1. Given", "2. Given", "Given", "4. Given", "Given", "6. Given", "7. Given"]
     pairs = [(f"{head} {n}, find x.", f"(Total for Question {n} is 3 marks)") for n, head in enumerate(heads, 1)]
