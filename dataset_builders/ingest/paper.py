@@ -28,6 +28,7 @@ from livek12.dataset_builders.ingest.invariants import PaperReading, checked, un
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
 from livek12.dataset_builders.ingest.keys.solved import solved_entries
+from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
@@ -344,11 +345,11 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], printed: Sequence[str] = ()) -> list[Entry]:
+    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
         """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, printed, pages, name):
+            if solved := solved_entries(drafts, paper or PaperWords(), pages, name):
                 entries = [entry for entry in entries if entry.source != name]
                 entries += [replace(entry, source=name) for entry in solved]
         return entries
@@ -378,10 +379,13 @@ def _with_keys(
     lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
     if key.name:
-        answers = {id(item) for item in body.answers}
-        printed = [item.text for item in stream.items if id(item) not in answers]
-        given = key.entries_for(keyed, printed)
-        keyed, problems = matching.match(keyed, given, key.name, headings, "\n".join(printed))
+        answers = _ids(body.answers)
+        own = {id(item): item.text for each in body.segments for item in each.items}
+        between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
+        between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
+        words = PaperWords(own.values(), between)
+        given = key.entries_for(keyed, words)
+        keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]

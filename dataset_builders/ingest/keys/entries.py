@@ -34,6 +34,7 @@ from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
+from livek12.dataset_builders.ingest.questions.texts import table
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 FORM_COLUMN = re.compile(
@@ -100,6 +101,7 @@ _ROW = re.compile(
 )
 """A row whose cells stand in a line of text."""
 _PLAIN = re.compile(r"\[?\d{1,2}\]?")
+_CELLS = re.compile(r"\w {3,}\w[^\n]{0,20}? {3,}\w")
 _LONGEST_KEY = 40
 """Characters of a row that is an answer; a longer one says what marks are for."""
 
@@ -114,25 +116,26 @@ def of_mark_schemes(items: Sequence[Item], where: str) -> tuple[list[Entry], lis
     rest: list[Item] = []
     begun = False
     for item in items:
+        table_rows = (
+            [] if item.line else [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines]
+        )
+        names = [column_of(name) for name in (table_rows or [re.split(r"\s{3,}", item.text)])[0]]
         if item.line:
-            begun = begun or [column_of(name) for name in re.split(r"\s{3,}", item.text)] == [*_SCHEME_COLUMNS]
-            if match := _ROW.fullmatch(item.text) if begun else None:
-                rows.append((match["cell"], match["text"], match["worth"] or match["mark"] or ""))
-            elif begun and rows:
-                rows[-1] = (rows[-1][0], f"{rows[-1][1]}\n{item.text}", rows[-1][2])
-            else:
-                rest.append(item)
-            continue
-        table = [[cell.strip() for cell in line.text.split("\t")] for line in item.block.lines]
-        names = [column_of(name) for name in table[0]] if table else []
-        if names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
+            begun = begun or names == [*_SCHEME_COLUMNS]
+        elif names[:1] == ["number"] and [names.count(name) for name in _SCHEME_COLUMNS] == [1, 1, 1]:
             answer, points = names.index("answer"), names.index("points")
-            own = [(row[0], row[answer], row[points]) for row in table[1:] if len(row) == len(names)]
+            own = [(row[0], row[answer], row[points]) for row in table_rows[1:] if len(row) == len(names)]
             if any(_CODES.fullmatch(mark) or (_PLAIN.fullmatch(mark) and _says_what_for(*row)) for *row, mark in own):
                 rows += own
                 begun = True
                 continue
-        rest.append(item)
+        if begun and (match := _ROW.fullmatch(item.text)):
+            rows.append((match["cell"], match["text"], match["worth"] or match["mark"] or ""))
+        elif begun and rows and names[:1] != ["number"]:
+            rows[-1] = (rows[-1][0], f"{rows[-1][1]}\n{_printed(item)}", rows[-1][2])
+        else:
+            rest.append(item)
+    rows = [(cell, text, f"[{mark.strip('[]')}]" if _PLAIN.fullmatch(mark) else mark) for cell, text, mark in rows]
     by_number: dict[int, list[tuple[str, str, str]]] = {}
     number = part = ""
     for cell, text, mark in rows:
@@ -160,7 +163,7 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
                 sentences.append(" ".join(filter(None, (f"{dependent}{code['code']}{follows}", part, text))))
                 since += int(code["code"][1])
         elif text and _PLAIN.fullmatch(mark):
-            sentences.append(f"[{mark.strip('[]')}] {part} {text}")
+            sentences.append(f"{mark} {part} {text}")
             total += int(mark.strip("[]"))
         elif not text and _PLAIN.fullmatch(mark):
             worth = int(mark.strip("[]"))
@@ -174,7 +177,9 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
     scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
-    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread)
+    unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""
+    unsure = "its key begins within the question" if rows[0][0][:3] not in ("", "(a)", "(i)") else unsure
+    return Entry(number, "", float(total) or None, prose, where=where, scheme=scheme, unread=unread, unsure=unsure)
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
@@ -377,7 +382,6 @@ _ENTRY = re.compile(
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
-"""The number of an entry."""
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _APART = re.compile(r"\s{3,}|\t")
 _NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
@@ -386,12 +390,7 @@ _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)�
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
-_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?$")
-"""Points behind an answer."""
-_WORTH_WITHIN = re.compile(
-    rf"(?P<answer>.{{1,{LONGEST_ANSWER}}}?)\s*[(（]\s*(?:每空)?\s*\d{{1,2}}\s*分\s*[)）]\s*[。．.]?(?P<remark>\s*\S.*)"
-)
-"""An answer, its points, and a remark on how they are given."""
+_WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?(?P<remark>.*)$")
 _TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
 _SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
 _VALUE_ALONE = re.compile(
@@ -408,12 +407,12 @@ _SIGNED_NUMBER = re.compile(
 _LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 _LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER, _BARE_NUMBER
-"""Beginnings of entries."""
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
 _FEWEST, _LEVEL, _RARELY = 3, 0.005, 8
-_DASH = re.compile(r"\A\s*[–—]\s")
+_DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
+"""Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
@@ -510,8 +509,8 @@ def _of_numeral(items: Sequence[Item], is_title: bool, where: str) -> Entry | No
     titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or is_title
     if not end or (titled and not alone):
         return None
-    answer, solution = _answer_and_solution("\n".join(filter(None, (text, *(item.text for item in items[1:])))).strip())
-    return Entry(end[0], answer, None, solution, where=where, unread=any(item.block.kind == "figure" for item in items))
+    answer, solution = _answer_and_solution("\n".join(filter(None, (text, *map(_printed, items[1:])))).strip())
+    return Entry(end[0], answer, None, solution, where=where)
 
 
 def _weighed(entries: Sequence[Entry], items: Sequence[Item]) -> list[Entry]:
@@ -568,7 +567,6 @@ _LABELS_AND_VALUE = re.compile(r"(?:^|(?<=[\n】]))[ \t]*解答[ \t]+(\S[^\n]*)\
 """The answer and its solution, behind labels without a colon."""
 _BARE_HEAD = re.compile(r"\n[ \t]*Answer[ \t]*\n(?=\S[^\n]{20})(?![ \t]*[(（]?(?:[a-h]|[ivx]{1,4}|\d)[)）.．])")
 """Over an answer; where none is printed, the next part or a place to write follows."""
-_NAMED = re.compile(r"((?:[A-Z][a-z]+ ){0,1}[A-Z][a-z]+) Answer")
 _RULE = re.compile(r"\n\s*[-=]{8,}")
 _ROMAN = "i ii iii iv v vi vii viii ix x".split()
 
@@ -587,7 +585,7 @@ def _after(kind: str, label: str) -> str:
 def _split_parts(text: str) -> tuple[str, str] | None:
     """Question and answers of parts that each have their answer below; None if no part follows an answer.
 
-    A part begins with the label that is due, a rule, or the name that the next answer's head has.
+    A part begins with the label that is due, or a rule.
     """
     question, place = "", 0
     answers: list[str] = []
@@ -599,8 +597,7 @@ def _split_parts(text: str) -> tuple[str, str] | None:
         question += text[place : answer.start()]
         labels = _labels(question)
         begins = {name: rf"[ \t]*[(（]?{_after(name, label) or '$'}\s?[)）.．](?!\d)" for name, label in labels.items()}
-        if later and (named := _NAMED.match(later[0].strip())):
-            begins["name"] = rf"[ \t]*(?:[-=]{{8,}}|{named[1]}\b(?! Answer))"
+        begins |= {"rule": r"[ \t]*[-=]{8,}"} if later else {}
         place = len(text)
         for name, pattern in begins.items():
             if (match := re.compile(rf"\n(?={pattern})").search(text, answer.end())) and match.start() < place:
@@ -738,23 +735,29 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
     entries = []
     for place, anchor in enumerate(chosen):
         end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
-        first = _DASH.sub("", items[anchor.place].text[anchor.end :])
+        dash = _DASH.match(items[anchor.place].text[anchor.end :])
+        first = _DASH.sub(r"\g<title>", items[anchor.place].text[anchor.end :])
         worth = marks(first) if says_worth(first) else []
         titled = bool(worth) and (items[anchor.place].text[:1].isalpha() or bool(_WORTH.fullmatch(first)))
         shared = _series(items[anchor.place].text)
-        lines = ["" if titled else first, *(item.text for item in items[anchor.place + 1 : end])]
+        lines = ["" if titled else first, *map(_printed, items[anchor.place + 1 : end])]
         lines = [shared[0][1]] if len(shared) > 1 else lines
         text = _AT_ONCE.sub("\n", "\n".join(line for line in lines if line).strip())
-        answer, solution = ("", text) if titled and "\n" in text else _answer_and_solution(text)
+        named = titled or (dash and dash["title"] and not _LABELS.fullmatch(first))
+        answer, solution = ("", text) if named and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
         points = worth[0].points if worth else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
-        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
-        drawn = any(not item.line for item in items[anchor.place : end])
-        entries.append(replace(entry, unread=drawn))
+        own = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
+        entries.append(own)
     return entries
+
+
+def _printed(item: Item) -> str:
+    """A line, the rows of a table, or the mark of a picture."""
+    return item.text if item.line else table(item.block) or PICTURE
 
 
 def _answered(items: Sequence[Item], questions: Sequence[Anchor]) -> list[Anchor]:
@@ -809,11 +812,10 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
         return "", text
     if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
-    if said_worth := _WORTH_WITHIN.match(first):
-        remark = said_worth["remark"].strip()
-        return said_worth["answer"].strip().rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
-    if len(first) <= LONGEST_ANSWER:
-        return _WORTH_EACH.sub("", first.strip()).rstrip(" .．。"), rest.strip() or None
+    worth = _WORTH_EACH.search(first.strip())
+    answer, remark = (first.strip()[: worth.start()], worth["remark"].strip()) if worth else (first.strip(), "")
+    if len(answer) <= LONGEST_ANSWER:
+        return answer.rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
     return "", text
 
 

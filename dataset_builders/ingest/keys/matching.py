@@ -26,16 +26,15 @@ from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import count_blanks, plain_width, split_blanks, split_parts
 from livek12.judges.rules.true_false import read_truth
 
-_LETTERS = re.compile(r"[\s(（]*([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
+_LETTERS = re.compile(r"[\s(（]*(?:Option\s)?([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 _REASONED = re.compile(
-    r"(?P<label>[①-⑩]|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、])))"
+    r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、])))"
     r"(?:[.．。]\s*|(?=\s*[(（:：,，\s]))(?P<reason>.+)",
     re.DOTALL,
 )
-_RING = re.compile(r"(?P<label>[①-⑩])(?P<reason>(?!.*\n\s*[①-⑩]).*)", re.DOTALL)
 _JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
 _CHOSEN = re.compile(
@@ -66,19 +65,20 @@ _SURE = 0.85
 READ_KEY = 0.45
 """A fraction's lines that are taken for words of their own turn 3/2 into 2, and no rule can see it."""
 _FORMS = ("홀수형", "짝수형")
+_SHARED = "several questions have its number"
+_OF_OTHERS = "the keys have no more words of their questions than of others: they may be another paper's"
 
 
 def match(
-    drafts: Sequence[Draft], entries: Sequence[Entry], source: str, headings: str, printed: str = ""
+    drafts: Sequence[Draft],
+    entries: Sequence[Entry],
+    source: str,
+    headings: str,
+    paper: PaperWords | None = None,
 ) -> tuple[list[Draft], list[str]]:
     """Drafts with their keys, and a line for each number that does not match.
 
-    Args:
-        drafts: of one paper.
-        entries: of its key.
-        source: name of the key.
-        headings: print around the questions (title, subject, form), without spaces.
-        printed: text of the paper, of which no solution has a line that is not its question's.
+    `headings` are the print around the questions, without spaces; no solution ends with lines of `paper` between them.
     """
     if not entries:
         return list(drafts), []
@@ -92,12 +92,13 @@ def match(
     rows = {} if forms else _aligned(drafts, entries)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
-    paper = PaperWords(printed.split("\n"))
+    paper = paper or PaperWords()
     words = QuestionWords({draft.id: draft.markdown for draft in drafts})
-    places = Counter((draft.elective, draft.section, draft.number) for draft in drafts)
     matched, lines = [], []
     by_draft = _candidates(drafts, entries, electives, headings, rows, used)
+    shared = Counter(at for own in by_draft.values() for at in own)
     texts = {id: f"{entries[own[0]].answer}\n{entries[own[0]].solution}" for id, own in by_draft.items() if own}
+    foreign = words.are_of_others(texts)
     for draft in drafts:
         candidates = by_draft[draft.id]
         answers = {
@@ -116,14 +117,14 @@ def match(
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
             if not entry.of:
-                twice = draft.id not in rows and places[draft.elective, draft.section, draft.number] > 1
-                doubt = "its number comes twice in the section" if twice else _foreign(entry, draft, paper)
+                doubt = _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper)
+                doubt = _OF_OTHERS if foreign and entry.solution else doubt
                 likely = words.likeliest(texts, draft.id)
                 doubt = doubt or (f"its key has the words of question {likely}" if likely else "")
                 entry = replace(entry, unsure=entry.unsure or doubt)
                 solution = (entry.solution or "").split("\n")
                 solution = solution if entry.answer else without_question(solution, draft.markdown)
-                solution = solution[: paper.end(solution, draft.markdown)]
+                solution = solution[: paper.end(solution)]
                 entry = replace(entry, solution="\n".join(solution).strip() or None)
             matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]
@@ -152,14 +153,15 @@ def _candidates(
         named = (at for at in fitting if not rows or (entries[at].elective and at not in placed))
         own = rows.get(draft.id) or [*named]
         used.update(own)
-        by_draft[draft.id] = [at for at in own if rows or _serves(entries[at], draft, drafts, entries)]
+        by_draft[draft.id] = [at for at in own if rows or _serves(entries[at], draft, drafts)]
     return by_draft
 
 
 def _foreign(entry: Entry, draft: Draft, paper: PaperWords) -> str:
     """The reason to doubt a key that begins with a question other than its own; "" for none."""
     first = entry.title or (entry.answer or entry.solution or "").partition("\n")[0]
-    own = len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
+    of_table = entry.points is not None and not (entry.listed or entry.title)
+    own = of_table or len(tokens(first)) < RUN or squeezed(first) in squeezed(draft.markdown)
     own = own or bool(entry.title and PaperWords([draft.markdown]).has(first))
     asks = says_worth(first[:_WORTH_FIRST]) or (says_worth(first[-_WORTH_FIRST:]) and asks_for(first))
     return "its key begins with the text of another question" if not own and (asks or paper.has(first)) else ""
@@ -252,14 +254,13 @@ def _pairs(drafts: Sequence[Draft], entries: Sequence[Entry]) -> list[tuple[Draf
 
 def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]:
     """Numbers of keys beyond the last question of a paper of one part, if most questions have their key."""
-    numbers = [draft.number for draft in drafts]
+    numbers = {draft.number for draft in drafts}
     others = Counter(entry.number for entry in left)
-    if any(draft.elective for draft in drafts) or len(set(numbers)) < len(numbers) or any(e.elective for e in left):
-        return set()
-    if 2 * sum(bool(draft.answer or draft.solution) for draft in drafts) < len(drafts):
-        return set()
+    parts = {draft.elective for draft in drafts} | {entry.elective for entry in left}
+    most = 2 * sum(bool(draft.answer or draft.solution) for draft in drafts) >= len(drafts)
     last = max((int(number) for number in numbers if number.isdigit()), default=0)
-    return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if last else set()
+    sure = last and most and parts == {""} and len(numbers) == len(drafts)
+    return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if sure else set()
 
 
 def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
@@ -272,26 +273,11 @@ def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: s
     return [replace(entry, elective="") for entry in entries if entry.elective in ours or entry.elective not in names]
 
 
-def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft], entries: Sequence[Entry]) -> bool:
-    """Checks an entry for a question if numbers begin anew and the key does not name the part.
-
-    A letter serves the only one with options.
-    """
-    same = [other for other in drafts if other.number == draft.number]
-    parts = {other.section for other in same}
-    if (
-        any(other.elective for other in entries)
-        or len(same) < 2
-        or len(parts) < len(same)
-        or any(_form(other, "") for other in same)
-    ):
-        return True
-    named = [other.id for other in same if other.elective and squeezed(other.elective) in entry.label]
-    ranked = sum((other.number, other.label) == (entry.number, entry.label) for other in entries)
-    if named and (len(named) < len(same) or ranked == len(same)):
-        return draft.id in named
-    choices = [other for other in same if other.options or other.question_type in CHOICE_TYPES]
-    return bool(_labels(entry.answer)) and [other.id for other in choices] == [draft.id]
+def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
+    """A letter without a part serves the only question of its number that has options."""
+    same = (other for other in drafts if other.number == draft.number)
+    choices = [other.id for other in same if other.options or other.question_type in CHOICE_TYPES]
+    return bool(entry.elective) or not _labels(entry.answer) or len(choices) != 1 or choices == [draft.id]
 
 
 _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]】])+\s*")
@@ -300,10 +286,10 @@ _REMARKS = re.compile(r"^(?:\s*[\[【][^\[\]【】]*[一-鿿][^\[\]【】]*[\]�
 
 def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
     """The draft with an answer in the form of its type, or a doubt; an answer has no pictures."""
-    if PICTURE in f"{entry.answer}{entry.solution}":
-        solution = entry.solution and entry.solution.replace(PICTURE, UNREAD)
-        entry = replace(entry, answer=entry.answer.replace(PICTURE, UNREAD), solution=solution, unread=True)
-    entry = replace(entry, answer=entry.answer.replace("$\\sqrt$", "√"))
+    printed = [(text or "").replace(PICTURE, UNREAD) for text in (entry.answer, entry.solution)]
+    if not printed[0].strip(f"{UNREAD}\n"):  # a picture is no answer
+        printed = ["", "\n".join(filter(None, printed))]
+    entry = replace(entry, answer=printed[0].replace("$\\sqrt$", "√"), solution=printed[1] or None)
     is_open = draft.question_type not in ("fill_in_blank", "true_false")
     if draft.question_type in {*CHOICE_TYPES, "true_false"}:
         entry = _concluded(draft, explained(entry))
@@ -356,25 +342,28 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
 
 
 def _concluded(draft: Draft, entry: Entry) -> Entry:
-    """An entry without an answer whose solution begins with its judgement, or ends in the label of an option."""
-    judged = _JUDGED.fullmatch(entry.solution or "")
-    ends = {*_CHOSEN.findall(entry.solution or "")} if draft.options else {*judged.groups()} if judged else set()
-    return replace(entry, answer=ends.pop()) if len(ends) == 1 and not entry.answer else entry
+    """An entry that begins with its judgement and a reason, or whose solution ends in the label of an option."""
+    judged = None if draft.options else _JUDGED.fullmatch(entry.answer or entry.solution or "")
+    ends = {*judged.groups()} if judged else {*_CHOSEN.findall(entry.solution or "")} if draft.options else set()
+    if len(ends) != 1 or (entry.answer and not judged):
+        return entry
+    answer = ends.pop()
+    reason = "\n".join(filter(None, (entry.answer.removeprefix(answer), entry.solution)))
+    return replace(entry, answer=answer, solution=reason.lstrip(" .．。") or None)
 
 
 def explained(entry: Entry) -> Entry:
     """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
-    match = _REASONED.fullmatch(entry.answer.strip())
-    rest = entry.solution
-    if not entry.answer and (match := _RING.fullmatch((entry.solution or "").strip())):
-        rest = None
-    reason = "\n".join(filter(None, (match["reason"].strip(), rest))) if match else ""
+    text = (entry.solution or "").strip()
+    ringed = bool(not entry.answer and _RINGED.match(text))
+    match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
+    reason = "\n".join(filter(None, (match["reason"].strip(), "" if ringed else entry.solution))) if match else ""
     return replace(entry, answer=match["label"], solution=reason or None) if match else entry
 
 
 def is_torn(text: str) -> bool:
     """Checks for pieces of formulas that are lines of their own, or scripts of nothing."""
-    lines = [line.strip() for line in text.split("\n")]
+    lines = [line.strip() for line in text.split("\n") if "```" not in text]
     digits = not _MARK_CODE.search(text) and any(map(str.isdecimal, lines))
     return digits or bool(_SCRIPT.search(text) or _BREAKS_OFF.search(text)) or any(map(_PIECE.fullmatch, lines))
 

@@ -55,53 +55,53 @@ _SERIES: Final = ("abcdefghijklmnop", "i ii iii iv v vi vii viii ix x xi xii".sp
 """Labels of parts: where one begins, only the next of the same series is another part."""
 
 
-def solved_entries(
-    drafts: Sequence[Draft], printed: Sequence[str], pages: Sequence[PageBlocks], name: str
-) -> list[Entry]:
-    """Keys of a paper's questions; none if the pages are no copy of it.
-
-    Args:
-        drafts: the questions.
-        printed: all lines of the paper.
-        pages: of the key.
-        name: of the key.
-    """
+def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[PageBlocks], name: str) -> list[Entry]:
+    """Keys of a paper's questions; none if the pages of the key are no copy of it."""
     stream = flatten(pages)
     places = _locate([draft.markdown for draft in drafts], stream.items)
     if len(places) <= max(1, _MOST * len(drafts)):
         return []
     starts = sorted(item for item, _ in places.values())
-    paper = PaperWords(printed)
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
-    entries, copies = [], 0
+    entries: list[Entry] = []
+    used: set[int] = set()
     for index, (start, skip) in sorted(places.items()):
         draft = drafts[index]
         following = bisect_right(starts, start)
         end = starts[following] if following < len(starts) else len(stream.items)
         own = stream.items[start:end]
-        end = 1 + paper.end([item.text for item in own[1:]], draft.markdown)
+        end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(draft.markdown)
         heads = (
             at for at, item in enumerate(own) if at and is_section(item.text) and squeezed(item.text) not in question
         )
-        copy = compose(own[: min([end, *heads])], stream.columns, skip)
+        own = own[: min([end, *heads])]
+        copy = compose(own, stream.columns, skip)
         stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
         if parts := _difference(draft.markdown, copy.text, stem):
-            copies += 1
             answer, solution = parts
+            used.update(map(id, own if (answer or solution) and following < len(starts) else ()))
             rows = [re.findall(r"(?m)^\|.*\w.*", text) for text in (draft.markdown, copy.text)]
-            filled = [sum(len(tokens(row)) for row in own) for own in rows]
+            filled = [sum(len(tokens(cells)) for cells in each) for each in rows]
             drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
             unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
             number = int(draft.number) if draft.number.isdigit() else 0
             entry = Entry(number, answer, solution=solution or None, where=name, unread=unread)
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
-    if copies <= max(1, _MOST * len(drafts)):
+    if len(entries) <= max(1, _MOST * len(drafts)):
         return []
-    answered = {entry.number for entry in entries if entry.answer or entry.solution}
-    if 2 * len(answered) <= copies:  # a list of answers may stand behind the copy
-        behind = entries_of_items([item for item in stream.items if not paper.has(item.text)], name)
-        entries = behind if len({entry.number for entry in behind}) > len(answered) else entries
+    answered = sum(bool(entry.answer or entry.solution) for entry in entries)
+    few = 2 * answered <= len(entries)
+    others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
+    listed = entries_of_items(others, name)  # before the copies, or behind the last
+    numbers = {entry.number for entry in listed}
+    if few and len(numbers) > answered:
+        return listed
+    choices = {draft.id for draft in drafts if draft.options}
+    bare = [entry for entry in entries if entry.of in choices and not entry.answer]
+    letters = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
+    if len(bare) >= _FEWEST_RUNS and len(numbers) == len(listed) and {entry.number for entry in bare} <= {*letters}:
+        return [replace(entry, answer=entry.answer or letters.get(entry.number, "")) for entry in entries]
     return entries
 
 

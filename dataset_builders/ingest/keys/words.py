@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 
 TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
+_PRINT: Final = re.compile(r"[^\W\d_]|\d\s?[.．、:：)）]\s*\Z")
+_LABEL: Final = re.compile(r"\A\s*([^\W\d_]+\s?\d+)\s")
 RUN: Final = 4
 """Tokens in a row that are no chance."""
 COPIED: Final = 0.7
@@ -33,30 +35,29 @@ def runs(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 class PaperWords:
-    """The lines of a paper."""
+    """Words of a paper's questions, and of its lines between them."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        lines = list(lines)
-        self._runs = {run for line in lines for run in runs(tokens(line))}
-        self._lines = {squeezed(line) for line in lines}
+    def __init__(self, questions: Iterable[str] = (), between: Iterable[str] = ()) -> None:
+        own, others = ([line for line in lines if _PRINT.search(line)] for lines in (questions, between))
+        self._own, self._others = ({run for line in lines for run in runs(tokens(line))} for lines in (own, others))
+        self._titles = {squeezed(title) for line in others for title in (line, *_LABEL.findall(line))}
+        self._lines = self._titles | {*map(squeezed, own)}
 
     def has(self, text: str) -> bool:
         """Checks for a line, or most of its words in a row."""
-        return self._has(text, set())
+        return squeezed(text) in self._lines or _are_most(text, self._own | self._others)
 
-    def end(self, lines: Sequence[str], question: str) -> int:
-        """The number of lines before those that the paper prints behind a question, as titles and passages."""
-        own = {run for line in question.split("\n") for run in runs(tokens(line))}
-        bare = squeezed(question)
-        behind = [self._has(line, own) and squeezed(line) not in bare for line in lines]
+    def end(self, lines: Sequence[str]) -> int:
+        """The number of lines before those between questions that end them, as titles and passages."""
+        behind = [squeezed(line) in self._titles or _are_most(line, self._others - self._own) for line in lines]
         heads = [is_head and not {*"$="} & {*line} for line, is_head in zip(lines, behind, strict=True)]
         ends = (at for at, is_head in enumerate(heads) if is_head and 2 * sum(behind[at:]) > len(behind) - at)
         return next(ends, len(lines))
 
-    def _has(self, text: str, but: set[tuple[str, ...]]) -> bool:
-        own = runs(tokens(text))
-        many = sum(run in self._runs and run not in but for run in own)
-        return squeezed(text) in self._lines or (bool(own) and 2 * many > len(own))
+
+def _are_most(text: str, these: Set[tuple[str, ...]]) -> bool:
+    own = runs(tokens(text))
+    return 2 * sum(run in these for run in own) > len(own)
 
 
 class QuestionWords:
@@ -80,6 +81,13 @@ class QuestionWords:
                 return other
         return ""
 
+    def are_of_others(self, texts: Mapping[str, str]) -> bool:
+        """Checks for keys that have no more words of their questions than of the others."""
+        shares = {id: self._shares(text) for id, text in texts.items()}
+        own = sum(many[id] for id, many in shares.items())
+        others = sum(map(sum, map(dict.values, shares.values()))) - own
+        return own * (len(self._own) - 1) <= others >= _FAR_MORE * len(self._own)
+
     def _shares(self, text: str) -> dict[str, int]:
         words = {*_WORD.findall(text.lower())}
         return {id: len(words & own) for id, own in self._own.items()}
@@ -91,10 +99,7 @@ _FAR_MORE: Final = 4
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:
     """The lines behind those that repeat a question, if these are most of it."""
-    words = tokens(question)
-    own = [(len(tokens(line)), runs(tokens(line))) for line in lines]
-    paper = set(runs(words))
-    first = next(
-        (at for at, (_, line) in enumerate(own) if 2 * sum(run in paper for run in line) <= len(line)), len(own)
-    )
-    return [*lines[first if sum(many for many, _ in own[:first]) >= COPIED * len(words) else 0 :]]
+    repeated = PaperWords([question])
+    first = next((at for at, line in enumerate(lines) if not repeated.has(line)), len(lines))
+    many = sum(len(tokens(line)) for line in lines[:first])
+    return [*lines[first if many >= COPIED * len(tokens(question)) else 0 :]]

@@ -597,7 +597,7 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
         letters = [glyph.text for glyph in own if glyph.text.isalnum()]
         worded = len(letters) >= _FEWEST_BOXED and not all(map(str.isdecimal, letters))
         inner = lines_of(own, []) if worded and not level else []
-        if len(inner) == 1 and _hugs(frame, inner[0]):
+        if len(inner) == 1 and max(inner[0].box[0] - frame[0], frame[2] - inner[0].box[2]) < inner[0].size:
             boxed.append(replace(inner[0], look="boxed"))
             inside = set(map(id, own))
             rest = [glyph for glyph in rest if id(glyph) not in inside]
@@ -625,10 +625,6 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
         if is_code and len(run) > _FEW_STATEMENTS and indented:
             for line in run:
                 line.pitch = line.pitch or _PITCH * line.size
-
-
-def _hugs(frame: Bounds, line: TextLine) -> bool:
-    return max(line.box[0] - frame[0], frame[2] - line.box[2]) < line.size
 
 
 def _unsound(lines: Sequence[TextLine], sheet: Sheet) -> None:
@@ -754,17 +750,10 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
         return False
     if gap > 2.5 * size or abs(last.size - line.size) > 0.35 * size:
         return False
-    if any(_parts(frame, last, line) for frame in frames):
+    middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in (last.box, line.box)]
+    if any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames):
         return False
     return not any(last.box[3] - 2 < piece.box[1] and piece.box[1] < line.box[3] for piece in own)
-
-
-def _parts(frame: Bounds, last: TextLine, line: TextLine) -> bool:
-    first, second = (
-        layout.contains(frame, (text.box[0] + text.box[2]) / 2, (text.box[1] + text.box[3]) / 2)
-        for text in (last, line)
-    )
-    return first != second
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:

@@ -148,11 +148,7 @@ def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
 def _shaft(rule: Rule, accent: Atom) -> bool:
     beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5
     tail = accent.height < 0.12 * accent.size  # a long arrow's shaft goes on behind its first piece
-    return (
-        beside
-        and (tail or rule.left < accent.left)
-        and accent.top - 1 < (rule.top + rule.bottom) / 2 < accent.bottom + 1
-    )
+    return beside and (tail or rule.left < accent.left) and accent.top - 1 < rule.centre[1] < accent.bottom + 1
 
 
 def _head(atom: Atom, shaft: Rule) -> bool:
@@ -223,11 +219,21 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
+    if min(len(_columns(part, _PARTED)) for part in (above, below)) > 2 or (words and _is_head(finder, rule, rules)):
+        return False
     reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
         return False
     size = max(atom.size for atom in (*above, *below))
     return not words or all(_is_centred(rule, part, size) for part in (above, below))
+
+
+def _is_head(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
+    """Checks for a line under a column's name: next to it, at its height and with nothing between them, is another."""
+    y = rule.centre[1]
+    level = ((min(rule.right, r.right), max(rule.left, r.left)) for r in rules if abs(r.centre[1] - y) < 1)
+    gaps = (finder.between(left, right) for left, right in level if left < right)
+    return any(not any(atom.top < y < atom.bottom for atom in gap) for gap in gaps)
 
 
 def _is_centred(rule: Rule, part: list[Atom], size: float) -> bool:
@@ -333,13 +339,8 @@ def _index(finder: Finder, sign: Atom) -> list[Atom]:
 
 def _touches(base: Atom, script: Atom) -> bool:
     """Checks for a letter or bracket that a raised letter stands at."""
-    sign = base.math or base.text.isascii()
-    return (
-        sign
-        and base.size > 1.15 * script.size
-        and script.left - base.left >= 0
-        and script.left - base.right < 0.15 * base.size
-    )
+    beside = base.left <= script.left < base.right + 0.15 * base.size
+    return (base.math or base.text.isascii()) and base.size > 1.15 * script.size and beside
 
 
 def _free(rule: Rule, above: list[Atom], below: list[Atom]) -> bool:

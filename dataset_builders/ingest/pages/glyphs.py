@@ -428,7 +428,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         item = c.FPDFText_GetTextObject(layer, at)
         raw.hidden += (mode := c.FPDFTextObj_GetTextRenderMode(item)) == c.FPDF_TEXTRENDERMODE_INVISIBLE
         unmapped = c.FPDFText_HasUnicodeMapError(layer, at) == 1
-        meaning = _known(font, code, unmapped)
+        meaning = known_sign(font, code, unmapped)
         flat = along >= down and box[3] - box[1] < _FLAT * size < box[2] - box[0]
         sound = (meaning or UNREAD) != UNREAD or not (
             meaning or unmapped or _unsound(code) or (flat and character in _TALL)
@@ -630,7 +630,7 @@ def _distrust(glyphs: Sequence[Glyph]) -> None:
     lying = {font for font, (even, others) in signs.items() if len(others) >= max(_LIES, _LYING * len(even | others))}
     for glyph in glyphs:
         other = id(glyph) in odd and not glyph.text.isalnum()
-        meaning = _known(glyph.font, ord(glyph.text), unmapped=True) if other else None
+        meaning = known_sign(glyph.font, ord(glyph.text)) if other else None
         if meaning:
             glyph.text = meaning
         elif other or (glyph.font and glyph.font in lying and glyph.text.strip()):
@@ -860,7 +860,7 @@ _RENAMED: Final = (("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("msbm", _DOUBLE),
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
 
-def _known(font: str, code: int, unmapped: bool) -> str | None:
+def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:

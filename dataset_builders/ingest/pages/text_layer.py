@@ -559,7 +559,7 @@ def _labels(figures: list[Bounds], glyphs: list[Glyph]) -> tuple[list[Piece], li
     for box in figures:
         free = [run for run in runs if id(run[0]) not in taken]
         own = [run for run in free if _belongs(run, box) or _stands_alone(run, box, glyphs, long, size)]
-        outside = [g for g in glyphs if g.text.strip() and not layout.contains(box, *g.centre)]
+        outside = [g for g in glyphs if own and g.text.strip() and not layout.contains(box, *g.centre)]
         labels, many = set[int](), -1
         while many != len(own):  # what is set with a line is its own, and what is set with that
             labels, many = {id(glyph) for run in own for glyph in run}, len(own)

@@ -22,8 +22,12 @@ _ACCENTS: Final = {
 _SIGNS: Final = {"\\to": "→", "\\rightarrow": "→", "\\hat{}": "^", "\\_": "_", "\\sim": "~"}
 """Accents that are written as symbols."""
 _STYLES: Final = {
-    "double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "b": "mathbf", "bold": "mathbf",
-}  # fmt: skip
+    "double-struck": "mathbb",
+    "script": "mathcal",
+    "fraktur": "mathfrak",
+    "b": "mathbf",
+    "bold": "mathbf",
+}
 _WORDS: Final = re.compile(rf"[一-鿿{HANGUL}][一-鿿{HANGUL}\s，、。]*")
 _BASES: Final = re.compile(r"\\?[^\\{}\s]|\\[A-Za-z]+|\{.*\}|\\math[a-z]+\{[^{}]*\}", re.DOTALL)
 _OPERATORS: Final = re.compile(r"\\(?:lim|max|min|sup|inf|sum|prod|int|iint|oint|bigcup|bigcap|coprod)\b\s*")
@@ -111,12 +115,9 @@ def _token(node: Element) -> str:
     return _letters(text, style, len(text) > 1)
 
 
-def _base(text: str) -> str:
-    return text if _BASES.fullmatch(text) else f"{{{text}}}"
-
-
 def _scripts(base: str, below: str = "", above: str = "") -> str:
-    marks = base if _OPERATORS.fullmatch(base) or re.fullmatch(r"\\\w+", base) else _base(base) if base else "{}"
+    is_whole = _OPERATORS.fullmatch(base) or _BASES.fullmatch(base) or re.fullmatch(r"\\\w+", base)
+    marks = base if is_whole else f"{{{base}}}"
     primes = above.replace("\\prime", "'").replace(" ", "")
     marks += f"_{{{below}}}" if below else ""
     return marks + (primes if primes and set(primes) == {"'"} else f"^{{{above}}}" if above else "")

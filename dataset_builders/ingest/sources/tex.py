@@ -1,47 +1,50 @@
 r"""LaTeX papers: the classes exam, exam-zh and BHCexam, and plain lists.
 
-Contract: a source is read, never compiled; no other file is opened. Macros that it defines itself are expanded within
-bounds. A command that is not known keeps the text of its arguments, with a doubt. Answers that a class hides go behind
-【答案】 and 【解析】 at the end of their question.
+Contract: a source is read, never compiled; no file is opened but those of its own folder that it inputs, each once.
+Macros that it defines itself are expanded within bounds. A command that is not known keeps the text of its arguments,
+with a doubt.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
-from livek12.dataset_builders.ingest.sources.web import decoded
-from livek12.dataset_builders.ingest.sources.word import MAX_DEPTH, numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer, joined
+from livek12.dataset_builders.ingest.sources.word import MAX_DEPTH, NUMBER_FORMS, Numbering, numeral
+from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell, Paragraph, Writer, decoded, joined
 
 MAX_EXPANSIONS: Final = 20_000
+MAX_FILES: Final = 50  # that a paper inputs
 _OPTION: Final = 1000  # characters of the longest option
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
-_DISPLAYS: Final = frozenset(
-    "equation displaymath math align aligned gather eqnarray multline flalign alignat split cases array matrix pmatrix"
-    " bmatrix vmatrix".split()
-)
-_TITLES: Final = frozenset("title subtitle subject".split())
+_DISPLAYS: Final = {
+    **dict.fromkeys(("equation", "displaymath", "math"), "math"), "gather": "gathered", "multline": "gathered",
+    **dict.fromkeys(("align", "eqnarray", "flalign", "alignat"), "aligned"),
+    **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
+}  # fmt: skip
+"""What is within the formula of each environment of formulas."""
+_TITLES: Final = frozenset("title subtitle subject biaoti fubiaoti".split())
 _OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwidth centerline".split())
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
 _DRAWN: Final = frozenset("tikzpicture pspicture picture circuitikz asy".split())
 _VERBATIM: Final = frozenset("verbatim lstlisting minted Verbatim".split())
-_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfill method".split())
+_ENDS: Final = frozenset("par newpage clearpage smallskip medskip bigskip maketitle vfil vfill method".split())
 _SWITCHES: Final = frozenset(
-    "par method left right bf it em rm tt sf displaystyle large Large LARGE huge Huge small tiny hfill indent noindent"
-    " centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong hline"
-    " hdashline".split()
+    "par method left right bf it em rm tt sf sc sl displaystyle large Large LARGE huge Huge small tiny hfill indent"
+    " noindent centering raggedright bfseries itshape normalsize footnotesize scriptsize kaishu songti heiti fangsong"
+    " hline hdashline".split()
 )  # commands without arguments: a group behind one is text
 _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
     " cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
-    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern ref"
-    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis eqref cite usepackage".split()
+    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern"
+    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis cite usepackage".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
@@ -72,7 +75,8 @@ _SIGNS: Final = {
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
     "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
 }  # fmt: skip
-_FILES: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)")
+_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s*\{([\w .-]{1,99})\}")
+_ELSEWHERE: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)|[^h]*ref")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
 _OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
 _EMPTY: Final = re.compile(r"\\(?:hspace|[hv]?phantom|q?quad|rule|[,; ])\*?(?:\{[^{}]*\})*|[\s~]")
@@ -87,7 +91,7 @@ _DEFINES: Final = re.compile(
     r"\\(?:(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)|providecommand)\*?\s*\{?\\(\w+)\}?\s*"
     r"|\\def\s*\\(\w+)\s*((?:#\d)*)"
 )
-_NAME: Final = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
+_NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
 _COMMENT: Final = re.compile(
@@ -96,14 +100,10 @@ _COMMENT: Final = re.compile(
 _WRAPPED: Final = re.compile(r"(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])[ \t]*\n[ \t]*")
 """The end of a line behind a Chinese character, which is no space."""
 _TOKENS: Final = re.compile(rf"\\begin|\\end|\\\\{_BREAK.pattern}|\\.|[{{}}&\]$]", re.DOTALL)
-_UNPRINTED: Final = re.compile(r"\\(?:label|tag|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b")
+_UNPRINTED: Final = re.compile(r"\\(?:label|score)\*?\{[^{}]*\}|\\(?:nonumber|notag|kaishu|songti|heiti)\b")
+_TAG: Final = re.compile(r"\\tag\*?\s*\{")  # a remark beside a formula
 _SPACE: Final = re.compile(r"(?:[ \t]|\n(?!\n))*")
 _ANY_CASE: Final = re.compile(r"(alph|Alph|arabic|roman|Roman|chinese|circled|zhnum)")
-_LABELS: Final = {
-    "alph": "lowerLetter", "Alph": "upperLetter", "arabic": "decimal", "roman": "lowerRoman", "Roman": "upperRoman",
-    "chinese": "chineseCounting", "zhnum": "chineseCounting", "circled": "decimalEnclosedCircle",
-    "a": "lowerLetter", "A": "upperLetter", "1": "decimal", "i": "lowerRoman", "I": "upperRoman",
-}  # fmt: skip
 _MARKUP: Final = re.compile(r"\\(?:textbf|bfseries|protect|zhnum|circled)?\s*|\\[A-Za-z]+\*?\{?|[{}*]")
 _NUMBERS: Final = {
     "questions": "decimal.", "parts": "(lowerLetter)", "subparts": "lowerRoman.", "subsubparts": "upperLetter.",
@@ -119,20 +119,35 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _uncommented(decoded(path).replace("\r\n", "\n"))
-    reader = _Reader()
+    text = _whole(path, {path.resolve()})
+    reader = Reader()
     preamble, begin, body = text.partition("\\begin{document}")
     for definition in _DEFINES.finditer(preamble if begin else ""):
         reader.define(preamble, definition)
+    reader.is_exam = "{exam}" in preamble
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
     reader.east_asian, reader.korean = (bool(re.search(f"[{letters}]", body)) for letters in ("一-鿿", HANGUL))
-    for head in ("title", "subtitle", "subject"):
-        if match := re.search(rf"\\{head}\s*(?=\{{)", preamble):
-            reader.inline(_group(preamble, match.end())[0] + "\n\n", heading=True)
+    for match in re.finditer(rf"\\(?:{'|'.join(_TITLES)})\s*(?=\{{)", preamble):
+        reader.heading(_group(preamble, match.end())[0])
     reader.run(body)
     reader.end_question()
     return reader.writer
+
+
+def _whole(path: Path, opened: set[Path]) -> str:
+    """The text of a file with those of its folder that it inputs, without comments."""
+
+    def body(match: re.Match[str]) -> str:
+        file = (path.parent / f"{match[1].strip().removesuffix('.tex')}.tex").resolve()
+        is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
+        if not is_beside or len(opened) > MAX_FILES or file.stat().st_size > MAX_TEXT:
+            return match[0]
+        opened.add(file)
+        text = _whole(file, opened)
+        return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
+
+    return _INPUT.sub(body, _uncommented(decoded(path).replace("\r\n", "\n")))
 
 
 def _uncommented(text: str) -> str:
@@ -149,15 +164,23 @@ def _uncommented(text: str) -> str:
 
 
 def _group(text: str, place: int) -> tuple[str, int]:
-    """The text of a group in braces or brackets that begins at a place, and the place behind it."""
-    closing, depth = "]" if text[place : place + 1] == "[" else "}", 0
-    for token in _TOKENS.finditer(text, place):
-        depth += (token[0] == "{") - (token[0] == "}" and depth > 0)
+    """The text of a group in braces that begins at a place, all there is if it is not closed, and the place behind."""
+    end = _closing("}", text, place, len(text)) or len(text)
+    return text[place + 1 : end], end + 1
+
+
+def _closing(sign: str, text: str, place: int, limit: int) -> int:
+    """The place of the sign that closes what begins at a place, a group or a formula; 0 if none does so far."""
+    depth = 0
+    for token in _TOKENS.finditer(text, place, limit):
+        depth += (token[0] == "{") - (token[0] == "}")
         if depth > MAX_DEPTH:
             raise UserError(f"its groups are nested more than {MAX_DEPTH} times: save it as PDF")
-        if token[0] == closing and not depth:
-            return text[place + 1 : token.start()], token.end()
-    return text[place + 1 :], len(text)
+        if depth <= 0 and text.startswith(sign, token.start()):
+            return token.start()
+        if depth < 0 and sign == "]":
+            break
+    return 0
 
 
 def _spaces(text: str, place: int) -> int:
@@ -168,78 +191,86 @@ def _spaces(text: str, place: int) -> int:
 def _group_if(opening: str, text: str, place: int) -> tuple[str | None, int]:
     """The text of a group that begins so, and the place behind it; None and the place if there is none."""
     start = _spaces(text, place)
-    is_group = text[start : start + 1] == opening and (opening == "{" or "]" in text[start : start + _OPTION])
-    return _group(text, start) if is_group else (None, place)
+    if text[start : start + 1] != opening:
+        return None, place
+    if opening == "{":
+        return _group(text, start)
+    end = _closing("]", text, start, start + _OPTION)
+    return (text[start + 1 : end], end + 1) if end else (None, place)
 
 
-def _groups(opening: str, text: str, place: int) -> tuple[list[str], int]:
-    """The texts of all groups that begin so, one behind the other, and the place behind them."""
-    values: list[str] = []
-    value, place = _group_if(opening, text, place)
-    while value is not None:
-        values.append(value)
-        value, place = _group_if(opening, text, place)
-    return values, place
+def _arguments(text: str, place: int, many: int = MAX_DEPTH) -> tuple[list[str], list[str], int]:
+    """Options and so many arguments, one behind the other, and the place behind them."""
+    groups: dict[str, list[str]] = {"[": [], "{": []}
+    for opening, limit in (("[", MAX_DEPTH), ("{", many)):
+        while len(groups[opening]) < limit and (group := _group_if(opening, text, place))[0] is not None:
+            groups[opening].append(group[0])
+            place = group[1]
+    return groups["["], groups["{"], place
 
 
-class _List:
-    """An open list: its kind, the form of its numbers, the number of the last item."""
-
-    def __init__(self, kind: str, form: str, last: int = 0) -> None:
-        self.kind, self.form, self.last = kind, form, last
-
-    def next(self) -> str:
-        """The number of the next item."""
-        self.last += 1
-        form = re.search(r"[A-Za-z]{4,}", self.form)
-        return self.form.replace(form[0], numeral(self.last, form[0])) if form else self.form
+def _end_of(text: str, place: int, name: str) -> tuple[int, int]:
+    """The begin and the end of what closes an open environment."""
+    depth = 1
+    for match in re.compile(r"\\(begin|end)\s*\{" + re.escape(name) + r"\}").finditer(text, place):
+        depth += 1 if match[1] == "begin" else -1
+        if not depth:
+            return match.span()
+    return len(text), len(text)
 
 
-class _Reader:
+def behind(text: str, place: int, command: str = "") -> int:
+    """The place behind all groups right behind a command, or behind the environment that it begins."""
+    if command == "\\begin":
+        name, place = _group(text, place)
+        return _end_of(text, place, name)[1]
+    value: str | None = ""
+    while value is not None and text[place : place + 1] in ("[", "{"):
+        value, place = _group_if(text[place], text, place)
+    return place
+
+
+class Reader:
+    """Reads pieces of LaTeX, with the macros that they define."""
+
     def __init__(self) -> None:
         self.writer = Writer()
         self.paragraph = Paragraph()
-        self.lists: list[_List] = []
+        self.lists: list[Numbering] = []
         self.macros: dict[str, tuple[int, str | None, str]] = {}
-        self.answers: list[str] = []
-        self.solutions: list[str] = []
         self.question = self.sections = self.expansions = 0
-        self.cells: list[Cell] | None = None
+        self.put: Callable[[Paragraph], None] = self.writer.add  # takes what is read
         self.east_asian = self.korean = False
-        self.counts_sections = True
+        self.counts_sections, self.is_exam = True, False  # of the class exam, whose sections are no questions
 
     def flush(self) -> None:
         """Ends the paragraph."""
         last, self.paragraph = self.paragraph, Paragraph(level=max(0, len(self.lists) - 1))
-        last.text = re.sub(r"[ \t]*\n[ \t]*", "\n", last.text).strip("\n")
+        last.text = re.sub(r"(?<![ \t])[ \t]*\n[ \t]*", "\n", last.text).strip("\n")
         if last.text.strip():
-            if self.cells is not None:
-                self.cells[-1].append(last)
-            else:
-                self.writer.add(last)
+            self.put(last)
 
-    def inline(self, text: str, heading: bool = False) -> None:
-        """Reads a piece as a paragraph of its own."""
+    def heading(self, text: str) -> None:
+        """Reads a piece as a heading."""
         self.flush()
-        self.paragraph.heading = self.paragraph.bold = heading
+        self.paragraph.heading = self.paragraph.bold = True
         self.run(text)
         self.flush()
 
     def taken(self, text: str) -> str:
         """The text of a piece that does not stand where it is written."""
-        outer, cells = (self.paragraph, self.lists), self.cells
-        self.paragraph, self.lists, self.cells = Paragraph(), [], [[]]
+        paragraphs, outer = Cell(), (self.paragraph, self.lists, self.put)
+        self.paragraph, self.lists, self.put = Paragraph(), [], paragraphs.append
         self.run(text)
         self.flush()
-        paragraphs = self.cells[0]
-        (self.paragraph, self.lists), self.cells = outer, cells
+        self.paragraph, self.lists, self.put = outer
         self.paragraph.unread |= any(paragraph.unread for paragraph in paragraphs)
         return "\n".join(paragraph.text for paragraph in paragraphs).strip()
 
     def end_question(self) -> None:
         """Adds what the paper hides of the question before."""
         self.flush()
-        self.writer.reveal(self.answers, self.solutions)
+        self.writer.reveal()
 
     def define(self, text: str, match: re.Match[str]) -> int:
         """Takes a macro that a text defines, or an operator's; the place behind it."""
@@ -287,7 +318,7 @@ class _Reader:
             pieces += [" "] if body[-1:].isalpha() and text[end : end + 1].isalpha() else []
             place = end
         made = "".join([*pieces, text[place:]])
-        return made if depth else _UNPRINTED.sub("", made)
+        return made if depth else _TAG.sub(r"\\quad\\text{", _UNPRINTED.sub("", made))
 
     def run(self, text: str) -> None:
         """Reads a piece of the paper."""
@@ -320,14 +351,8 @@ class _Reader:
         return place + len(plain)
 
     def _formula_to(self, text: str, place: int, mark: str) -> int:
-        depth = 0
-        for token in _TOKENS.finditer(text, place):
-            depth += (token[0] == "{") - (token[0] == "}")
-            if depth <= 0 and text.startswith(mark, token.start()):
-                end = token.start()
-                break
-        else:
-            end = len(text)
+        end = _closing(mark, text, place, len(text)) or len(text)
+        if end == len(text):
             self.paragraph.gap()
         self.paragraph.formula(self.formula(text[place:end]))
         return end + len(mark)
@@ -357,42 +382,36 @@ class _Reader:
             self.paragraph.text += _SIGNS[name]
             room = _BREAK.match(text, place) if name == "\\" else None
             return room.end() if room else place
-        options, arguments, end = self._arguments(text, place)
+        options, arguments, end = _arguments(text, place)
         if name in _GLYPHS and not (match[1] and name == "c" and not arguments):
             letter = arguments[0] if arguments else text[place : place + 1]
             self.paragraph.text += letter[:1] + _GLYPHS[name] + letter[1:]
             return end if arguments else place + 1
         return self._known(name, text, place, (options, arguments, end))
 
-    @staticmethod
-    def _arguments(text: str, place: int) -> tuple[list[str], list[str], int]:
-        options, place = _groups("[", text, place)
-        arguments, place = _groups("{", text, place)
-        return options, arguments, place
-
     def _known(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         options, arguments, end = given
-        is_alone = not (options or arguments or self.paragraph.text.strip()) and text[place - 1 : place] == "\n"
+        is_alone = not (options or arguments or self.paragraph.text[:99].strip()) and text[place - 1 : place] == "\n"
         if name == "item" or name in _ITEMS:
             if name == "part" and (not self.lists or self.lists[-1].kind not in ("parts", "questions", "groups")):
                 return self._section(arguments, end)
             return self._item(text, place, name)
         if name in ("choice", "CorrectChoice", "correctchoice", "wrongchoice"):
             label = self._choice()
-            self.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
+            self.writer.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
             return place
         if "choice" in name.lower() and len(arguments) > 1:
             self._choices(options, arguments)
         elif name in ("section", "subsection", "chapter", "group"):
             is_title = not self.east_asian and _LISTED.match(text, end)
             return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
-        elif _FILES.fullmatch(name):
+        elif _ELSEWHERE.fullmatch(name):
             self.paragraph.gap()
-            self.writer.notes["other files that the source names were not opened"] = None
+            self.writer.notes["other files and numbers that the source names were not looked up"] = None
         elif _PAREN.search(name) or name in ("rule", "blank") or (_HIDES.search(name) and not is_alone):
             self._hidden(name, options, arguments)
         elif _SOLVES.search(name) and arguments:
-            self.solutions.append(self.taken(arguments[-1]))
+            self.writer.solutions.append(self.taken(arguments[-1]))
         elif name != "end":
             return self._inline(name, text, place, given)
         return end
@@ -407,29 +426,23 @@ class _Reader:
         elif name in _QUANTITIES and arguments:
             many = 2 if name in ("SI", "qty", "qtyproduct", "numrange") else 1
             self.paragraph.formula(f"\\{name}" + "".join(f"{{{value}}}" for value in arguments[:many]))
-            return self._skip(text, place, many)
+            return _arguments(text, place, many)[2]
         elif name in ("ding", "textcircled", "circled") and (number := re.sub(r"\D", "", "".join(arguments))[:3]):
             self.paragraph.text += _sign(int(number), name == "ding")
         elif name in _KEPT_TEXT or (name.startswith("text") and arguments):
             if name in _OWN_LINES:
                 self.flush()
                 self.paragraph.heading = name in _TITLES
-            return self._skip(text, place, _BEFORE_TEXT.get(name, 0))
+            return _arguments(text, place, _BEFORE_TEXT.get(name, 0))[2]
         elif name == "footnote" and arguments:
             self.paragraph.text += f" ({self.taken(arguments[0])})"
         elif name in _DROPPED or _SETTING.fullmatch(name) or text[place : place + 1] == "=":
             if name in _ENDS:
                 self.flush()
-            length = (
-                _LENGTH.match(text, place)
-                if name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
-                else None
-            )
+            sets = name in ("vskip", "hskip", "kern") or text[place : place + 1] == "="
+            length = _LENGTH.match(text, place) if sets else None
             takes = not (length or name in _SWITCHES or text[place - 1].isspace())
-            while takes and text[place : place + 1] in ("[", "{"):
-                value, place = _group_if(text[place], text, place)
-                takes = value is not None
-            return length.end() if length else place
+            return length.end() if length else behind(text, place) if takes else place
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
             if len(arguments) >= _OPTIONS and self.lists:
@@ -441,31 +454,25 @@ class _Reader:
                 self.paragraph.unread = True
             else:
                 self.paragraph.gap()
-            return self._skip(text, place, 0)
-        return self._skip(text, place, 1)
-
-    def _skip(self, text: str, place: int, many: int) -> int:
-        """The place behind options and so many arguments."""
-        _, place = _groups("[", text, place)
-        for _ in range(many):
-            _, place = _group_if("{", text, place)
-        return place
+            return _arguments(text, place, 0)[2]
+        return _arguments(text, place, 1)[2]
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
         self.end_question()
         self.sections += 1
         title, number = " ".join(titles), ""
         if numbered and self.counts_sections and not _NUMBERED.match(title):
-            number = f"{numeral(self.sections, 'chineseCounting')}、" if self.east_asian else f"{self.sections}. "
-        self.inline(f"{number}{title}", heading=True)
+            dot = " " if self.is_exam else ". "
+            number = f"{numeral(self.sections, 'chineseCounting')}、" if self.east_asian else f"{self.sections}{dot}"
+        self.heading(f"{number}{title}")
         return end
 
     def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
         value = arguments[-1] if arguments else options[-1] if options else ""
         if self.paragraph.text.strip() or not arguments:
             self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
-        if value and name != "rule" and (answer := self.taken(value)) not in self.answers:
-            self.answers.append(answer)
+        if value and name != "rule" and (answer := self.taken(value)) not in self.writer.answers:
+            self.writer.answers.append(answer)
 
     def _choice(self) -> str:
         if self.lists and self.lists[-1].kind.startswith("onepar"):
@@ -478,19 +485,19 @@ class _Reader:
 
     def _choices(self, options: list[str], arguments: list[str]) -> None:
         self.flush()
-        self.lists.append(_List("choices", "upperLetter."))
+        self.lists.append(Numbering("upperLetter.", kind="choices"))
         for argument in arguments:
             self._choice()
             self.run(argument)
         self.flush()
         self.lists.pop()
         if answer := re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options)):
-            self.answers += [answer[1]] if answer[1] not in self.answers else []
+            self.writer.answers += [answer[1]] if answer[1] not in self.writer.answers else []
 
     def _item(self, text: str, place: int, name: str) -> int:
         outer = self.lists[-1] if self.lists else None
         if outer is None:
-            self.lists.append(outer := _List("questions", "decimal."))
+            self.lists.append(outer := Numbering("decimal.", kind="questions"))
         own, place = _group_if("[", text, place)
         if outer.kind in _CHOICES:
             self._choice()
@@ -512,57 +519,39 @@ class _Reader:
         if not points or not given.strip():
             return ""
         number = points[1].replace("\\half", "0.5")
-        return f"[{number}점] " if self.korean else f"（{number}分）" if self.east_asian else f"[{number} points] "
+        if self.korean or self.east_asian:
+            return f"[{number}점] " if self.korean else f"（{number}分）"
+        return f"[{number} point{'s' if number != '1' else ''}] "
 
     def _environment(self, text: str, place: int) -> int:
         name, place = _group(text, _spaces(text, place))
-        end = self._end_of(text, place, name)
-        closing = re.compile(r"\\end\s*\{" + re.escape(name) + r"\}").match(text, end)
-        body, behind = text[place:end], closing.end() if closing else end
-        plain = name.rstrip("*")
-        if plain in _DISPLAYS:
-            self.paragraph.formula(self.formula(self._displayed(plain, body)))
+        end, behind = _end_of(text, place, name)
+        body, plain = text[place:end], name.rstrip("*")
+        if inner := _DISPLAYS.get(plain):
+            body = re.sub(r"\A\s*\{\d+\}", "", body) if plain == "alignat" else body
+            is_array = inner == plain or (inner != "math" and re.search(r"\\\\|&", body))
+            self.paragraph.formula(self.formula(f"\\begin{{{inner}}}{body}\\end{{{inner}}}" if is_array else body))
         elif plain in _DRAWN:
             self.paragraph.gap()
         elif plain in _VERBATIM:
             self.flush()
-            listing = Paragraph(re.sub(r"\A(?:\[[^\]]*\]|\{[^}]*\})*\n?", "", body), verbatim=True)
-            (self.writer.add if self.cells is None else self.cells[-1].append)(listing)
+            self.put(Paragraph(re.sub(r"\A(?:\[[^\]]*\]|\{[^}]*\})*\n?", "", body), verbatim=True))
         elif plain in _TABLES:
             self._table(body)
         elif _SOLVES.search(plain) or _HIDES.search(plain):
-            into = self.solutions if _SOLVES.search(plain) else self.answers
+            into = self.writer.solutions if _SOLVES.search(plain) else self.writer.answers
             into.append(self.taken(_ROOM.sub("", body)))
         elif plain != "comment":
             self._list(plain, body)
         return behind
-
-    @staticmethod
-    def _end_of(text: str, place: int, name: str) -> int:
-        depth = 1
-        for match in re.compile(r"\\(begin|end)\s*\{" + re.escape(name) + r"\}").finditer(text, place):
-            depth += 1 if match[1] == "begin" else -1
-            if not depth:
-                return match.start()
-        return len(text)
-
-    @staticmethod
-    def _displayed(name: str, body: str) -> str:
-        if name in ("equation", "displaymath", "math"):
-            return body
-        if name in ("cases", "split", "aligned", "matrix", "pmatrix", "bmatrix", "vmatrix", "array"):
-            return f"\\begin{{{name}}}{body}\\end{{{name}}}"
-        body = re.sub(r"\A\s*\{\d+\}", "", body) if name == "alignat" else body
-        inner = "gathered" if name in ("gather", "multline") else "aligned"
-        return f"\\begin{{{inner}}}{body}\\end{{{inner}}}" if "\\\\" in body or "&" in body else body
 
     def _list(self, name: str, body: str) -> None:
         """An environment; one that is none of a list is read as if it were not there."""
         opened = len(self.lists)
         if name in ("question", "problem") and not re.search(r"\\question\b", body[:200]):
             if not self.lists:
-                self.lists.append(_List("questions", "decimal.", self.question))
-            skip = self._skip(body, 0, 0)
+                self.lists.append(Numbering("decimal.", self.question, "questions"))
+            skip = _arguments(body, 0, 0)[2]
             self._item("", 0, "item")
             self.question = self.lists[-1].last
             self.paragraph.text += self._worth(body[:skip].strip(" []\n")) if skip else ""
@@ -570,22 +559,19 @@ class _Reader:
             self.end_question()
             self.lists = self.lists[:opened]
             return
-        options, _, after = self._arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
+        options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
         self.flush()
         if form is not None:
             resumed = self.question if name in _QUESTIONS and not opened else 0
             begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
-            self.lists.append(_List(name, form, int(begin[1]) - 1 if begin else resumed))
-            self.run(body[after:])
-            if name in _QUESTIONS and not opened:
-                self.question = self.lists[opened].last
-                self.end_question()
-            self.flush()
-            self.lists = self.lists[:opened]
-        else:
-            self.run(body[after:])
-            self.flush()
+            self.lists.append(Numbering(form, int(begin[1]) - 1 if begin else resumed, name))
+        self.run(body[after:])
+        if form is not None and name in _QUESTIONS and not opened:
+            self.question = self.lists[opened].last
+            self.end_question()
+        self.flush()
+        self.lists = self.lists if form is None else self.lists[:opened]
 
     def _form(self, name: str, options: list[str]) -> str | None:
         """The form of the numbers of a list; "" for one without, None for no list."""
@@ -595,38 +581,35 @@ class _Reader:
         if name in ("itemize", "description", "notice"):
             return ""
         if name in _NUMBERS:
-            return _NUMBERS[name]
+            return "(decimal)" if name == "parts" and self.east_asian and not self.is_exam else _NUMBERS[name]
         if name not in ("enumerate", "enumerate*", "inparaenum", "compactenum"):
             return None
         if label := re.search(r"label\s*=\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^,]*)", given):
             match = _ANY_CASE.search(label[1])
             text = _MARKUP.sub("", label[1].replace(match[0], "@")) if match else self.taken(label[1])
-            return re.sub("@+", _LABELS[match[1]], text.strip()) or f"{_LABELS[match[1]]}." if match else text
+            return re.sub("@+", match[1], text.strip()) or f"{match[1]}." if match else text
         short = re.fullmatch(r"\s*\{?([^aA1iI]*)([aA1iI])\}?([^aA1iI]*)", given)
         if short and "=" not in given:
-            return f"{short[1]}{_LABELS[short[2]]}{short[3]}".strip()
-        depth = sum(item.form in _LEVELS or item.kind.startswith("enum") for item in self.lists)
-        if self.lists and self.lists[0].kind == "questions" and self.east_asian:
-            return "(decimal)"
-        return _LEVELS[min(depth, 3)]
+            return f"{short[1]}{NUMBER_FORMS[short[2]]}{short[3]}".strip()
+        depth = sum("enum" in item.kind for item in self.lists)
+        return "(decimal)" if self.lists and not depth else _LEVELS[min(depth, 3)]
 
     def _table(self, body: str) -> None:
         self.flush()
-        _, _, after = self._arguments(body, 0)
-        outer, rows = self.cells, []
-        for line in _split(body[after:], "\\\\"):
-            self.cells = []
+        outer, rows = self.put, list[list[Cell]]()
+        for line in _split(body[_arguments(body, 0)[2] :], "\\\\"):
+            rows.append([])
             for cell in _split(line, "&"):
-                self.cells.append([])
+                rows[-1].append([])
+                self.put = rows[-1][-1].append
                 self.run(cell.strip())
                 self.flush()
-            rows.append(self.cells)
-        self.cells = outer
+        self.put = outer
         rows = [row for row in rows if any(row)]
-        if outer is not None:
-            self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
-        else:
+        if outer == self.writer.add:
             self.writer.table(rows)
+        else:
+            self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
 
 
 def _sign(number: int, is_dingbat: bool) -> str:

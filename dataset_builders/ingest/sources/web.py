@@ -7,120 +7,115 @@ taken. Invisible text is left out. Markdown is made HTML first, with its formula
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import TreeBuilder
 
-from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
+from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.sources.mathml import latex
-from livek12.dataset_builders.ingest.sources.word import numeral
-from livek12.dataset_builders.ingest.sources.writer import BLANK, OPTION, Cell, Paragraph, Writer, joined
+from livek12.dataset_builders.ingest.sources.tex import Reader, behind
+from livek12.dataset_builders.ingest.sources.word import NUMBER_FORMS, Numbering
+from livek12.dataset_builders.ingest.sources.writer import BLANK, OPTION, Cell, Paragraph, Writer, decoded, joined
 
-MAX_FILE: Final = 32 << 20
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6"
     " header hr li main ol p pre section ul caption legend details summary".split()
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID: Final = frozenset("area base br col embed hr img input link meta param softbreak source track wbr".split())
 _UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
 _DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
-_FOLDED: Final = "collapse"  # class of what a click shows: solutions
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"list-style(?:-type)?\s*:[^;]*\b(decimal|(?:upper|lower)-(?:alpha|latin|roman))")
-_FORMS: Final = {"A": "upperLetter", "a": "lowerLetter", "I": "upperRoman", "i": "lowerRoman"}
-_PARTS: Final = frozenset({"table", "tr", "td", "th"})
-_MATH: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$|(?<![\\$])(\$[^$\n]+\$)", re.DOTALL)
-_MARKDOWN_MATH: Final = re.compile(rf"```.*?```|`[^`\n]*`|{_MATH.pattern}", re.DOTALL)  # formulas and code of Markdown
-_FORMULA, _RAW = re.compile(r"\$[^$]*\$"), re.compile(r"\\[A-Za-z]{3,}\*?[\[{]")  # LaTeX in Markdown's text
+_OWN_LINES: Final = _BLOCKS | {"table", "tr", "td", "th"}
+_INNER: Final = r"((?:[^\\]|\\[^(\[])+?)"
+_MATH: Final = re.compile(
+    rf"\\\({_INNER}\\\)|\\\[{_INNER}\\\]|\$\$(.+?)\$\$"
+    r"|(?<![\\$])(\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))+(?<=\S)\$(?!\d))",
+    re.DOTALL,
+)
+_LATEX: Final = re.compile(
+    rf"```.*?```|`[^`\n]*`|{_MATH.pattern}|(?<![\w:\\])(\\[A-Za-z]{{3,}}\*?(?=[\[{{]|[ \t]*(?:\n|\\[A-Za-z])))",
+    re.DOTALL,
+)  # formulas, commands and code of Markdown
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
 _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
-_CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
-_HANGUL: Final = re.compile(f"[{HANGUL}]")
 
 
 def read(path: Path) -> Writer:
     """The paragraphs, tables and pictures of a page."""
     text = decoded(path)
-    kept: list[str] | None = None
-    if path.suffix.lower().startswith((".md", ".markdown")):
-        text = _of_markdown(text, kept := [])
-    reader = _Reader(kept, bool(_HANGUL.search(text)))
+    is_markdown = path.suffix.lower().startswith((".md", ".markdown"))
+    text, kept = _of_markdown(text) if is_markdown else (text, {})
+    reader = _Reader(kept, bool(re.search(f"[{HANGUL}]", text)))
     reader.feed(text)
     reader.close()
     reader.flush()
     return reader.writer
 
 
-def decoded(path: Path) -> str:
-    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
-
-    Raises:
-        UserError: the file is larger than a paper is.
-    """
-    data = path.read_bytes()
-    if len(data) > MAX_FILE:
-        raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
-    charset = _CHARSET.search(data[:2048])
-    for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
-        try:
-            text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
-        except (UnicodeDecodeError, LookupError):
-            continue
-        korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
-        return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
-    return data.decode("utf-8", "replace")
-
-
-def _of_markdown(text: str, kept: list[str]) -> str:
-    """HTML of Markdown; numbers of formulas, whose LaTeX is kept, stand for them."""
+def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
+    """HTML of Markdown with numbers for its LaTeX, and how that reads."""
     from markdown_it import MarkdownIt
 
-    def keep(match: re.Match[str]) -> str:
-        if match[0][0] == "`" or (match[2] and not re.search(r"[\\^_=]", match[2])):
-            return match[0]  # code, or brackets that are escaped
-        kept.append(match[0])
-        return f"\ue000{len(kept) - 1}\ue001"
-
-    text = re.sub(r"\A---\n.*?\n---\n", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
+    _, front, text = re.split(r"\A(?:---\n(.*?)\n---\n)?", text.replace("\r\n", "\n"), maxsplit=1, flags=re.DOTALL)
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
-    text = _MARKDOWN_MATH.sub(keep, _LABELLED.sub(r"\1\2  \n", text))
+    text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
+    reader, pieces, kept, place = Reader(), list[str](), dict[str, str](), 0
+    reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
+    while match := _LATEX.search(text, place):
+        end = behind(text, match.end(), match[5]) if match[5] else match.end()
+        pieces.append(text[place : match.start()])
+        place = end
+        if match[0][0] == "`" or (match[2] and not re.search(r"[\\^_=]", match[2])):
+            pieces.append(match[0])  # code, or brackets that are escaped
+            continue
+        reader.paragraph = Paragraph()
+        latex = reader.taken(text[match.start() : end])
+        latex += UNREAD if reader.paragraph.unread and UNREAD not in latex else ""
+        if latex:
+            pieces.append(f"\ue000{len(kept)}\ue001")
+            kept[str(len(kept))] = latex
     markdown = MarkdownIt("commonmark").enable("table")
-    markdown.add_render_rule("softbreak", lambda *_: "<wbr>")
-    return str(markdown.render(text))
+    markdown.add_render_rule("softbreak", lambda *_: "<softbreak>")
+    return str(markdown.render("".join([*pieces, text[place:]]))), kept
+
+
+def _number(given: dict[str, str], name: str, default: int) -> int:
+    value = given.get(name, "")
+    return int(value) if re.fullmatch(r"\d{1,4}", value) else default
 
 
 class _Reader(HTMLParser):
-    def __init__(self, kept: list[str] | None, korean: bool) -> None:
+    def __init__(self, kept: dict[str, str], korean: bool) -> None:
         super().__init__(convert_charrefs=True)
         self.writer = Writer()
         self.kept = kept
         self.paragraph = Paragraph()
         self.number = ""  # of the last item
-        self.lists: list[tuple[str, int]] = []  # form and next number of each open list
+        self.lists: list[Numbering] = []  # the open ones
         self.unseen: list[str] = []  # open elements of one name that are not read
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
         self.formula: TreeBuilder | None = None
         self.formulas = self.choices = 0  # buttons right above
-        self.source: list[str] | None = None  # of a formula in a script
         self.math = False  # right behind the begin of an element that holds LaTeX alone
         self.is_numbered = False  # below a heading that numbers a question
         self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self.math = tag == "span" and "math" in given.get("class", "").split()
+        is_script = tag == "script" and given.get("type", "").startswith("math/tex")
+        self.math = is_script or (tag == "span" and "math" in given.get("class", "").split())
         if self.unseen:
             self.unseen += [tag] if tag == self.unseen[0] else []
         elif self.formula is not None:
@@ -128,9 +123,7 @@ class _Reader(HTMLParser):
         elif tag == "math":
             self.formula = TreeBuilder()
             self.formula.start(tag, given)
-        elif tag == "script" and given.get("type", "").startswith("math/tex"):
-            self.source, self.unseen = [], [tag]
-        elif tag not in _VOID and (tag in _UNSEEN or self._is_hidden(given)):
+        elif tag not in _VOID and not is_script and (tag in _UNSEEN or self._is_hidden(given)):
             self.paragraph.text += BLANK if tag in ("textarea", "select") else ""
             self.unseen = [tag]
         elif tag in _DRAWN:
@@ -142,32 +135,28 @@ class _Reader(HTMLParser):
 
     def _is_hidden(self, given: dict[str, str]) -> bool:
         classes = {*given.get("class", "").split()}
-        hidden = "hidden" in given or _FOLDED in classes or bool(_HIDDEN.search(given.get("style", "")))
+        hidden = "hidden" in given or "collapse" in classes or bool(_HIDDEN.search(given.get("style", "")))
         self.writer.notes.update({"hidden text was left out": None} if hidden else {})
         return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if tag in _BLOCKS | _PARTS and not (tag in ("p", "div") and self.paragraph.text == self.number):
+        if tag in _OWN_LINES and not (tag in ("p", "div") and self.paragraph.text.strip() == self.number.strip()):
             self.flush()
         if tag in ("ol", "ul"):
             styled = _COUNTED.search(given.get("style", ""))
-            form = styled[1] if styled else _FORMS.get(given.get("type", ""), "decimal")
-            first = int(given["start"]) if given.get("start", "").isdecimal() else 1
-            form = re.sub(r"-?(?:alpha|latin)", "Letter", form) if tag == "ol" else ""
-            self.lists.append((self.below if self.is_numbered and form == "decimal" else form, first))
+            form = styled[1] if styled else NUMBER_FORMS.get(given.get("type", ""), "decimal")
+            form = f"{form}." if tag == "ol" else ""
+            is_below = form == "decimal." and (self.is_numbered or any(outer.form for outer in self.lists))
+            self.lists.append(Numbering(self.below if is_below else form, _number(given, "start", 1) - 1))
         elif tag == "li" and self.lists:
-            form, number = self.lists[-1]
-            number = int(given["value"]) if given.get("value", "").isdecimal() else number
-            mark = f"({number})" if form == "(decimal)" else numeral(number, form)
-            dot = "" if form == self.below else "."
-            self.number = f"{mark}{dot} " if form else ""
+            self.lists[-1].last = _number(given, "value", self.lists[-1].last + 1) - 1
+            self.number = f"{self.lists[-1].next()} ".lstrip()
             self.paragraph = Paragraph(self.number, len(self.lists) - 1)
-            self.lists[-1] = form, number + 1
         elif tag in _HEADINGS:
             self.paragraph.heading, self.paragraph.bold = 7 - int(tag[1]), True
         elif tag == "br":
             self.paragraph.text += "\n"
-        elif tag == "wbr" and self.kept is not None:
+        elif tag == "softbreak":
             self.paragraph.wraps = True
             self.flush(inside=True)
         elif tag == "pre":
@@ -186,8 +175,7 @@ class _Reader(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables:
             self.tables[-1] = self.tables[-1] or [[]]
-            span = int(given["colspan"]) if re.fullmatch(r"\d{1,2}", given.get("colspan", "")) else 1
-            self.tables[-1][-1] += [[] for _ in range(max(1, span))]
+            self.tables[-1][-1] += [[] for _ in range(min(99, max(1, _number(given, "colspan", 1))))]
         elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
             self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
 
@@ -196,9 +184,6 @@ class _Reader(HTMLParser):
         if self.unseen:
             if tag == self.unseen[0]:
                 self.unseen.pop()
-            if not self.unseen and self.source is not None:
-                self.paragraph.formula("".join(self.source))
-                self.source = None
         elif self.formula is not None:
             self.formula.end(tag)
             if tag == "math":
@@ -210,7 +195,7 @@ class _Reader(HTMLParser):
     def _end(self, tag: str) -> None:
         if tag in _HEADINGS:
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
-        if tag in _BLOCKS | _PARTS:
+        if tag in _OWN_LINES:
             self.flush()
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()
@@ -236,31 +221,21 @@ class _Reader(HTMLParser):
             self.paragraph.text = self.paragraph.text[:begin] + BLANK
 
     def handle_data(self, data: str) -> None:
-        if self.source is not None:
-            self.source.append(data)
-        elif self.formula is not None:
+        if self.formula is not None:
             self.formula.data(data)
         elif self.math and not self.unseen and not re.match(r"\s*(?:\$|\\[(\[])", data):
             self.paragraph.formula(data)
         elif not self.unseen:
             text = data if self.paragraph.verbatim else re.sub(r"[ \t\r\n\f]+", " ", data)
-            text = _KEPT.sub(self._restored, text)
-            begins = not self.paragraph.text or self.paragraph.text.endswith("\n")
+            text = _KEPT.sub(lambda match: self.kept.pop(match[1], ""), text)  # once, so that no text can grow by it
+            begins = self.paragraph.text[-1:] in ("", "\n", " ")
             self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ").replace("\u200b", "")
-
-    def _restored(self, match: re.Match[str]) -> str:
-        """A formula that was kept aside; each once, so that a text cannot grow by its own numbers."""
-        place = int(match[1])
-        formula = self.kept[place] if self.kept and place < len(self.kept) else ""
-        if formula and self.kept:
-            self.kept[place] = ""
-        return formula
 
     def _picture(self, given: dict[str, str]) -> None:
         data, words = _DATA.match(given.get("src", "")), given.get("alt", "").strip()
         try:
             drawn = bool(data) and self.paragraph.picture(base64.b64decode(data[1] if data else ""))
-        except (binascii.Error, ValueError):
+        except ValueError:
             drawn = False
         is_formula = re.search(r"math|tex|formula", given.get("class", "")) or re.match(r"\$|\\[a-z(\[]", words)
         if not drawn and words and is_formula:
@@ -278,7 +253,7 @@ class _Reader(HTMLParser):
         if choice:
             last.text = text if OPTION.match(text) else f"{label}. {text}" if text.strip() else ""
         if last.text.strip():
-            last.unread |= self.kept is not None and bool(_RAW.search(_FORMULA.sub("", last.text)))
+            last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
             self._put(last)
 

@@ -20,6 +20,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.atoms import symbol
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.pages.glyphs import known_sign
 from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.mathml import local_name as _name
 from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragraph, Writer, joined
@@ -36,8 +37,10 @@ _SKIPPED: Final = frozenset(
 )
 _LABEL, _SHORT_LABEL = 40, 6  # characters of the longest label in a group of shapes, and of one in none
 _HAN: Final = "零一二三四五六七八九"
+NUMBER_FORMS: Final = {"1": "decimal", "A": "Alph", "a": "alph", "I": "Roman", "i": "roman"}
+"""The form of a list whose first number is this."""
 _SERIES: Final = {
-    **dict.fromkeys(("decimalEnclosedCircle", "decimalEnclosedCircleChinese"), "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
+    **dict.fromkeys(("circled", "decimalEnclosedCircle", "decimalEnclosedCircleChinese"), "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
     **dict.fromkeys(("ganada", "koreanDigital2"), "가나다라마바사아자차카타파하"),
     "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
 }
@@ -51,13 +54,6 @@ _SOLUTION: Final = re.compile("\\s*(?:[(（]?\\w{1,3}[.．、)）]\\s*)?(?:\ue01
 _BEGINS: Final = re.compile(
     r"\s*(?:[(（][^)）]{0,4}[)）]\s*)?(?:\d{1,3}\s*[.．、)）]|第?[一二三四五六七八九十]+[、题])"
 )
-_SYMBOLS: Final = dict(
-    zip(
-        "abgdezhqiklmnxoprstufcywGDQLXPSFYW\xb0\xb1\xb4\xb8\xb9\xa3\xb3\xa5\xd0\xde\xae\xce\xc7\xc8\xd6^\xbb\xa2",
-        "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ°±×÷≠≤≥∞∠⇒→∈∩∪√⊥≈′",
-        strict=True,
-    )
-)  # letters of the font Symbol
 
 
 def read(path: Path) -> Writer:
@@ -163,22 +159,35 @@ class _Numbers:
 
 
 def numeral(number: int, form: str) -> str:
-    """A number in one of Word's forms of numbers; plain digits for one that is not known."""
-    if "etter" in form and number > 0:
+    """A number in a form of Word, of LaTeX or of a web page; plain digits for a form that is not known."""
+    if re.search("etter|lph|latin", form) and number > 0:
         letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
-        return letter.upper() if form.startswith("upper") else letter
+        return letter.upper() if form.startswith(("upper", "A")) else letter
     if "oman" in form and 0 < number < 400:
         roman = "".join(
             ("", u, u * 2, u * 3, u + f, f, f + u, f + u * 2, f + u * 3, u + t)[number // unit % 10]
             for unit, u, f, t in ((100, "c", "d", "m"), (10, "x", "l", "c"), (1, "i", "v", "x"))
         )
-        return roman.upper() if form.startswith("upper") else roman
-    if form.startswith(("chinese", "japaneseCounting", "ideographDigital", "taiwanese")) and 0 < number < 100:
+        return roman.upper() if form.startswith(("upper", "R")) else roman
+    if form.startswith(("chinese", "zhnum", "japaneseCounting", "ideographDigital", "taiwanese")) and 0 < number < 100:
         tens, ones = divmod(number, 10)
         return (_HAN[tens] if tens > 1 else "") + "十" * (tens > 0) + (_HAN[ones] if ones else "")
     if 0 < number <= len(series := _SERIES.get(form, "")):
         return series[number - 1]
     return f"{number:02}" if form == "decimalZero" else str(number)
+
+
+class Numbering:
+    """An open list: the form of its numbers, the number of its last item, its kind."""
+
+    def __init__(self, form: str, last: int = 0, kind: str = "") -> None:
+        self.form, self.last, self.kind = form, last, kind
+
+    def next(self) -> str:
+        """The number of the next item."""
+        self.last += 1
+        form = re.search(r"[A-Za-z-]{4,}", self.form)
+        return self.form.replace(form[0], numeral(self.last, form[0])) if form else self.form
 
 
 class _Document:
@@ -197,11 +206,9 @@ class _Document:
         self.boxes: list[Paragraph] = []  # of the paragraph that is read
         self.floating = Paragraph()  # pictures that float beside it
         self.fields: list[list[str]] = []  # instruction and state of each open field
-        self.answers: list[str] = []
-        self.solutions: list[str] = []
         self.ink = _answer_colours(body)
         self._blocks(body)
-        self.writer.reveal(self.answers, self.solutions)
+        self.writer.reveal()
 
     def _part(self, name: str) -> bytes | None:
         info = self.archive.NameToInfo.get(name)
@@ -224,10 +231,11 @@ class _Document:
             if _name(child) == "p":
                 for paragraph in self._paragraphs(child):
                     if _BEGINS.match(paragraph.text) and not _SOLUTION.fullmatch(paragraph.text):
-                        self.writer.reveal(self.answers, self.solutions)
+                        self.writer.reveal()
                     self.writer.add(self._questioned(paragraph))
             else:
-                self.writer.table(list(self._rows(child)))
+                rows = list(self._rows(child))
+                self.writer.table([[[self._questioned(p) for p in cell] for cell in row] for row in rows])
 
     def _rows(self, table: Element) -> Iterator[list[Cell]]:
         for row in _within(table, "tr"):
@@ -243,7 +251,7 @@ class _Document:
         for child in _within(cell, "p", "tbl"):
             if _name(child) == "p":
                 outer = self.boxes, self.floating
-                paragraphs += [self._questioned(p) for p in self._paragraphs(child) if p.text.strip()]
+                paragraphs += [paragraph for paragraph in self._paragraphs(child) if paragraph.text.strip()]
                 self.boxes, self.floating = outer
             else:
                 paragraphs += [joined(row, "    ") for row in self._rows(child)]
@@ -266,13 +274,13 @@ class _Document:
     def _questioned(self, paragraph: Paragraph) -> Paragraph:
         """A paragraph without its text in the colour of the answers; with it where that marks options."""
         text, labels = paragraph.text, _inked_labels(paragraph.text)
-        self.answers += labels
+        self.writer.answers += labels
         paragraph.text = _PLAIN.sub("", text)
         if _SOLUTION.fullmatch(text) and not labels:
-            self.solutions.append(paragraph.text)
+            self.writer.solutions.append(paragraph.text)
             paragraph.text = ""
         elif not labels:
-            self.answers += [inner for match in _INKED.finditer(text) if (inner := match[1].strip())]
+            self.writer.answers += [inner for match in _INKED.finditer(text) if (inner := match[1].strip())]
             paragraph.text = _INKED.sub(lambda match: BLANK if match[1].strip() and match[2] else "", text)
         return paragraph
 
@@ -332,8 +340,8 @@ class _Document:
         paragraph.text += "\ue011" if is_inked else ""
 
     def _symbol(self, font: str, code: str, paragraph: Paragraph) -> None:
-        letter = chr(int(code, 16) & 0xFF) if re.fullmatch(r"[0-9A-Fa-f]{1,4}", code) else ""
-        if sign := _SYMBOLS.get(letter) if font == "Symbol" else None:
+        sign = known_sign(font, 0xF000 | int(code, 16) & 0xFF) if re.fullmatch(r"[0-9A-Fa-f]{1,4}", code) else None
+        if sign and sign != UNREAD:
             paragraph.text += sign
         else:
             paragraph.gap()
@@ -366,7 +374,11 @@ class _Document:
                 target = self.relations.get(_value(part, "embed") or _value(part, "id"), "")
                 pictures.append(self._part(target) if target.startswith("word/media/") else None)
         grouped = any(_name(part) in ("wgp", "group", "wpc") for part in node.iter())
-        boxes = [cell for cell in texts if sum(len(p.text) for p in cell) > (_LABEL if grouped else _SHORT_LABEL)]
+        boxes = [
+            cell
+            for cell in texts
+            if sum(len(_INKED.sub("", p.text)) for p in cell) > (_LABEL if grouped else _SHORT_LABEL)
+        ]
         self.boxes += [text for cell in boxes for text in cell]
         place = self.floating if _floats(node) else paragraph
         drawn = [picture for picture in pictures if picture and place.picture(picture)]

@@ -10,30 +10,38 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from livek12.core.errors import UserError
+from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Line, PageBlocks
 
+MAX_FILE: Final = 32 << 20
 MAX_TEXT: Final = 4_000_000  # characters of a source, formulas and expanded macros included
+MAX_PARAGRAPH: Final = 100_000  # characters; a text that grows piece by piece takes the square of its length
 MAX_PICTURES: Final = 64 << 20
 MAX_PIXELS: Final = 24_000_000
 BLANK: Final = "____"
 _HEIGHT, _LETTER, _LEVEL, _WIDEST = 0.01, 0.002, 0.03, 0.4  # shares of the page: line, letter, indent, widest line
+_SHORT_LINE = 40  # characters that a line counts at least, so that lines have a limit too
 _LAYOUT, _CELL = 3, 400  # paragraphs, or characters, of a cell that make its table one for layout
 OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
+_CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
+_HANGUL: Final = re.compile(f"[{HANGUL}]")
 _MARK: Final = re.compile(r"\W*\w{1,3}\W*")
 _FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
-_LABEL: Final = re.compile(
-    r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])*\\(?:text|math)(?:bf|rm)?\s*\{\s*(\([A-H]\))\s*\}(?:\\\s|[~\s])*"
-)  # the label of an option within a formula
+_WITHIN: Final = re.compile(r"(?<!\\)\$([^$]*)\$")  # a formula in the text of a formula
+_ROOM: Final = r"(?:\\(?:q?quad|displaystyle|\s)|[~\s])"
+_LABEL: Final = rf"\\(?:text|math)(?:bf|rm)?\s*\{{\s*(\([A-H]\))\s*\}}{_ROOM}*"
+_LABELLED: Final = re.compile(f"{_ROOM}+(?:{_LABEL})?|{_LABEL}")  # room, and the label of an option, within a formula
 _SCRIPTED: Final = re.compile(r"\$([^$]*)\$$")
 _SCRIPT_BASE: Final = re.compile(r"(?:[A-Za-z]+|\d+|[)\]）])$")
 
 
 @dataclass
 class Paragraph:
-    """Text of a paragraph with the pictures of its marks."""
+    """Text of a paragraph with the pictures of its marks; raises UserError if it becomes too long."""
 
     text: str = ""
     level: int = 0  # of indentation
@@ -43,6 +51,11 @@ class Paragraph:
     wraps: bool = False  # the next paragraph may continue it
     verbatim: bool = False
     pictures: list[bytes] = field(default_factory=list)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "text" and isinstance(value, str) and len(value) > MAX_PARAGRAPH:
+            raise UserError(f"a paragraph in it has more than {MAX_PARAGRAPH:,} characters: split it")
+        super().__setattr__(name, value)
 
     def gap(self) -> None:
         """Adds a placeholder for what was not understood."""
@@ -59,22 +72,22 @@ class Paragraph:
 
     def formula(self, latex: str) -> None:
         """Adds a formula."""
-        latex = " ".join(latex.split())
+        latex = _WITHIN.sub(r"}\1\\text{", " ".join(latex.split()))
         self.text += f"${latex}$" if latex else ""
 
     def script(self, sign: str, text: str) -> None:
         """Adds an index, "_" or "^", to the letters before it."""
-        inner = text.strip()
-        if not inner:
+        if not (inner := text.strip()):
             return
+        near = len(self.text) - 2000  # where its base is looked for
         inner = inner if inner.isascii() and (len(inner) == 1 or not inner.isalpha()) else f"\\text{{{inner}}}"
-        if before := _SCRIPTED.search(self.text):
+        if before := _SCRIPTED.search(self.text, near):
             self.text = f"{self.text[: before.start()]}${before[1]}{sign}{{{inner}}}$"
             return
-        base = _SCRIPT_BASE.search(self.text)
+        base = _SCRIPT_BASE.search(self.text, near)
         letters = base[0] if base else ""
         head = self.text[: base.start()] if base else self.text
-        more = _SCRIPTED.search(head) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
+        more = _SCRIPTED.search(head, near) if letters and "_" in head[-12:] + "^" and head.endswith("$") else None
         plain = f"\\mathrm{{{letters}}}" if letters.isalpha() and len(letters) > 1 else letters.replace("）", ")")
         front = f"{head[: more.start()]}${more[1]}" if more else f"{head}$"
         self.text = f"{front}{plain or '{}'}{sign}{{{inner}}}$"
@@ -93,6 +106,7 @@ class Writer:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.notes: dict[str, None] = {}
+        self.answers, self.solutions = list[str](), list[str]()  # that the paper hides, of the question that is read
         self._size = self._bytes = 0
         self._top = 0.0
 
@@ -104,15 +118,17 @@ class Writer:
             if text.strip():
                 own = [picture for _, picture in zip(range(text.count(PICTURE)), pictures, strict=False)]
                 if own and not text.replace(PICTURE, "").strip():
-                    self._figures(own)
+                    for picture in own:
+                        box = self._line(PICTURE, paragraph, [picture]).box
+                        self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
                 else:
                     line = self._line(text.rstrip(), paragraph, own)
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
-    def reveal(self, answers: list[str], solutions: list[str]) -> None:
+    def reveal(self) -> None:
         """Adds what a paper hides of the question above, and forgets it."""
-        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in answers) else "；"
-        for head, texts, join in (("【答案】", answers, sign), ("【解析】", solutions, "\n")):
+        sign = "" if all(re.fullmatch("[A-H]", answer) for answer in self.answers) else "；"
+        for head, texts, join in (("【答案】", self.answers, sign), ("【解析】", self.solutions, "\n")):
             text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
             if text:
                 self.add(Paragraph(head + text))
@@ -138,8 +154,7 @@ class Writer:
                 for paragraph in (paragraph for cell in row for paragraph in cell):
                     self.add(paragraph)
             return
-        wholes = [joined(row, "\t") for row in rows]
-        lines = [self._line(whole.text, whole, whole.pictures) for whole in wholes]
+        lines = [self._line(whole.text, whole, whole.pictures) for whole in (joined(row, "\t") for row in rows)]
         if any(line.text.strip() for line in lines):
             box = lines[0].box.joined(lines[-1].box)
             self.blocks.append(Block(kind="table", box=box, lines=lines, origin="source"))
@@ -149,7 +164,7 @@ class Writer:
         return PageBlocks(number=1, width=0.0, height=0.0, image=b"", blocks=self.blocks, notes=list(self.notes))
 
     def _line(self, text: str, paragraph: Paragraph, pictures: list[bytes]) -> Line:
-        self._size += len(text)
+        self._size += max(len(text), _SHORT_LINE)
         self._bytes += sum(map(len, pictures))
         if self._size > MAX_TEXT or self._bytes > MAX_PICTURES:
             limit = f"{MAX_TEXT:,} characters or {MAX_PICTURES >> 20} MiB of pictures"
@@ -161,17 +176,30 @@ class Writer:
         size = _HEIGHT * (1 + paragraph.heading / 6 if paragraph.heading else 0.5)
         return Line(text=text, box=box, size=size, bold=paragraph.bold, unread=paragraph.unread, pictures=pictures)
 
-    def _figures(self, pictures: Sequence[bytes]) -> None:
-        for place, picture in enumerate(pictures):
-            left, width = place / len(pictures) * _WIDEST, _WIDEST / len(pictures)
-            box = Box(page=1, left=left, top=self._top, right=left + width, bottom=self._top + 0.8 * _HEIGHT)
-            self._bytes += len(picture)
-            self.blocks.append(Block(kind="figure", box=box, picture=picture, origin="source"))
-        self._top += _HEIGHT
+
+def decoded(path: Path) -> str:
+    """The text of a file: as it says itself, else UTF-8, else a Chinese or Korean code page.
+
+    Raises:
+        UserError: the file is larger than a paper is.
+    """
+    data = path.read_bytes()
+    if len(data) > MAX_FILE:
+        raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
+    charset = _CHARSET.search(data[:2048])
+    for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
+        try:
+            text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+        korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
+        return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
+    return data.decode("utf-8", "replace")
 
 
 def _opened(formula: re.Match[str]) -> str:
-    options = re.sub(r"(?<!\\)\$\$", "", _LABEL.sub(r"$    \1 $", formula[0]))
+    labelled = _LABELLED.sub(lambda room: f"$    {room[room.lastindex]} $" if room.lastindex else room[0], formula[0])
+    options = re.sub(r"(?<!\\)\$\$", "", labelled)
     return options.replace("    (A)", "\n(A)") if "(A)" in options and "(B)" in options else formula[0]
 
 

@@ -265,3 +265,15 @@ def test_pictures_with_text_between_them_stay_apart() -> None:
     words = [plain(sign, 2.5 * at, base=60) for at, sign in enumerate("several words")]
     raw = RawPage(600, 800, words, shapes=pictures)
     assert sorted(find(raw).figures) == boxes
+
+
+def test_names_of_columns_over_their_lines_are_no_numerators() -> None:
+    letters = [plain(sign, left, base=base) for sign, left in (("가", 0), ("나", 60)) for base in (BASE, BASE + 12)]
+    rules = [Rule(-1, BASE + 2, 6, BASE + 2.5), Rule(59, BASE + 2, 66, BASE + 2.5)]
+    assert [line.text for line in lines_of(letters, rules)] == ["가    나", "가    나"]
+    equal = [*letters, plain("=", 30, base=BASE + 5)]
+    assert r"$\frac{가}{가}$" in row(*equal, rules=(rules[0], rules[1]))[0]
+    wide = [
+        plain(sign, left, base=base) for sign, left in (("a", 0), ("b", 20), ("c", 40)) for base in (BASE, BASE + 12)
+    ]
+    assert len(lines_of(wide, [Rule(-1, BASE + 2, 46, BASE + 2.5)])) == 2

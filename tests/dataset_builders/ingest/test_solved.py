@@ -9,6 +9,7 @@ import pytest
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.keys.matching import explained, is_torn
+from livek12.dataset_builders.ingest.keys.words import PaperWords, QuestionWords
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions import points
 from tests.dataset_builders.ingest.papers import by_number, page, read
@@ -172,3 +173,28 @@ def test_labels_with_their_reasons() -> None:
     assert [(e.answer, e.solution) for e in map(explained, reasoned)] == [
         ("⑤", "(무형자산이 아님)"), ("③", "상각비는 3"), ("", "① x\n② y"),
     ]  # fmt: skip
+
+
+def test_letters_of_a_list_before_a_copy_are_the_answers_that_it_lacks() -> None:
+    options = "A. 控制 B. 状态 C. 数据 D. 地址"
+    stems = ["1. 输入输出接口电路包括哪种端口？", "2. 总线按信号类型分为哪几种？", "3. 处理器响应中断的条件是什么？"]
+    paper = [line for stem in stems for line in (stem, options)]
+    solved = [line for stem in stems for line in (stem, options, f"解析：由教材第{stem[0]}章的定义可知。")]
+    pages = {"k": [page("1. C", "2. B", "3. D", *solved)]}
+    drafts = read(page(*paper), key=AnswerKey(pages=pages, name="k", entries=[Entry(9, "C", source="k")])).drafts
+    assert [draft.answer for draft in drafts] == [["C"], ["B"], ["D"]]
+
+
+def test_only_lines_between_questions_end_a_solution() -> None:
+    words = PaperWords(["while (1) {", "}", "return x;"], ["Ch5 Induction", "Part B", "1."])
+    assert words.end(["x = 1;", "}"]) == 2
+    assert words.end(["It follows.", "Ch5"]) == words.end(["It follows.", "Part B"]) == 1
+
+
+def test_keys_with_the_words_of_other_questions_are_doubted() -> None:
+    words = QuestionWords({"a": "lexical analysis tokens", "b": "parse grammar trees", "c": "stack frames activation"})
+    own = {"a": "tokens of the analysis", "b": "draw trees of the grammar", "c": "frames on the stack"}
+    assert not words.are_of_others(own)
+    assert words.are_of_others(
+        {"a": f"{own['b']} {own['c']}", "b": f"{own['c']} {own['a']}", "c": f"{own['a']} {own['b']}"}
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -400,3 +401,81 @@ def test_sections_with_headed_questions_keep_those_of_the_lists_before(tmp_path:
 def test_a_korean_page_without_a_declared_encoding(tmp_path: Path) -> None:
     (tmp_path / "paper.html").write_bytes("<p>1. 다음 중 옳은 것은?</p>".encode("cp949"))
     assert text_of(tmp_path / "paper.html") == "1. 다음 중 옳은 것은?"
+
+
+def test_an_unclosed_bracket_behind_a_command_loses_no_text(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(r"\begin{document}1. Is \foo[0, {1] in it? \foo[a {b]c}] Yes. {\foo[x} y] z")
+    assert text_of(tmp_path / "paper.tex").split("Is ")[1] == "□[0, 1] in it? □ Yes. □[x y] z"
+
+
+def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path) -> None:
+    red = '<w:color w:val="FF0000"/>'
+    inner = para("答案是（", run("丙", red), "），写在这里。")
+    box = f"<w:r><w:pict><w:txbxContent>{inner}</w:txbxContent></w:pict></w:r>"
+    bodies = [para(f"{number}. 是（", run(letter, red), "）。") for number, letter in ((1, "甲"), (2, "乙"), (4, "丁"))]
+    path = docx(tmp_path / "boxed.docx", *bodies[:2], para("3. 看下框。", box), bodies[2])
+    assert text_of(path).split("\n") == [
+        "1. 是（____）。", "【答案】甲", "2. 是（____）。", "【答案】乙", "3. 看下框。", "答案是（____），写在这里。",
+        "【答案】丙", "4. 是（____）。", "【答案】丁",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "$" + "~" * 60_000 + "(A)(B)$",
+        r"\\[" * 300_000,
+        r"\ " * 40_000 + r"\centering" * 60_000,
+        "\\" + "answer" * 20_000,
+    ],
+)
+def test_latex_is_read_in_linear_time(tmp_path: Path, source: str) -> None:
+    (tmp_path / "paper.tex").write_text(source)
+    begin = time.process_time()
+    try:
+        read(tmp_path / "paper.tex")
+    except UserError as error:
+        assert "split it" in str(error)
+    assert time.process_time() - begin < 8
+
+
+def test_latex_inputs_files_of_its_own_folder_alone(tmp_path: Path) -> None:
+    far = tmp_path / "far"
+    far.mkdir()
+    (far / "secret.tex").write_text("secret")
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    (folder / "link.tex").symlink_to(far / "secret.tex")
+    (folder / "macros.tex").write_text(r"\newcommand{\ask}[1]{Is #1 even?}")
+    (folder / "body.v2.tex").write_text("1. \\ask{two}\n\n\\input{body.v2}\\input{paper} See \\ref{x}.")
+    inputs = r"\input{link} \input{../far/secret} \input{none}"
+    (folder / "paper.tex").write_text(
+        rf"\input{{macros}}\begin{{document}}\include{{body.v2}} {inputs}\end{{document}}"
+    )
+    assert text_of(folder / "paper.tex").split("\n") == ["1. Is two even?", "□□ See □. □ □ □"]
+
+
+def test_latex_in_markdown_is_read_as_latex(tmp_path: Path) -> None:
+    lines = [
+        "---", "header-includes:", r"- \newcommand{\R}{\mathbb{R}}", "---",
+        r"\newcommand{\yes}[1]{\framebox{\textbf{#1}}}", "", "::: {.exam}",
+        r"#. Let $$f(x) = x \text{ for $x > 0$}$$ and", r"   $a =", r"   \R$, so \hfill \yes{Yes} \unknown{x}", "",
+        r"   #. Why?", "", r"      \vfill", r"   #. How?", "", r"   \newpage", ":::",
+        r"See C:\Users\[name], `\textbf{code}` and \$5.",
+    ]  # fmt: skip
+    (tmp_path / "paper.md").write_text("\n".join(lines))
+    assert text_of(tmp_path / "paper.md").split("\n") == [
+        r"1. Let $f(x) = x \text{ for }x > 0\text{}$ and", r"$a = \mathbb{R}$, so Yes x□", "(1) Why?", "(2) How?",
+        r"See C:\Users[name], \textbf{code} and $5.",
+    ]  # fmt: skip
+
+
+def test_sections_and_lists_are_numbered_as_their_class_does(tmp_path: Path) -> None:
+    items = r"\question[1] Do:\begin{enumerate}\item x\end{enumerate}"
+    body = rf"\section{{Free Response}}Read.\begin{{questions}}{items}\end{{questions}}"
+    (tmp_path / "exam.tex").write_text(rf"\documentclass{{exam}}\begin{{document}}{body}\end{{document}}")
+    (tmp_path / "other.tex").write_text(
+        r"\documentclass{BHCexam}\begin{document}\begin{questions}\qs 证\begin{parts}\part 甲\end{parts}\end{questions}"
+    )
+    assert text_of(tmp_path / "exam.tex").split("\n") == ["1 Free Response", "Read.", "1. [1 point] Do:", "(1) x"]
+    assert text_of(tmp_path / "other.tex").split("\n") == ["1. 证", "(1) 甲"]

@@ -15,7 +15,7 @@ from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import _small
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _brackets, _composed, _known
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _brackets, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -429,7 +429,7 @@ def test_formulas_of_lines_that_nearly_touch_keep_apart(tmp_path: Path) -> None:
 def test_fonts_for_formulas_have_the_same_code_in_every_file(
     font: str, code: int, unmapped: bool, text: str | None
 ) -> None:
-    assert _known(font, code, unmapped) == text
+    assert known_sign(font, code, unmapped) == text
 
 
 @pytest.mark.parametrize(
