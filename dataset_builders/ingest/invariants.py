@@ -815,6 +815,25 @@ def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
         doubted |= {place, *foreign}
 
 
+_UNUSED: Final = 0.03
+"""Share of a page that a picture takes which is more than an ornament."""
+
+
+def _pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
+    """A big picture right above a question is in one, or in the title of a section; else those below may lack it."""
+    segments = reading.body.segments
+    places = {id(item): place for place, segment in enumerate(segments) for item in segment.items}
+    others = [*(item for each in segments for item in (*each.passage, *each.printed)), *reading.body.answers]
+    used = {*places, *map(id, others), *(id(item) for each in reading.body.sections for item in each.items)}
+    for item, below in pairwise(reading.stream.items):
+        big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
+        if big and id(item) not in used and id(below) in places:
+            first = places[id(below)]
+            same = (at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section)
+            text = f"a picture on page {item.box.page} is in no question: it may belong to these"
+            yield Breach(text, tuple(same), "figure", 0.3)
+
+
 def _covers(box: Box, other: Item) -> bool:
     """A line whose middle is in a picture, or a picture that overlaps or adjoins it."""
     if other.line is None:
@@ -1045,6 +1064,7 @@ INVARIANTS: Final = (
     _nothing_stands_behind_what_is_asked,
     _formulas_are_whole,
     _pictures_have_one_question,
+    _pictures_are_used,
     _pictures_are_those_named,
     _choices_have_options,
     _options_are_alike,

@@ -472,7 +472,7 @@ def _distribute(
     passages = find_passages(items, chosen, bounds, columns)
     for place, item in enumerate(items):
         column = item.box.page, item.column
-        if body.segments and (id(item) in head or _names_part(item, part_of)):
+        if body.segments and id(item) in head:
             if place in passages:
                 passages.setdefault(place + 1, passages[place])
             continue
@@ -498,12 +498,6 @@ def _distribute(
             sorter.shared(item, passages[place])
         else:
             sorter.target.append(item)
-
-
-def _names_part(item: Item, part_of: Mapping[int, str]) -> bool:
-    """Only the name of its page's part and form, at the top."""
-    own = part_of.get(item.box.page, "").split(" ")[-1]
-    return bool(own) and item.box.bottom < TOP and squeezed(_FORM.sub("", item.text)).strip("()（）") == own
 
 
 def _begins_section(items: Sequence[Item], place: int, chosen: Mapping[int, Anchor], last: str = "") -> bool:

@@ -531,7 +531,7 @@ def _labelled_pictures(items: Sequence[Item]) -> dict[int, list[tuple[str, Block
         (place, item) for place, item in enumerate(items) if place and item.line and _ONLY_LABELS.fullmatch(item.text)
     ]
     rows = _rows_of(lines)
-    for how in (_beside, _above, _below):
+    for how in (_beside, _above, lambda figure, label: _above(label, figure)):
         for row in rows if figures else ():
             box = reduce(Box.joined, (item.box for _, item in row))
             free = [f for f in figures if id(f) not in used and f.box.page == box.page]
@@ -559,15 +559,12 @@ def _rows_of(lines: Sequence[tuple[int, Item]]) -> list[list[tuple[int, Item]]]:
     rows: list[list[tuple[int, Item]]] = []
     for place, item in lines:
         last = rows[-1][-1][1] if rows else None
-        if last and (last.box.page, last.column) == (item.box.page, item.column) and _level(last.box, item.box):
+        same = last and (last.box.page, last.column) == (item.box.page, item.column)
+        if last and same and last.box.top < (item.box.top + item.box.bottom) / 2 < last.box.bottom:
             rows[-1].append((place, item))
         else:
             rows.append([(place, item)])
     return [sorted(row, key=lambda pair: pair[1].box.left) for row in rows]
-
-
-def _level(box: Box, other: Box) -> bool:
-    return box.top < (other.top + other.bottom) / 2 < box.bottom
 
 
 def _beside(figure: Box, label: Box) -> bool:
@@ -576,7 +573,3 @@ def _beside(figure: Box, label: Box) -> bool:
 
 def _above(figure: Box, label: Box) -> bool:
     return 0 <= label.top - figure.bottom + 0.005 < 0.03
-
-
-def _below(figure: Box, label: Box) -> bool:
-    return 0 <= figure.top - label.bottom + 0.005 < 0.03

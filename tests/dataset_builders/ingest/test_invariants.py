@@ -864,3 +864,13 @@ def test_a_gap_within_a_sentence_is_doubted(text: str, doubted: bool) -> None:
 def test_the_title_of_an_empty_page_is_no_text() -> None:
     drafts = read(page("1. Find a.", "2. Find b."), page("Scratch Paper", number=2)).drafts
     assert [draft.question for draft in drafts] == ["Find a.", "Find b."]
+
+
+def test_a_picture_right_above_questions_that_is_in_none_of_them_is_doubted() -> None:
+    made = page(*STEMS, top=0.5)
+    story = Block(kind="figure", box=replace(made.blocks[0].box, top=0.1, bottom=0.4), picture=b"x")
+    with_story = replace(made, blocks=[story, *made.blocks])
+    assert all(any("in no question" in doubt.text for doubt in draft.doubts) for draft in read(with_story).drafts)
+    titled = page("Mathematics, the examination of the spring", *STEMS, top=0.5)
+    drafts = read(replace(titled, blocks=[story, *titled.blocks])).drafts
+    assert not any("in no question" in doubt.text for draft in drafts for doubt in draft.doubts)
