@@ -224,7 +224,7 @@ def _lead(board: Board, entry: Entry, by: str) -> str:
     lines = [line for line, _ in same]
     is_whole = lines and len(lines) < len(own) and not own[len(lines)].startswith("|")
     lead = "\n".join([*lines, ""]) if is_whole else ""
-    return "" if lead.count("```") % 2 else lead
+    return "" if lead.count("```") % 2 or lead.count("$$") % 2 else lead
 
 
 def _rendered(root: Path, entry: Entry, copy: Copy, rendering: Rendering, lead: str = "") -> dict[str, Any]:

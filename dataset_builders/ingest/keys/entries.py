@@ -814,6 +814,7 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
         return "", text
     worth = _WORTH_EACH.search(first.strip())
     answer, remark = (first.strip()[: worth.start()], worth["remark"].strip()) if worth else (first.strip(), "")
+    answer, remark = (answer, remark) if answer else (remark, "")  # points in front of an answer
     if len(answer) <= LONGEST_ANSWER:
         return answer.rstrip(" .．。"), "\n".join(filter(None, (remark, rest.strip()))) or None
     return "", text

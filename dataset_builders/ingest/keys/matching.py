@@ -124,7 +124,7 @@ def match(
                 entry = replace(entry, unsure=entry.unsure or doubt)
                 solution = (entry.solution or "").split("\n")
                 solution = solution if entry.answer else without_question(solution, draft.markdown)
-                solution = solution[: paper.end(solution)]
+                solution = solution[: paper.end(solution, draft.markdown)]
                 entry = replace(entry, solution="\n".join(solution).strip() or None)
             matched.append(keyed(draft, entry, entry.source or source))
     left = [entry for index, entry in enumerate(entries) if index not in used]

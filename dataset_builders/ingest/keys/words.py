@@ -47,9 +47,11 @@ class PaperWords:
         """Checks for a line, or most of its words in a row."""
         return squeezed(text) in self._lines or _are_most(text, self._own | self._others)
 
-    def end(self, lines: Sequence[str]) -> int:
-        """The number of lines before those between questions that end them, as titles and passages."""
-        behind = [squeezed(line) in self._titles or _are_most(line, self._others - self._own) for line in lines]
+    def end(self, lines: Sequence[str], own: str = "") -> int:
+        """The number of lines before those between questions, and not in their `own`, that end them, as titles."""
+        bare, rest = squeezed(own), self._others - self._own
+        behind = [(title := squeezed(line)) not in bare and (title in self._titles or _are_most(line, rest))
+                  for line in lines]  # fmt: skip
         heads = [is_head and not {*"$="} & {*line} for line, is_head in zip(lines, behind, strict=True)]
         ends = (at for at, is_head in enumerate(heads) if is_head and 2 * sum(behind[at:]) > len(behind) - at)
         return next(ends, len(lines))

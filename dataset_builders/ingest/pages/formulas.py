@@ -219,7 +219,9 @@ def _read(finder: Finder, rule: Rule, rules: Sequence[Rule]) -> bool:
 def _is_fraction(finder: Finder, rule: Rule, rules: Sequence[Rule], above: list[Atom], below: list[Atom]) -> bool:
     """A rule between numerator and denominator, not an underline."""
     words = any("\u2e80" <= letter <= "\ud7ff" for atom in (*above, *below) if not atom.built for letter in atom.text)
-    if min(len(_columns(part, _PARTED)) for part in (above, below)) > 2 or (words and _is_head(finder, rule, rules)):
+    signs = any(atom.text in "+−-=·×" for atom in (*above, *below))
+    columns = min(len(_columns(part, _PARTED)) for part in (above, below))
+    if (columns > 2 and not signs) or (words and _is_head(finder, rule, rules)):
         return False
     reach = 2.5 if words else 1.3 if _overhangs(rule, [*above, *below]) else 0.45
     if not _snug(rule, above, below) or any(_runs_on(finder, rule, rules, part, reach) for part in (above, below)):
@@ -407,31 +409,34 @@ def functions(atoms: list[Atom]) -> list[Atom]:
         else:
             runs.append([atom])
     rest = (atom for atom in atoms if atom.built or not atom.upright)
-    return [*rest, *(atom for run in runs for atom in _named(run, atoms))]
+    finder = Finder(atoms)
+    return [*rest, *(atom for run in runs for atom in _named(run, finder))]
 
 
-def _named(run: list[Atom], atoms: Sequence[Atom]) -> list[Atom]:
+def _named(run: list[Atom], finder: Finder) -> list[Atom]:
     word = "".join(atom.text for atom in run)
     done: list[Atom] = []
     rest = 0
     for match in _FUNCTION.finditer(word):
         part = run[match.start() : match.end()]
-        if part[0].math or (match[0] == word and _is_at_formula(part, atoms)):
+        if part[0].math or (match[0] == word and _is_at_formula(part, finder)):
             done += [*run[rest : match.start()], joined(f"\\{match[0]}", part, part[0].base, part[0].size)]
             rest = match.end()
     return [*done, *run[rest:]]
 
 
-def _is_at_formula(name: Sequence[Atom], atoms: Sequence[Atom]) -> bool:
+def _is_at_formula(name: Sequence[Atom], finder: Finder) -> bool:
     """Checks for mathematics closer to letters than words are, behind a bracket too, or a limit under them."""
     left, top, right, bottom = hull(name)
     first, last, size = name[0].span[0], name[-1].span[1], name[0].size
+    atoms = finder.between(left - 3 * size, right + 3 * size)
     under = any(left < a.middle < right and a.size < _SCRIPT * size and -1 < a.top - bottom < size for a in atoms)
     level = [a for a in atoms if a.text.strip() and a.top < bottom and top < a.bottom]
     beside = [a for a in level if max(a.span[0] - last, first - a.span[1]) < _AT * size]
-    behind = [[a] for a in beside if a.text in ("(", "[") and a.left > right - 1]
+    brackets = [a.span[1] for a in beside if a.text in ("(", "[") and a.left > right - 1]
+    beside += [a for a in level if a.left > right and a.span[0] - max(brackets, default=left) < _AT * size]
     math = under or any(not a.sound or a.math or a.text.isdigit() or _is_command(a.text) for a in beside)
-    return not name[0].pitch and (math or any(_is_at_formula(bracket, atoms) for bracket in behind))
+    return not name[0].pitch and math
 
 
 def _is_command(text: str) -> bool:

@@ -382,11 +382,12 @@ def _add_figure(layout: Found, box: Bounds, parts: int, raw: RawPage) -> None:
 
 
 def _joined(boxes: Sequence[Bounds], lines: Sequence[Bounds]) -> list[Bounds]:
-    """One box in place of all, unless a line of text that is in none of them would be in it."""
+    """One box in place of all, unless a line of text that is in none of them would be in it and each is big enough."""
     whole = around(boxes)
     apart = (line for line in lines if not any(overlaps(line, box) for box in boxes))
     covers = any(contains(whole, (line[0] + line[2]) / 2, (line[1] + line[3]) / 2) for line in apart)
-    return [*boxes] if covers else [whole]
+    big = all(max(box[2] - box[0], box[3] - box[1]) >= SMALL for box in boxes)
+    return [*boxes] if covers and big else [whole]
 
 
 def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:

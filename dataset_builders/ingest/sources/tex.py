@@ -139,9 +139,13 @@ def _whole(path: Path, opened: set[Path]) -> str:
     """The text of a file with those of its folder that it inputs, without comments."""
 
     def body(match: re.Match[str]) -> str:
-        file = (path.parent / f"{match[1].strip().removesuffix('.tex')}.tex").resolve()
-        is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
-        if not is_beside or len(opened) > MAX_FILES or file.stat().st_size > MAX_TEXT:
+        try:
+            file = (path.parent / f"{match[1].strip().removesuffix('.tex')}.tex").resolve()
+            is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
+            size = sum(each.stat().st_size for each in (*opened, file)) if is_beside else 0
+        except (OSError, RuntimeError):  # a name too long, links in a ring
+            return match[0]
+        if not is_beside or len(opened) > MAX_FILES or size > MAX_TEXT:
             return match[0]
         opened.add(file)
         text = _whole(file, opened)

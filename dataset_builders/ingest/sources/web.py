@@ -81,7 +81,9 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
             continue
         reader.paragraph = Paragraph()
         latex = reader.taken(text[match.start() : end])
-        latex += UNREAD if reader.paragraph.unread and UNREAD not in latex else ""
+        hidden = [*reader.writer.answers, *reader.writer.solutions]  # a key that is not taken is said
+        reader.writer.answers, reader.writer.solutions = [], []
+        latex += UNREAD if (hidden or reader.paragraph.unread) and UNREAD not in latex else ""
         if latex:
             pieces.append(f"\ue000{len(kept)}\ue001")
             kept[str(len(kept))] = latex

@@ -190,7 +190,7 @@ def decoded(path: Path) -> str:
     for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
         try:
             text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
-        except (UnicodeDecodeError, LookupError):
+        except (UnicodeError, LookupError):
             continue
         korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
         return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text

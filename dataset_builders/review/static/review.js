@@ -143,7 +143,7 @@ function lacking() {
 
 /* To where a lost question should be, to draw its box. */
 async function seek(rows, number) {
-  await open((rows.filter(row => +row.number < number).pop() || rows[0]).id);
+  await open((rows.filter(row => +row.number < number).pop() || rows[0])?.id);
   if (drawing !== "question") draw("question");
 }
 

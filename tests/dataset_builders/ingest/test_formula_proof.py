@@ -277,3 +277,13 @@ def test_names_of_columns_over_their_lines_are_no_numerators() -> None:
         plain(sign, left, base=base) for sign, left in (("a", 0), ("b", 20), ("c", 40)) for base in (BASE, BASE + 12)
     ]
     assert len(lines_of(wide, [Rule(-1, BASE + 2, 46, BASE + 2.5)])) == 2
+
+
+def test_brackets_behind_a_function_are_looked_through_once() -> None:
+    brackets = [plain("(", 15 + 0.33 * at, 10.0) for at in range(40)]
+    letters = [plain(text, 5.0 * at) for at, text in enumerate("max")]
+    assert row(*letters, *brackets, *(plain(text, 35 + 5.0 * at) for at, text in enumerate("wide")))[0].startswith(
+        "max"
+    )
+    small = [plain(text, 1.75 * at, 3.5) for at, text in enumerate("max(w)")]
+    assert "max" in row(*small)[0]

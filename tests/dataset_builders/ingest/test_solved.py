@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
-from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
+from livek12.dataset_builders.ingest.keys.entries import Entry, _answer_and_solution, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.keys.matching import explained, is_torn
 from livek12.dataset_builders.ingest.keys.words import PaperWords, QuestionWords
 from livek12.dataset_builders.ingest.paper import AnswerKey
@@ -198,3 +198,9 @@ def test_keys_with_the_words_of_other_questions_are_doubted() -> None:
     assert words.are_of_others(
         {"a": f"{own['b']} {own['c']}", "b": f"{own['c']} {own['a']}", "c": f"{own['a']} {own['b']}"}
     )
+
+
+def test_points_in_front_of_an_answer_and_names_of_the_question_end_nothing() -> None:
+    assert _answer_and_solution("(5分) 12") == ("12", None)
+    words = PaperWords(["Plan 2 costs 40. Which is cheaper?"], ["Plan 2 costs 40. Which is cheaper?"])
+    assert words.end(["So the cheaper is", "Plan 2"], "Plan 2 costs 40. Which is cheaper?") == 2

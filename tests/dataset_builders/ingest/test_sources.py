@@ -479,3 +479,14 @@ def test_sections_and_lists_are_numbered_as_their_class_does(tmp_path: Path) -> 
     )
     assert text_of(tmp_path / "exam.tex").split("\n") == ["1 Free Response", "Read.", "1. [1 point] Do:", "(1) x"]
     assert text_of(tmp_path / "other.tex").split("\n") == ["1. 证", "(1) 甲"]
+
+
+def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_path: Path) -> None:
+    solved = "1. What is 2+2?\n\n\\begin{solution}\nIt is four.\n\\end{solution}\n\n2. Next \\fillin{Paris} town.\n"
+    (tmp_path / "paper.md").write_text(solved)
+    assert text_of(tmp_path / "paper.md").count("□") == 2
+    (tmp_path / "loop.tex").symlink_to(tmp_path / "loop.tex")
+    (tmp_path / "exam.tex").write_text(
+        rf"\begin{{document}}1. Add. \input{{{'汉' * 95}}} \input{{loop}}\end{{document}}"
+    )
+    assert text_of(tmp_path / "exam.tex").startswith("1. Add.")
