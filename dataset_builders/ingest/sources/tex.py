@@ -225,7 +225,7 @@ def _end_of(text: str, place: int, name: str) -> tuple[int, int]:
 
 def behind(text: str, place: int, command: str = "") -> int:
     """The place behind all groups right behind a command, or behind the environment that it begins."""
-    if command == "\\begin":
+    if command == "\\begin" and text.startswith("{", place):
         name, place = _group(text, place)
         return _end_of(text, place, name)[1]
     value: str | None = ""
