@@ -326,12 +326,8 @@ def keyed(draft: Draft, entry: Entry, source: str) -> Draft:
         with_key = with_key.model_copy(update={"scheme": scheme})
     if problem:
         with_key = with_doubt(with_key, "answer", problem, 0.2)
-    if (
-        entry.by_ocr
-        and (answer or entry.solution or entry.scheme)
-        and not problem
-        and (unsure := _misread(with_key, entry))
-    ):
+    has_key = bool(answer or entry.solution or entry.scheme)
+    if entry.by_ocr and has_key and not problem and (unsure := _misread(with_key, entry)):
         with_key = with_doubt(with_key, "answer", unsure, min(entry.confidence, READ_KEY))
     behind = bool(entry.solution and (draft.options or (answer and is_open)))
     if entry.unsure and (behind if entry.unsure == NO_HEAD else answer or entry.solution):

@@ -49,9 +49,9 @@ class PaperWords:
 
     def end(self, lines: Sequence[str], own: str = "") -> int:
         """The number of lines before those between questions, and not in their `own`, that end them, as titles."""
-        bare, rest = squeezed(own), self._others - self._own
-        behind = [(title := squeezed(line)) not in bare and (title in self._titles or _are_most(line, rest))
-                  for line in lines]  # fmt: skip
+        bare, others = squeezed(own), self._others - self._own
+        foreign = [squeezed(line) in self._titles or _are_most(line, others) for line in lines]
+        behind = [is_foreign and squeezed(line) not in bare for line, is_foreign in zip(lines, foreign, strict=True)]
         heads = [is_head and not {*"$="} & {*line} for line, is_head in zip(lines, behind, strict=True)]
         ends = (at for at, is_head in enumerate(heads) if is_head and 2 * sum(behind[at:]) > len(behind) - at)
         return next(ends, len(lines))

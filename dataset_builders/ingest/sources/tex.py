@@ -28,7 +28,7 @@ _DISPLAYS: Final = {
     **dict.fromkeys(("align", "eqnarray", "flalign", "alignat"), "aligned"),
     **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
 }  # fmt: skip
-"""What is within the formula of each environment of formulas."""
+"""Names of environments of formulas, and of what each is within a formula."""
 _TITLES: Final = frozenset("title subtitle subject biaoti fubiaoti".split())
 _OWN_LINES: Final = _TITLES | frozenset("paragraph subsubsection uplevel fullwidth centerline".split())
 _TABLES: Final = frozenset("tabular tabularx tabu longtable tblr longtblr".split())
