@@ -9,7 +9,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -134,21 +134,14 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
         return replace(paper.picture(page, number), lost=reason)
 
 
+@dataclass
 class _Paper:
-    def __init__(
-        self,
-        language: Language | None,
-        how: str,
-        slow: Callable[[], None],
-        ground: Ground,
-        unnamed: set[tuple[str, str, int]],
-    ) -> None:
-        self.language = language
-        self.unnamed = unnamed
-        self.ground = ground
-        self.how = how
-        self.slow = slow
-        self.before = text_layer.Reading()
+    language: Language | None
+    how: str
+    slow: Callable[[], None]
+    ground: Ground
+    unnamed: set[tuple[str, str, int]]
+    before: text_layer.Reading = field(default_factory=text_layer.Reading)
 
     @cached_property
     def scanner(self) -> Scanner:

@@ -264,8 +264,6 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
     return same and other[along] <= line[along + 2] + _ABUTS and line[along] <= other[along + 2] + _ABUTS
 
 
-_SAME_PLACE: Final = 0.2
-"""Points between the left edges of two codes of one glyph, at most."""
 _COLOURED: Final = 80
 """Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
 MAX_GLYPHS: Final = 20_000
@@ -342,7 +340,6 @@ def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
     raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))))
-    _lift(raw.glyphs)
     _distrust(raw.glyphs)
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
@@ -364,9 +361,7 @@ def _shown(page: Any, width: float, height: float) -> Affine:
     return Affine((ax - e) / 1000, (ay - f) / 1000, (cx - e) / 1000, (cy - f) / 1000, e, f)
 
 
-def _glyphs(
-    page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[str, str, int]]
-) -> Iterator[Glyph]:
+def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[str, str, int]]) -> Iterator[Glyph]:
     import pypdfium2.raw as c
 
     _unmark(page)
@@ -400,6 +395,7 @@ def _glyphs(
         box = _squared(shown.bounds(left.value, bottom.value, right.value, top.value), start, code)
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
+        code += 0x10000 * (math_font and 0xD400 <= code < 0xD800)  # letters of formulas that were cut to 16 bits
         code *= (font, chr(code), round((around[2] - around[0]) / max(size, _INK) * 1000)) not in unnamed
         code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
         character = _character(code)
@@ -455,19 +451,9 @@ def _code(layer: Any, at: int) -> int:
         return ord("‐")
     if 0xD800 <= code < 0xDC00:
         low = c.FPDFText_GetUnicode(layer, at + 1)
-        if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
+        if 0xDC00 <= low < 0xE000:
             return 0x10000 + ((code - 0xD800) << 10) + (int(low) - 0xDC00)
     return code
-
-
-def _one_place(layer: Any, at: int) -> bool:
-    """Two codes for one glyph: a font may give two glyphs the halves of a surrogate pair."""
-    import pypdfium2.raw as c
-
-    lefts = [ctypes.c_double(), ctypes.c_double()]
-    rest = [ctypes.c_double() for _ in range(3)]
-    boxed = [c.FPDFText_GetCharBox(layer, at + step, left, *rest) for step, left in enumerate(lefts)]
-    return not all(boxed) or abs(lefts[0].value - lefts[1].value) < _SAME_PLACE
 
 
 def _unmark(page: Any) -> None:
@@ -660,14 +646,6 @@ _FEWEST_SIGNS: Final = 2
 _WIDE: Final = "\u2e80"
 _EVEN: Final = 0.05
 """Share by which widths of a typewriter's letters differ."""
-
-
-def _lift(glyphs: Sequence[Glyph]) -> None:
-    """Names mathematical letters whose codes were cut to 16 bits, which are those of Hangul, in place."""
-    korean = any("가" <= glyph.text < "\ud400" for glyph in glyphs)
-    for glyph in glyphs:
-        if "\ud400" <= glyph.text < "\ud800" and (glyph.math or not korean):
-            glyph.text = chr(0x10000 + ord(glyph.text))
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
