@@ -126,9 +126,11 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*第一题", re.IGNORECASE)
+_ONE = re.compile(
+    r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*(?:第一题|一\s*[、．.])",
+    re.IGNORECASE,
+)
 """Begins a list: of the rules, and behind it of the questions."""
-_BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
@@ -223,10 +225,12 @@ def segment(stream: Stream) -> Body:
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     heads = _section_heads(items)
     titles = sorted({*titles, *heads})
-    starts, others = _part_starts(items, part_of), {*_rules(items), *heads}
+    rules = _rules(items)
+    starts, others = _part_starts(items, part_of), rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
     if listed := _listed_rules(items, chosen):
-        others = {*listed, *heads}
+        rules = {*listed}
+        others = rules | heads
         chosen = anchors(items, starts, others, titles, strays=True)
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
@@ -239,17 +243,17 @@ def segment(stream: Stream) -> Body:
     if inner:
         chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
         body.part_heads = [items[place] for place in sorted(inner)]
+    ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
     if order != list(range(len(items))):
         items = [items[place] for place in order]
         chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
-    masthead = _masthead(items, chosen, part_of)
+    masthead = [*_masthead(items, chosen, part_of), *ruled]
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
     _add_inline(body)
     _add_unnumbered(body)
-    _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
 
@@ -366,22 +370,22 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[
     return [item for item in items if item.box.bottom <= tops.get(item.box.page, 0.0)]
 
 
-def _rules(items: Sequence[Item]) -> range:
-    """Rules for candidates, from their title to the first section's."""
-    for place, item in enumerate(items[: len(items) // 3]):
-        if item.line and RULES.match(item.text):
+def _rules(items: Sequence[Item]) -> set[int]:
+    """Rules for candidates, from each title early in the paper or on a page to a section's title or another 1."""
+    rules: set[int] = set()
+    for place, (last, item) in enumerate(pairwise([items[0], *items]) if items else ()):
+        early = 3 * place < len(items) or last.box.page < item.box.page
+        if item.line and early and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
-            listed = _BY_NUMERALS.match(items[place + 1].text)  # 一、 again ends rules that are numbered so
-            end = next((at for at in after if is_section(items[at].text) and not (listed and at < place + 3)), place)
-            again = [at for at in after if listed and _BY_NUMERALS.match(items[at].text)]
-            if len(again) > 1:
-                return range(place, again[1])
-            ones = [later for later in after if _ONE.match(items[later].text)]
-            words = bool(ones) and not items[ones[0]].text[0].isdecimal()
-            if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
-                return range(place, ones[0])
-            return range(place, end if end > place or len(ones) < 2 else ones[1])
-    return range(0)
+            ones = [at for at in after if _ONE.match(items[at].text)]
+            own = [
+                at for at in ones[:1] if at < place + 3 and items[at].text[0] in "1１一"
+            ]  # else they have no numbers
+            sections = [at for at in after if at not in own and is_section(items[at].text)]
+            if own and items[own[0]].text[0] == "一":  # so have their lines
+                sections = [] if ones[1:] else [at for at in sections if at > place + 2]
+            rules |= {*range(place, min([*ones[len(own) :], *sections], default=place))}
+    return rules
 
 
 def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
@@ -521,15 +525,6 @@ def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
     earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)
     return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
-
-
-def _drop_only_part(segments: Sequence[Segment]) -> None:
-    """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
-    numbers = [question.number for question in segments]
-    only = len({question.elective for question in segments}) == 1
-    if segments and segments[0].elective and (only or len(set(numbers)) == len(numbers)):
-        for question in segments:
-            question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:

@@ -112,6 +112,13 @@ def test_a_range_without_its_sign_names_the_questions_of_a_passage_above_all() -
     assert ["자원" in draft.question for draft in paper.drafts] == [True, True, False]
 
 
+def test_rules_before_a_second_paper_in_the_file_are_no_questions() -> None:
+    rules = ["Instructions:", "1. This paper has two parts.", "2. Write legibly.", "3. Answer all.", "SECTION – I"]
+    pages = [page(*rules, *(f"{m}. Who is {n}-{m}?" for m in range(7, 13)), number=n) for n in (1, 2)]
+    body, _ = segmented(pages)
+    assert [(segment.number, len(segment.items)) for segment in body.segments] == [(n, 1) for n in range(7, 13)] * 2
+
+
 def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> None:
     parts = ["Part A [2 marks]", "Find a.", "Part B [3 marks]", "Find b."]
     paper = read(page("1. Look. [5 marks]", *parts, "2. Look. [5 marks]", *parts, "3. Why? [1 mark]"))
