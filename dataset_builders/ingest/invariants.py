@@ -43,13 +43,14 @@ from livek12.dataset_builders.ingest.questions.points import (
     NUMBERS,
     bare_marks,
     each_and_total,
+    each_blank,
     is_shared,
     marks,
     says_worth,
 )
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option
 
 _N = r"(\d{1,3})"
 _COUNTS = (
@@ -361,9 +362,6 @@ _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
 _SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
-_LONG_ANSWER = 200
-"""Letters behind a demand."""
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
@@ -381,7 +379,6 @@ _CLOSE: Final = 0.015
 """Of the page."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
-_ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
@@ -405,10 +402,8 @@ _UNDERLINED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Asks for what is underlined, without labels or rules of it."""
-_GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
     (_UNDERLINED, "it asks for what is underlined, and no underline was read", "text", 0.3),
-    (_GAPPED, "a sentence of it has a gap: {}", "text", 0.3),
     (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
     (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
     (_WITHIN, "its key begins with {}: what stands before may be its own", "answer", 0.2),
@@ -429,8 +424,7 @@ _ODD_SIGN: Final = re.compile(
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
-_EACH: Final = re.compile(r"每|各|本题|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
-"""In a title, points that are not those of all its questions together."""
+_EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
@@ -470,24 +464,18 @@ def _no_sign_of_errors(reading: PaperReading) -> Iterator[Breach]:
 
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     """Text before, between or behind questions or below a title, and in none, is not needed by them."""
-    body = reading.body
-    questions = {
-        id(item): place
-        for place, segment, _ in reading.pairs
-        for item in (*segment.passage, *segment.items, *segment.printed)
-    }
-    others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
+    body, owners = reading.body, reading.body.owners
     front = {*map(id, body.front)} | {id(item) for item in reading.stream.titles if item.box.page == 1}
     end = max((page.number for page in reading.pages), default=0)
     notices = {(item.box.page, item.column) for item in reading.stream.items if is_notice(item.text)}
     last = 0
     groups: dict[tuple[int, bool], list[Item]] = {}
     for item in sorted((*reading.stream.titles, *reading.stream.items), key=lambda item: item.box.page):
-        last = questions.get(id(item), last)
+        last = max(last, owners.get(id(item), last))
         noticed = item.box.page == end and (end, item.column) in notices
-        if id(item) not in questions and id(item) not in others and not noticed:
+        if id(item) not in owners and not noticed:
             groups.setdefault((last, id(item) in front), []).append(item)
-    first = min((item.box.page for item in reading.stream.items if id(item) in questions), default=0)
+    first = min((item.box.page for segment in body.segments for item in segment.items), default=0)
     for (place, before), items in groups.items():
         texts = [item.text for item in items]
         if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
@@ -574,21 +562,6 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
     return re.compile(r"\s*" + r"\s*".join(signs) + r"(?![\d.,])")
 
 
-def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A last line is full at the end of a sentence alone."""
-    columns = reading.stream.columns
-    full = Counter((item.box.page, item.column) for item in reading.stream.items if item.line and wraps(item, columns))
-    for place, segment, draft in reading.pairs:
-        last = segment.items[-1]
-        edges = columns.get((last.box.page, last.column)) if not draft.solution else None
-        if not last.line or not edges or last.line.pitch or _is_aside(last.text):
-            continue
-        whole = draft.options or _ENDS.search(last.text) or not (is_running(last.text) or "$" in last.text)
-        if not whole and wraps(last, columns) and full[last.box.page, last.column] >= _SHARES:
-            text = f"it ends within a sentence, at the end of a line: {one_line(last.text[-40:], 40)!r}"
-            yield Breach(text, (place,), "text", 0.3)
-
-
 def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
     """No text may be of a question or of its neighbour."""
     for place, segment, _ in reading.pairs:
@@ -634,6 +607,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         if draft.points is None and (match or bare or most):
             others = "numbers in brackets may be some" if bare else "the other questions have them"
             why = f"{match[0].strip()!r} may be some" if match else others
+            why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))
         if several or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
@@ -681,15 +655,11 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
-    """A solution, and no answer, of a question that asks nothing: a teacher's edition prints the answer into it."""
+    """A question of a type with short answers has one if it has a solution."""
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
-    text = "a solution is printed below it, and no answer: that may stand in the question"
     for place, draft in enumerate(reading.drafts):
-        open_ = draft.question_type not in short and (
-            draft.answer_from not in ("", "the paper") or asks(draft.question)
-        )
-        if draft.solution and not (draft.answer or open_):
-            yield Breach(text, (place,), "answer", 0.3)
+        if draft.solution and not draft.answer and draft.question_type in short:
+            yield Breach("it has a solution, and no answer was found in it", (place,), "answer", 0.3)
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
@@ -703,18 +673,6 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
     elif title and not reading.body.answers:
         text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
         yield Breach(text, without, "text", 0.3)
-
-
-def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Breach]:
-    """Long text behind the last demand of most questions is their answers."""
-    long: list[int] = []
-    for place, draft in enumerate(reading.drafts):
-        sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
-        last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
-        if sum(map(width, sentences[last + 1 :])) > _LONG_ANSWER:
-            long.append(place)
-    if len(long) >= max(_SHARES, len(reading.drafts) / 2):
-        yield Breach("long text stands behind what it asks: it may be the answer", tuple(long), "text", 0.3)
 
 
 def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
@@ -788,7 +746,7 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
     """A picture covers no line and no other picture, and stands level with its own question."""
-    places = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    places = {id_: place for id_, place in reading.body.owners.items() if place >= 0}
     by_page: dict[int, list[Item]] = {}
     for item in reading.stream.items:
         by_page.setdefault(item.box.page, []).append(item)
@@ -821,14 +779,11 @@ _UNUSED: Final = 0.03
 
 def _pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
     """A big picture right above a question is in one, or in the title of a section; else those below may lack it."""
-    segments = reading.body.segments
-    places = {id(item): place for place, segment in enumerate(segments) for item in segment.items}
-    others = [*(item for each in segments for item in (*each.passage, *each.printed)), *reading.body.answers]
-    used = {*places, *map(id, others), *(id(item) for each in reading.body.sections for item in each.items)}
+    segments, owners = reading.body.segments, reading.body.owners
     for item, below in pairwise(reading.stream.items):
         big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
-        if big and id(item) not in used and id(below) in places:
-            first = places[id(below)]
+        first = owners.get(id(below), -1)
+        if big and id(item) not in owners and first >= 0:
             same = (at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section)
             text = f"a picture on page {item.box.page} is in no question: it may belong to these"
             yield Breach(text, tuple(same), "figure", 0.3)
@@ -944,8 +899,6 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        elif not draft.options and not draft.figures and _ANNOUNCES_MORE.search(draft.question):
-            yield Breach("it ends in a colon: what it announces is not in it", (place,), "text", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
         if draft.options and alone:
@@ -1001,17 +954,13 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
         listed_numbers = {str(entry.number) for entry in entries}
         covered = len(listed_numbers & numbers | {reading.drafts[place].number for place in places})
-        if 2 * len(listed_numbers & numbers) < len(listed_numbers):
-            text = f"{source} has keys of {len(listed_numbers)} questions, most not of this paper: it may be another's"
-            yield Breach(text, tuple(places), "answer", 0.1)
-        if not entries or 2 * covered >= len(numbers):
-            continue
-        if all(entry.listed for entry in entries):
+        few = bool(entries) and 2 * covered < len(numbers)
+        if few and all(entry.listed for entry in entries):
             text = f"{source} has a numbered list, and it is no key: {covered} of {len(numbers)} questions"
             yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
-        else:
-            text = f"{source} has keys of {covered} of {len(numbers)} questions alone: compare them with it"
-            yield Breach(text, tuple(places), "answer", 0.3)
+        elif few or 2 * len(listed_numbers & numbers) < len(listed_numbers):
+            text = f"{source} has {len(listed_numbers)} keys, for {covered} of {len(numbers)} questions: compare them"
+            yield Breach(text, tuple(places), "answer", 0.1)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
@@ -1051,7 +1000,6 @@ INVARIANTS: Final = (
     _ink_has_an_owner,
     _sections_have_questions,
     _one_head_a_question,
-    _questions_end_at_their_end,
     _roles_are_sure,
     _order_is_that_of_the_layer,
     _points_are_read,
@@ -1061,7 +1009,6 @@ INVARIANTS: Final = (
     _no_solution_in_the_question,
     _answers_stand_with_solutions,
     _answers_are_told_from_all,
-    _nothing_stands_behind_what_is_asked,
     _formulas_are_whole,
     _pictures_have_one_question,
     _pictures_are_used,

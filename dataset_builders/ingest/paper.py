@@ -60,22 +60,17 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Se
 
     Text behind the title of answers is of the key if an answer has it.
     """
-    in_questions = _ids(
-        item for segment in body.segments for item in (*segment.items, *segment.passage, *segment.printed)
-    )
-    titles = _ids(item for section in body.sections for item in section.items)
     key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
-    keys = _ids(item for item in body.answers if key and _is_in(key, item))
-    heads = _ids(stream.titles)
+    answers, heads, owners = _ids(body.answers), _ids(stream.titles), body.owners
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
     for item in (*stream.items, *stream.titles):
-        for name, ids in (("questions", in_questions), ("sections", titles), ("key", keys)):
-            if id(item) in ids:
-                counts[item.box.page][name] += 1
-                break
-        else:
-            left[item.box.page] += [_said(item)] if id(item) not in heads or item.line is None else []
+        owner = owners.get(id(item))
+        if owner is not None and (id(item) not in answers or (key and _is_in(key, item))):
+            name = "key" if id(item) in answers else "questions" if owner >= 0 else "sections"
+            counts[item.box.page][name] += 1
+        elif id(item) not in heads or item.line is None:
+            left[item.box.page].append(_said(item))
     for page in pages:
         heads_and_feet = (text for text in stream.headings[page.number] if text.strip())
         left[page.number] += [f"head or foot: {one_line(text, _LONGEST)}" for text in heads_and_feet]

@@ -136,7 +136,7 @@ def type_of(
     if kind == "proof" and (_BESIDE.search(section) or (_ASKS.search(text) and not _PROVES.search(text))):
         kind = FREE
     if kind in (CHOICE, *CHOICE_TYPES):
-        return _choice(text, section, raw), raw, 0.4
+        return _choice(text, section, raw), raw, 1.0
     blanks = count_blanks(_CODE.sub("", text))
     if kind == "fill_in_blank" or (kind is None and blanks):
         return "fill_in_blank", raw, 1.0 if kind or not _TELLS.search(text) else 0.4
@@ -152,14 +152,12 @@ def type_of(
     if kind not in (FREE, None):
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
-        return CHOICE, raw, 0.3
+        return CHOICE, raw, 1.0
     evidence = asks(f"{section}\n{text}") or _LEFT_OPEN.search(text)
     if language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section)):
         return "short_answer", raw, 0.8 if raw or evidence else 0.4
     works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
-    if evidence and asks(text.strip().rsplit("\n", 1)[-1]):
-        return FREE, raw, 0.8  # nothing stands behind what it asks
-    return FREE, raw, 0.9 if raw or works else 0.7 if evidence else 0.4
+    return FREE, raw, 0.9 if raw or works else 0.8 if evidence else 0.4
 
 
 def asks(text: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, combinations, pairwise, starmap
 from statistics import median
 
 from livek12.dataset_builders.base import one_line
@@ -54,6 +54,8 @@ _FEWEST_ALIKE, _ALIKE = 3, 0.7
 """Lines, and their share of the shorter, that two covers have in common."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
+_BRIEF = 2
+"""Lines of a title, a foot or a note."""
 _LEAST = 100
 """Letters of a passage that nothing names, one of Chinese or Korean counting two: fewer are none."""
 Columns = Mapping[tuple[int, int], tuple[float, float]]
@@ -92,28 +94,39 @@ def find_passages(
     passages, named = _set_apart(items, heads), dict[int, SharedText]()
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
+    usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
     for begin, end in pairwise([-1, *bounds]):
         if end in heads:
             own = begin if begin in heads else begin + 1
             named |= _named(items, own, range(begin + 1, end), heads[end], columns)
             passages |= named
-        if begin in heads and end in heads and not any(begin < place < end for place in passages):
-            rest = _own_end(items[begin:end], columns)
-            guesses |= {begin + rest: end} if rest is not None else {}
-            if rest is None and (lead := _leading(items, begin, end)):
-                text = f"what announces questions here may be of the next: {one_line(items[lead].text, 40)!r}"
-                passages[lead] = SharedText((heads[end].number, heads[end].number), text)
+        if begin not in heads or end in titles or any(begin < place < end for place in passages):
+            continue
+        following = items[end] if end in heads else None
+        rest = _own_end(items[begin:end], following, usual, columns)
+        lead = begin + rest if rest else _leading(items, begin, end) if following else 0
+        shown = one_line(items[lead].text, 40)
+        numbers = (heads[end].number, heads[end].number) if following else None
+        if rest and _is_brief(items[lead:end]):
+            titled = _is_set_apart(items[lead], items[begin:lead])
+            text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
+            passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
+        elif rest and following:
+            guesses[lead] = end
+        elif lead and following:
+            passages[lead] = SharedText(numbers, f"what announces questions here may be of the next: {shown!r}")
     for place, first in guesses.items():
         end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
         behind = min(bound for bound in bounds if bound > first)
         titled = _is_set_apart(items[place], items[before:place])
-        choices = _options_end(items[before:place], columns) and _options_end(items[first:behind], columns)
+        choices = items[place].line and _options_end(items[before:place], columns)
+        choices = choices and _options_end(items[first:behind], columns)
         here = [at for at in heads if first <= at < end]
         here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
         last = max(heads[at].number for at in here)
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
-        guess = "" if titled else f"{text}: {one_line(items[place].text, 40)!r}"
+        guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
     passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
@@ -125,13 +138,15 @@ def find_passages(
 
 def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
     """Titles in a look that only lines right before questions have, the first one among them; those of empty pages."""
-    looks: dict[tuple[bool, float], list[int]] = {}
+    looks: dict[tuple[bool, float, str], list[int]] = {}
     above = min(heads, default=0) - 1
     for place, item in enumerate(items):
         if item.line and item.line.place >= 0 and place >= above and place not in heads and place not in bounds:
-            looks.setdefault((item.line.bold, round(item.line.size, 3)), []).append(place)
+            sign = item.text[:1] if _BRACKET.fullmatch(item.text) else ""
+            looks.setdefault((item.line.bold, round(item.line.size, 3), sign), []).append(place)
     own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
-    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(_BRACKET.sub("", items[at].text)) for at in own)
+    names = {at: _BRACKET.sub("", items[at].text) or items[at].text.strip("[(（）)] 0123456789") for at in own}
+    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(name) for at, name in names.items())
     many = Counter(item.box.page for item in items)
     bare = [at for at, item in enumerate(items) if many[item.box.page] == 1 and at > above + 1 and item.line]
     ends = {*heads, *bounds, len(items)}
@@ -199,23 +214,52 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
     return passages
 
 
-def _own_end(own: Sequence[Item], columns: Columns) -> int | None:
-    """The place from which the lines behind a question's head are not its own; None if all are.
+def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Columns) -> int:
+    """The place from which the lines behind a question's head are not its own; 0 if all are.
 
-    They are behind its last option, or behind a sentence on a new page or left of all its text.
+    They are behind its last option, or behind a sentence on a new page, left of all its text or at a distance that its
+    own lines do not have; `below` is the next head, and `usual` the distance of heads from what is above them.
     """
-    if options := _options_end(own, columns):
+    options = _options_end(own, columns)
+    if options:
         place = next((at for at in range(options, len(own)) if own[at].line), len(own))
-        return place if _leads(own[place:], own[:place], closed=True) else None
-    for place in range(1, len(own)):
-        item, before = own[place], own[:place]
+        if _leads(own[place:], own[:place], closed=True):
+            return place
+    for place in range(max(options, 1), len(own)):
+        item, before, rest = own[place], own[:place], own[place:]
         lines = [each.text for each in before if each.text]
-        if item.line is None or not lines or not _ENDED.search(lines[-1]) or not any(map(asks, lines[-_LAST:])):
+        asked = lines and _ENDED.search(lines[-1]) and any(map(asks, lines[-_LAST:]))
+        if place != options and (item.line is None or not asked):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
-        if not same or item.box.left < min(each.box.left for each in same) - _OUT:
-            return place if _leads(own[place:], before, closed=False) else None
-    return None
+        apart = not same or item.box.left < min(each.box.left for each in same) - _OUT
+        if apart and item.line and _leads(rest, before, closed=False):
+            return place
+        steps = [0.3 * min(each.line.size for each in before if each.line), *starmap(_gap, pairwise(before))]
+        above = _gap(own[place - 1], item)
+        nearer = below is not None and above > 1.2 * _gap(rest[-1], below) > 0
+        far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
+        if (_is_brief(rest) and (apart or far)) or (far and not any(each.line for each in rest)):
+            return place
+    return 0
+
+
+def _gap(above: Item, below: Item) -> float:
+    """White between two items of a column; 0 for others."""
+    level = (above.box.page, above.column) == (below.box.page, below.column)
+    return max(0.0, below.box.top - above.box.bottom) if level else 0.0
+
+
+def _is_brief(rest: Sequence[Item]) -> bool:
+    """Checks for a line or two that ask nothing and have neither label nor points."""
+    text = "\n".join(item.text for item in rest)
+    own = bool(
+        marks(text) or says_worth(text) or asks(text) or "__" in text or begins_answer(text) or SOLVED.match(text)
+    )
+    own = own or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
+    words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
+    alone = len(rest) <= _BRIEF and width(text) < _LEAST and "$" not in text and not is_caption(rest[0].text)
+    return bool(words and alone and not own)
 
 
 def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:

@@ -78,9 +78,9 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: 'Solution.' in the text",
     ),
     "answers stand with solutions": (
-        (page("1. 函数的定义域为R.", "解法一", "因为分母不为零.", "2. 求值…"),),
+        (page("1. 函数的定义域为____.", "解法一", "因为分母不为零.", "2. 求值…"),),
         "",
-        "1: a solution is printed below it",
+        "1: it has a solution, and no answer",
     ),
     "answers are told from all": (
         (page(*[line for n in range(1, 5) for line in (f"{n}. 求值。", *["解：二。"] * (n < 4))]),),
@@ -368,7 +368,7 @@ def test_what_follows_an_answer_explains_it(text: str, answer: str, solution: st
     assert split_answered(text)[1:] == (answer, solution)
 
 
-@pytest.mark.parametrize(("many", "doubt"), [(1, "1 of 4 questions alone"), (9, "most not of this paper")])
+@pytest.mark.parametrize(("many", "doubt"), [(1, "1 keys, for 1 of 4 questions"), (9, "9 keys, for 4 of 4 questions")])
 def test_keys_of_few_or_other_questions_are_doubted(many: int, doubt: str) -> None:
     paper = read(SOUND, key=key(*(Entry(number, "7") for number in range(1, many + 1))))
     assert by_number(paper)["1"].answer == ["7"]
@@ -680,13 +680,6 @@ def test_short_questions_below_a_title_that_names_their_type_ask() -> None:
     assert all(any(text in doubt.text for doubt in draft.doubts) for draft in read(page("目录", *listed)).drafts)
 
 
-def test_long_text_behind_what_most_questions_ask_may_be_their_answer() -> None:
-    told = "The hosts wait until a piece of data is long. Then they send it on its way to the next host of the net."
-    solved = read(page(*(line for n in "123" for line in (f"{n}. What do the hosts do?", told, told))))
-    assert all(any("may be the answer" in doubt.text for doubt in draft.doubts) for draft in solved.drafts)
-    assert not any("may be the answer" in doubt.text for draft in read(page(*STEMS)).drafts for doubt in draft.doubts)
-
-
 def test_questions_that_ask_nothing_are_doubted_unless_their_section_asks() -> None:
     names = ["1. Formic acid", "2. Acetic acid", "3. Citric acid"]
     for title, doubted in (("Section A", True), ("Section A: Explain these words", False)):
@@ -768,6 +761,7 @@ def test_the_total_of_a_section_is_of_no_question() -> None:
         return [any("may be some" in doubt.text for doubt in draft.doubts) for draft in drafts]
 
     assert doubts("一、计算题（20分）") == [False, False]
+    assert doubts("一、（本题共20分）") == [False, False]
     assert doubts("一、计算题 各题皆 10分") == [True, True]
 
 
@@ -821,15 +815,6 @@ def test_digits_that_are_printed_small_are_doubted(text: str, doubted: bool) -> 
     assert any("superscripts" in doubt.text for doubt in draft.doubts) is doubted
 
 
-@pytest.mark.parametrize(
-    ("last", "doubted"), [("of which the cube is the sum of", True), ("whose cube is the sum.", False)]
-)
-def test_a_full_last_line_that_ends_no_sentence_is_doubted(last: str, doubted: bool) -> None:
-    lines = [line for n in "12" for line in (f"{n}. Find all of the numbers…", f"{last}…")]
-    draft = read(page(*lines, "3. Why?")).drafts[0]
-    assert any("ends within a sentence" in doubt.text for doubt in draft.doubts) is doubted
-
-
 def test_a_type_that_most_of_a_section_have_is_not_doubted() -> None:
     drafts = read(page("1. Find a.", "2. The largest of three", "3. Find c.", "4. Find d.")).drafts
     assert not any(doubt.kind == "type" for draft in drafts for doubt in draft.doubts)
@@ -851,14 +836,6 @@ def test_a_table_to_fill_in_is_not_doubted_and_the_box_for_points_is_no_text() -
     drafts = read(made).drafts
     assert not any("cells of its table" in doubt.text for doubt in drafts[0].doubts)
     assert drafts[1].question == "Why?"
-
-
-@pytest.mark.parametrize(
-    ("text", "doubted"), [("求幂级数    的收敛半径、和函数。", True), ("甲    乙    丙，丁", False)]
-)
-def test_a_gap_within_a_sentence_is_doubted(text: str, doubted: bool) -> None:
-    draft = read(page(f"1. {text}", "2. 求值。")).drafts[0]
-    assert any("has a gap" in doubt.text for doubt in draft.doubts) is doubted
 
 
 def test_the_title_of_an_empty_page_is_no_text() -> None:

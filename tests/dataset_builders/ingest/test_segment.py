@@ -219,6 +219,34 @@ def test_text_at_the_head_of_a_page_is_a_guess() -> None:
     assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
 
 
+@pytest.mark.parametrize(
+    ("note", "set_apart"), [("Moving charges", True), ("What follows from it?", False), ("(b) A mill", False)]
+)
+def test_a_line_at_a_distance_behind_a_question_is_not_its_own(note: str, set_apart: bool) -> None:
+    above = both(page("1. Why does it rain?", "Explain the water’s way."), page(note, top=0.3))
+    drafts = read(both(above, page("2. Where is the mill?", "3. Who owns it?", top=0.4))).drafts
+    assert [note in draft.question for draft in drafts[1:]] == [set_apart, False]
+    doubted = [any("may not be its own" in doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert doubted == [set_apart, set_apart, False]
+
+
+def test_a_table_near_the_next_question_is_doubted_for_both() -> None:
+    options = page("1. Which of the following is right?", "A. one", "B. two", "C. three", "D. four")
+    rows = page("load\t1", "store\t2", top=0.5).blocks
+    box = rows[0].box.joined(rows[1].box)
+    table = replace(rows[0], kind="table", box=box, lines=[line for row in rows for line in row.lines])
+    made = both(replace(options, blocks=[*options.blocks, table]), page("2. Why is it so?", "3. Why?", top=0.55))
+    doubts = [any("may be of either" in doubt.text for doubt in draft.doubts) for draft in read(made).drafts]
+    assert doubts[:2] == [True, True]
+
+
+def test_lines_in_brackets_before_questions_alone_are_titles() -> None:
+    made = page("[1차 방정식]", "1. 해를 구하라.", "y = 2x", "2. 풀어라.", "[2차 방정식]", "3. 해를 구하라.")
+    blocks = [replace(b, lines=[replace(b.lines[0], place=at)]) for at, b in enumerate(made.blocks)]
+    sections = [draft.section for draft in read(replace(made, blocks=blocks)).drafts]
+    assert sections == ["[1차 방정식]", "[1차 방정식]", "[2차 방정식]"]
+
+
 def test_lists_within_questions_are_none() -> None:
     statements = ["1. It rains.", "2. It snows.", "3. It is dry."]
     lines = [line for n in range(1, 5) for line in (f"{n}. Consider these statements:", *statements, "Which are true?")]
