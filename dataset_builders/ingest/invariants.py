@@ -361,7 +361,9 @@ _SHARES = 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
+_SAYS_SOLVED: Final = re.compile(
+    r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
+)
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
@@ -485,6 +487,11 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
             yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
+    for item in body.front if sum(draft.is_doubtful for draft in reading.drafts) < len(reading.drafts) else ():
+        signs = [sign for sign in _MATH.findall(item.text) if re.search("[A-Za-z]", sign)]
+        using = [at for at, draft in enumerate(reading.drafts) if any(sign in draft.markdown for sign in signs)]
+        text = f"a line before the first question has a sign of it: {one_line(item.text, 40)!r}"
+        yield Breach(text, tuple(using), "text", 0.3)
     for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
         named = section_type(section.title)
@@ -546,20 +553,19 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
     worth = segment.items[: -1 if line is segment.items[-1] else 1]  # a last line may be a title below points
     if _WORTH_HEAD.match(line.text) and any(says_worth(item.text) for item in worth) and not rank_of(line.text):
         return True
-    if form and form.match(line.text):
+    if form and (number := form.match(line.text)):
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
-        return bool(re.search(r"(?<!\\)[^\W\d_]", form.pattern)) or any(level)
+        return bool(re.search(r"[^\W\d_]", number[0])) or any(level)
     return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
-    """The form of most printed numbers."""
+    """The forms of printed numbers that come often; a bracket or a bare number is one if most have it."""
     shapes = Counter(re.sub(r"\d+", "#", squeezed(each.items[0].text[: each.end])) for each in segments)
-    shape, many = shapes.most_common(1)[0] if shapes else ("", 0)
-    if many < _SHARES or 5 * many < 4 * len(segments) or "#" not in shape:
-        return None
-    signs = (r"\d{1,3}" if sign == "#" else re.escape(sign) for sign in shape)
-    return re.compile(r"\s*" + r"\s*".join(signs) + r"(?![\d.,])")
+    often = {shape: 5 * many >= 4 * len(segments) for shape, many in shapes.items() if "#" in shape and many >= _SHARES}
+    usual = [shape for shape, most in often.items() if most or (len(shape) > 1 and shape[0] not in "(（[")]
+    forms = (r"\s*".join(r"\d{1,3}" if sign == "#" else re.escape(sign) for sign in shape) for shape in usual)
+    return re.compile(rf"\s*(?:{'|'.join(forms)})(?![\d.,])") if usual else None
 
 
 def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
@@ -591,12 +597,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
     bare = 2 * sum(bool(bare_marks(draft.markdown)) for draft in reading.drafts) > len(reading.drafts)
-    above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
-    worth = {draft.points for draft in reading.drafts}
     by_section = reading.by_section
-    if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
-        text = f"points stand before the first question, and none has them: {_either(lost)}"
-        yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
         title = segment.section.own if not segment.section.above else ""
@@ -663,14 +664,11 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
-    answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
-    without = tuple(place for place, own in enumerate(answered) if not own)
+    """If a paper's title says that it has answers, all questions have, in their keys and not in their texts."""
+    without = tuple(place for place, draft in enumerate(reading.unkeyed) if not (draft.answer or draft.solution))
     front = _front(reading.stream, reading.body)
     title = next((line for line in front if _SAYS_SOLVED.fullmatch(line) and (len(line) > 2 or line == front[0])), "")
-    if sum(answered) >= max(_SHARES, len(answered) / 2):
-        yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
-    elif title and not reading.body.answers:
+    if title and not reading.body.answers:
         text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
         yield Breach(text, without, "text", 0.3)
 
@@ -699,8 +697,6 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
         if draft.question_type == "fill_in_blank" and not (draft.figures or _BLANK.search(draft.question)):
             yield Breach("it has no blank to fill in: one may be lost, or filled", (place,), "text", 0.3)
-        if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
-            yield Breach("it has no words: its text may be elsewhere", (place,), "text", 0.1)
 
 
 def _half_bracket(text: str) -> str:
@@ -784,9 +780,10 @@ def _pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
         big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
         first = owners.get(id(below), -1)
         if big and id(item) not in owners and first >= 0:
-            same = (at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section)
+            same = [at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section]
+            lacking = [at for at in same if any(doubt.kind == "figure" for doubt in reading.drafts[at].doubts)]
             text = f"a picture on page {item.box.page} is in no question: it may belong to these"
-            yield Breach(text, tuple(same), "figure", 0.3)
+            yield Breach(text, tuple(lacking or same), "figure", 0.3)
 
 
 def _covers(box: Box, other: Item) -> bool:
@@ -881,9 +878,10 @@ _FEW: Final = 0.75
 
 
 def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
-    """If most questions have doubts, the layout is not understood, and errors stand in the others too."""
+    """If most questions have doubts of their bounds, the layout is not understood, and others have errors too."""
     without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
-    all_, doubtful = len(reading.drafts), len(reading.drafts) - len(without)
+    kinds = [{doubt.kind for doubt in draft.doubts} for draft in reading.drafts]
+    all_, doubtful = len(kinds), sum(bool(own & {"number", "text", "options"}) for own in kinds)
     if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:
         text = f"the layout of this paper is not understood: {doubtful} of its {all_} questions have doubts"
         yield Breach(text, without, "text", 0.4)

@@ -39,7 +39,6 @@ _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
 """Begins an option or a part."""
-_PART_LABEL = re.compile(r"\s*\d{1,2}\s?[-–.]\s?\d{1,2}\s?[.．)]")
 _ANNOUNCES = re.compile(
     r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
@@ -50,6 +49,9 @@ _LARGER = 1.2
 _FEWEST_LABELS = 3
 _OUT = 0.012
 """Of the page's width: text that stands so far left of all of a question's is not its own."""
+_INNER = 0.1
+"""Of the page's width: a line that begins so far right of all others is centred or at the edge."""
+_LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
 _FEWEST_ALIKE, _ALIKE = 3, 0.7
 """Lines, and their share of the shorter, that two covers have in common."""
 _MOST_ALIKE = 2
@@ -104,17 +106,15 @@ def find_passages(
             continue
         following = items[end] if end in heads else None
         rest = _own_end(items[begin:end], following, usual, columns)
-        lead = begin + rest if rest else _leading(items, begin, end) if following else 0
-        shown = one_line(items[lead].text, 40)
-        numbers = (heads[end].number, heads[end].number) if following else None
+        lead = begin + rest
         if rest and _is_brief(items[lead:end]):
             titled = _is_set_apart(items[lead], items[begin:lead])
+            shown = one_line(items[lead].text, 40)
             text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
+            numbers = (heads[end].number, heads[end].number) if following else None
             passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
         elif rest and following:
             guesses[lead] = end
-        elif lead and following:
-            passages[lead] = SharedText(numbers, f"what announces questions here may be of the next: {shown!r}")
     for place, first in guesses.items():
         end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
@@ -154,19 +154,6 @@ def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collecti
     return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
 
 
-def _leading(items: Sequence[Item], begin: int, end: int) -> int:
-    """Place of the last lines of a question that announce the next, behind its last label or points; 0 for none."""
-    if end - begin < 2 or not _ANNOUNCES.search(items[end - 1].text):
-        return 0
-    closed = (at for at in range(end - 2, begin, -1) if _closes(items[at].text))
-    return next(closed, end - 2) + 1
-
-
-def _closes(line: str) -> bool:
-    """Checks for a line that ends with points or begins with a label."""
-    return bool(_PART_LABEL.match(line) or first_label(line) or (marks(line[-12:]) and _ENDED.search(line)))
-
-
 def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
     """The first item of a passage's page, if pictures, tables and titles alone stand above it there; else its own."""
     here = items[place].box.page, items[place].column
@@ -201,7 +188,7 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
         before, below = items[own:place], items[place + 1].text if place + 1 < run.stop else ""
         line = items[place].text if not is_caption(items[place].text) else ""
         numbers = named_questions(line, below, following.number)
-        if not numbers or numbers[1] < following.number:
+        if not numbers or numbers[1] < following.number or (not own and numbers[0] > following.number):
             continue
         if (
             numbers[0] < numbers[1]
@@ -228,20 +215,29 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
     for place in range(max(options, 1), len(own)):
         item, before, rest = own[place], own[:place], own[place:]
         lines = [each.text for each in before if each.text]
-        asked = lines and _ENDED.search(lines[-1]) and any(map(asks, lines[-_LAST:]))
-        if place != options and (item.line is None or not asked):
+        demanded = lines and _ENDED.search(lines[-1]) and any(map(asks, lines[-_LAST:]))
+        if place != options and (item.line is None or not demanded):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
-        apart = not same or item.box.left < min(each.box.left for each in same) - _OUT
-        if apart and item.line and _leads(rest, before, closed=False):
-            return place
+        edges = [each.box.left for each in same]
+        left = not same or item.box.left < min(edges) - _OUT
         steps = [0.3 * min(each.line.size for each in before if each.line), *starmap(_gap, pairwise(before))]
         above = _gap(own[place - 1], item)
         nearer = below is not None and above > 1.2 * _gap(rest[-1], below) > 0
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
-        if (_is_brief(rest) and (apart or far)) or (far and not any(each.line for each in rest)):
+        if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
+            return place
+        right = not left and item.box.left > max(edges) + _INNER
+        if (_is_brief(rest) and (left or far or right)) or (far and not any(each.line for each in rest)):
             return place
     return 0
+
+
+def _goes_on(item: Item, before: Sequence[Item]) -> bool:
+    """Checks for the label of a part, "b" or "(b)", whose question has the one before it."""
+    label = _LETTERED.match(item.text)
+    earlier = [match[1] for each in before if (match := _LETTERED.match(each.text))]
+    return label is not None and chr(ord(label[1]) - 1) in earlier
 
 
 def _gap(above: Item, below: Item) -> float:
@@ -251,15 +247,20 @@ def _gap(above: Item, below: Item) -> float:
 
 
 def _is_brief(rest: Sequence[Item]) -> bool:
-    """Checks for a line or two that ask nothing and have neither label nor points."""
+    """Checks for few lines that ask nothing or announce questions, and have neither label nor points."""
     text = "\n".join(item.text for item in rest)
-    own = bool(
-        marks(text) or says_worth(text) or asks(text) or "__" in text or begins_answer(text) or SOLVED.match(text)
+    announces = bool(_ANNOUNCES.search(text))
+    worth = bool(marks(text)) or says_worth(text)
+    own = (
+        worth
+        or "__" in text
+        or begins_answer(text)
+        or bool(SOLVED.match(text))
+        or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
     )
-    own = own or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
     words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
-    alone = len(rest) <= _BRIEF and width(text) < _LEAST and "$" not in text and not is_caption(rest[0].text)
-    return bool(words and alone and not own)
+    few = len(rest) <= _BRIEF and "$" not in text and not is_caption(rest[0].text)
+    return words and few and not own and (announces or (width(text) < _LEAST and not asks(text)))
 
 
 def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:

@@ -21,7 +21,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
-from livek12.dataset_builders.ingest.questions.headings import FORM, begins_answer
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
@@ -35,7 +35,7 @@ _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
     r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
     r"|integrate|sketch|prove|draw|determine|expand|give)\b[^.?!]{0,40}\bfollowing\b"
-    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
+    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\d\s*(?:points?|marks?)\s+each\b|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
 _VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
@@ -231,11 +231,8 @@ _CLOSING = 5
 _INDENT = 2.5
 """Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
-_IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
 _FEWEST_CELLS, _OPTION_LINES = 3, 2
 """Cells of a table that are options; lines of code below an option's first that are no listing."""
-_FORM_TABLE = re.compile(rf"(?=[\s\d]*[一-鿿])(?:{FORM.pattern}|题\s*分|\d+)+")
-"""For the points of a question."""
 _SMALL = 1000
 """Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
@@ -330,13 +327,7 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
-        if block.kind == "table" and _FORM_TABLE.fullmatch(block.text):
-            return
-        if options := _option_cells(block):
-            self.release()
-            self.paragraphs += [option.replace(PICTURE, IMAGE_MARK) for option in options]
-            self.last = None
-        elif rows := table(block):
+        if rows := table(block):
             self.release()
             self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
             self.found.tables += 1
@@ -487,17 +478,6 @@ def join(before: str, after: str) -> str:
     if re.search(r"[A-Za-z][-‐]$", before) and after[0].islower():
         return before.removesuffix("‐") + after
     return f"{before.rstrip()} {after.lstrip()}"
-
-
-def _option_cells(block: Block) -> list[str]:
-    """Options in the cells of a table, with their labels (A text); empty for none."""
-    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
-    matches = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
-    options = sorted((match[1], match[2]) for match in matches if match)
-    labels = "".join(label for label, _ in options)
-    if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
-        return []
-    return [f"{label}. {text}" for label, text in options]
 
 
 def table(block: Block) -> str:
