@@ -34,19 +34,16 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_running,
     is_section,
     passage_range,
-    rank_of,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.labels import label_lists, stray_labels
 from livek12.dataset_builders.ingest.questions.points import (
     NUMBERS,
-    bare_marks,
     each_and_total,
     each_blank,
     is_shared,
     marks,
-    says_worth,
 )
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -404,8 +401,10 @@ _UNDERLINED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Asks for what is underlined, without labels or rules of it."""
+_GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SIGNS: Final[tuple[tuple[re.Pattern[str], str, DoubtKind, float], ...]] = (
     (_UNDERLINED, "it asks for what is underlined, and no underline was read", "text", 0.3),
+    (_GAPPED, "a sentence of it has a gap: {}", "text", 0.3),
     (_FLAT, "sub- or superscripts may stand in the line: {}", "text", 0.3),
     (re.compile(UNREAD), "letters of its key were not read: compare it with the page", "answer", 0.1),
     (_WITHIN, "its key begins with {}: what stands before may be its own", "answer", 0.2),
@@ -429,15 +428,10 @@ _WORTHY: Final = re.compile(
 _EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
-_SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
-_SCORED: Final = re.compile(r"^\s*(?:marks?|points?|score|worth)\b[^\d\n]{0,12}\d[\d.]*", re.MULTILINE | re.IGNORECASE)
-"""A line of a question's points, beside it."""
 _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
-_WORTH_HEAD: Final = re.compile(r"\s*[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}:?\s*[(\[]\s*\d{1,3}\s*(?:points?|pts|marks?)\b")
-"""A title with points of its own, "Bonus Question: (10 points)"."""
 _NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
@@ -550,9 +544,6 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
     """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
     if is_section(line.text) and not is_part_of_section(line.text):
         return True
-    worth = segment.items[: -1 if line is segment.items[-1] else 1]  # a last line may be a title below points
-    if _WORTH_HEAD.match(line.text) and any(says_worth(item.text) for item in worth) and not rank_of(line.text):
-        return True
     if form and (number := form.match(line.text)):
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
         return bool(re.search(r"[^\W\d_]", number[0])) or any(level)
@@ -575,15 +566,11 @@ def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(segment.guess, (place,), "text", 0.3)
 
 
-def _is_aside(text: str) -> bool:
-    """Captions, which stand wherever their figure does, and options, which their labels count."""
-    return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
-
-
 def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
     """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
     for place, segment, _ in reading.pairs:
-        lines = [item for item in segment.items if item.line and not _is_aside(item.text)]
+        lines = [item for item in segment.items if not (is_label(item.text) or begins_option(item.text))]
+        lines = [item for item in lines if not _CAPTIONS.fullmatch(item.text)]  # it stands where its figure does
         placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
         turned = next((b[2] for a, b in pairwise(placed) if a[0] == b[0] and b[1] < a[1]), "")
         if turned:
@@ -596,22 +583,25 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     without = sum(draft.points is None for draft in reading.drafts)
     outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
-    bare = 2 * sum(bool(bare_marks(draft.markdown)) for draft in reading.drafts) > len(reading.drafts)
     by_section = reading.by_section
+    above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
+    worth = {draft.points for draft in reading.drafts}
+    if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
+        text = f"points stand before the first question, and none has them: {_either(lost)}"
+        yield Breach(text, (0,), "number", 0.3, error=True)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n") or [""]
         title = segment.section.own if not segment.section.above else ""
         total = len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)  # of the section
         title = "" if len(by_section[id(segment.section)]) > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
-        match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
-        if draft.points is None and (match or bare or most):
-            others = "numbers in brackets may be some" if bare else "the other questions have them"
-            why = f"{match[0].strip()!r} may be some" if match else others
+        match = _WORTHY.search("\n".join(texts))
+        if draft.points is None and (match or most):
+            why = f"{match[0].strip()!r} may be some" if match else "the other questions have them"
             why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))
-        if several or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
+        if several:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
@@ -664,11 +654,14 @@ def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    """If a paper's title says that it has answers, all questions have, in their keys and not in their texts."""
-    without = tuple(place for place, draft in enumerate(reading.unkeyed) if not (draft.answer or draft.solution))
+    """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
+    answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
+    without = tuple(place for place, own in enumerate(answered) if not own)
     front = _front(reading.stream, reading.body)
     title = next((line for line in front if _SAYS_SOLVED.fullmatch(line) and (len(line) > 2 or line == front[0])), "")
-    if title and not reading.body.answers:
+    if sum(answered) >= max(_SHARES, len(answered) / 2):
+        yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
+    elif title and not reading.body.answers:
         text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
         yield Breach(text, without, "text", 0.3)
 
@@ -678,9 +671,10 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     last = {segment.elective: segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
-        own = "" if segment.inline else draft.markdown if segment.passage else draft.question
+        own = "" if segment.inline else _CODE.sub("", draft.markdown if segment.passage else draft.question)
         fields = [draft.question, *_option_texts(draft)]
         strays = [*stray_labels(own), *(label for text in fields[1:] for label in stray_labels(text, whole=False))]
+        strays = [label for label in strays if not _has_earlier(label, draft.markdown)]
         lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         halves = list(filter(None, map(_half_bracket, fields)))
@@ -692,11 +686,20 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
         if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
             yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
+        halves += ["$" for field in fields if field.count("$") % 2 and "\\" in _CODE.sub("", field)]
         if halves or any(field.count("```") % 2 for field in fields):
             where = one_line(halves[0], 40) if halves else "```"
             yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
         if draft.question_type == "fill_in_blank" and not (draft.figures or _BLANK.search(draft.question)):
             yield Breach("it has no blank to fill in: one may be lost, or filled", (place,), "text", 0.3)
+        if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
+            yield Breach("it has no words: its text may be elsewhere", (place,), "text", 0.1)
+
+
+def _has_earlier(label: str, text: str) -> bool:
+    """Checks for the label before another anywhere, as in "Find: (1) …"."""
+    name = re.sub(r"\W", "", label)
+    return label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
 
 
 def _half_bracket(text: str) -> str:

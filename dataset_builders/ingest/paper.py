@@ -396,9 +396,10 @@ def _with_keys(
         keyed = [by_id[draft.id] for draft in keyed]
     if not given and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
         why = f"{key.name} was not read" if key.name else "none was given (--answers)"
-        keyed = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {why}") for draft in keyed
-        ]
+        text = f"no key was found: the paper has none that was read, and {why}"
+        for place, draft in enumerate(keyed):
+            if draft.question_type not in READER_TYPES:
+                keyed[place] = matching.with_doubt(draft, "answer", text, 0.7)
     return keyed, lines, given
 
 
@@ -423,11 +424,6 @@ def _taken(
         else:
             lines.append(question.line)
     return taken, lines
-
-
-def _without_key(draft: Draft, text: str) -> Draft:
-    asks = draft.question_type not in READER_TYPES
-    return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:

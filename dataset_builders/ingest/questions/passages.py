@@ -228,7 +228,8 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
             return place
         right = not left and item.box.left > max(edges) + _INNER
-        if (_is_brief(rest) and (left or far or right)) or (far and not any(each.line for each in rest)):
+        apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
+        if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
             return place
     return 0
 

@@ -232,7 +232,7 @@ _INDENT = 2.5
 """Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
 _FEWEST_CELLS, _OPTION_LINES = 3, 2
-"""Cells of a table that are options; lines of code below an option's first that are no listing."""
+"""Options, and lines of code below the first of each, that are no listing."""
 _SMALL = 1000
 """Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
