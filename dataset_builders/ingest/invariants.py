@@ -20,11 +20,11 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import usual_labels
+from livek12.dataset_builders.ingest.drafting import SHOWN, usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     SOLVED,
@@ -432,7 +432,6 @@ _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
-_NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
 """Share of letters of other scripts, in a text of so many letters at least."""
@@ -784,7 +783,7 @@ def _pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
         first = owners.get(id(below), -1)
         if big and id(item) not in owners and first >= 0:
             same = [at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section]
-            lacking = [at for at in same if any(doubt.kind == "figure" for doubt in reading.drafts[at].doubts)]
+            lacking = [at for at in same if SHOWN.search(reading.drafts[at].question)]
             text = f"a picture on page {item.box.page} is in no question: it may belong to these"
             yield Breach(text, tuple(lacking or same), "figure", 0.3)
 
@@ -800,31 +799,6 @@ def _covers(box: Box, other: Item) -> bool:
 def _level_with(box: Box, line: Box) -> float:
     """Share of a line that is level with a picture."""
     return (min(box.bottom, line.bottom) - max(box.top, line.top)) / max(line.bottom - line.top, 1e-6)
-
-
-def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
-    """A question has the pictures that it names."""
-    captions = [text for page in reading.pages for block in page.blocks for text in (block.caption, block.text)]
-    printed = {name for text in captions for line in text.split("\n") for name in _captioned(line)}
-    labels, named = [], []
-    for _, segment, draft in reading.pairs:
-        items = (*segment.passage, *segment.items)
-        blocks = [item.block for item in items if item.line is None and item.block.kind == "figure"]
-        within = {n for block in blocks for text in (block.caption, *block.text.split("\n")) for n in _captioned(text)}
-        beside = {n for item in items if item.line for n in _captioned(item.text)}
-        labels.append(within | beside)
-        named.append({match[1] for match in _NAMED.finditer(draft.question)} - beside)
-    for place, draft in enumerate(reading.drafts):
-        if lost := sorted((named[place] & printed) - labels[place], key=int):
-            others = [at for at, names in enumerate(labels) if lost[0] in names - named[at]]
-            where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
-            yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
-
-
-def _captioned(text: str) -> list[str]:
-    """Numbers of the captions that a line consists of."""
-    parts = re.split(r"\s{3,}", text)
-    return [match[1] for part in parts if is_caption(part) and (match := _NAMED.search(part))]
 
 
 def _adjoin(box: Box, other: Box) -> bool:
@@ -1013,7 +987,6 @@ INVARIANTS: Final = (
     _formulas_are_whole,
     _pictures_have_one_question,
     _pictures_are_used,
-    _pictures_are_those_named,
     _choices_have_options,
     _options_are_alike,
     _options_end_at_their_end,

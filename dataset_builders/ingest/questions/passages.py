@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.labels import first_label, label_
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.ingest.questions.texts import wraps
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
 _BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
@@ -44,12 +44,17 @@ _ANNOUNCES = re.compile(
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
+_NEXT_FEW = re.compile(
+    r"\bnext\b[^.]{0,20}\b(?:questions|problems)\b|(?:接下来|以下|下面)的?几[个道]?小?题", re.IGNORECASE
+)
 _LARGER = 1.2
 """Size of a title's letters, of those of text."""
 _FEWEST_LABELS = 3
 _OUT = 0.012
 """Of the page's width: text that stands so far left of all of a question's is not its own."""
-_INNER = 0.1
+_BARE = 20
+"""Letters of a line of points alone."""
+_INNER = 0.08
 """Of the page's width: a line that begins so far right of all others is centred or at the edge."""
 _LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
 _FEWEST_ALIKE, _ALIKE = 3, 0.7
@@ -105,7 +110,8 @@ def find_passages(
         if begin not in heads or end in titles or any(begin < place < end for place in passages):
             continue
         following = items[end] if end in heads else None
-        rest = _own_end(items[begin:end], following, usual, columns)
+        announced = next((at for at in range(begin + 1, end) if _NEXT_FEW.search(items[at].text)), begin)
+        rest = announced - begin or _own_end(items[begin:end], following, usual, columns)
         lead = begin + rest
         if rest and _is_brief(items[lead:end]):
             titled = _is_set_apart(items[lead], items[begin:lead])
@@ -215,19 +221,21 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
     for place in range(max(options, 1), len(own)):
         item, before, rest = own[place], own[:place], own[place:]
         lines = [each.text for each in before if each.text]
-        demanded = lines and _ENDED.search(lines[-1]) and any(map(asks, lines[-_LAST:]))
+        closed = place > 1 and len(lines[-1]) < _BARE and marks(lines[-1]) if lines else False
+        demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines[-_LAST:])))
         if place != options and (item.line is None or not demanded):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
-        edges = [each.box.left for each in same]
-        left = not same or item.box.left < min(edges) - _OUT
+        edges = [each.box.left for each in same if len(each.text) > _BARE or not marks(each.text)]
+        left = not same or item.box.left < min(each.box.left for each in same) - _OUT
         steps = [0.3 * min(each.line.size for each in before if each.line), *starmap(_gap, pairwise(before))]
         above = _gap(own[place - 1], item)
-        nearer = below is not None and above > 1.2 * _gap(rest[-1], below) > 0
+        under = _gap(rest[-1], below) if below else 1.0
+        nearer = above > 1.2 * under and (item.line or under > 0)
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
         if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
             return place
-        right = not left and item.box.left > max(edges) + _INNER
+        right = not left and item.box.left > max(edges, default=1.0) + _INNER
         apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
         if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
             return place
@@ -261,7 +269,9 @@ def _is_brief(rest: Sequence[Item]) -> bool:
     )
     words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
     few = len(rest) <= _BRIEF and "$" not in text and not is_caption(rest[0].text)
-    return words and few and not own and (announces or (width(text) < _LEAST and not asks(text)))
+    return (
+        words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
+    )
 
 
 def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:

@@ -45,6 +45,12 @@ _DEMANDS = re.compile(
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
+_COMMANDS = re.compile(
+    rf"(?:^|[.:;,]\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    r"|(?:^|[。；，：\n])\s*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
+    re.IGNORECASE,
+)
+"""Ends in a command: a list behind it has its parts, unless it is set as options are."""
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
@@ -57,7 +63,7 @@ _TASK = re.compile(
 _LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
-_LONGEST_SMALL, _FEWEST_SMALL = 80, 3
+_LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
 
@@ -91,18 +97,21 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
     worth = sum(bool(_WORTH.search(option.text)) for option in options)
-    as_usual = any(each.is_capital and each.names == [*usual] for each in lists)
+    labels = [plain_width(plain_label(option.label)) for option in options]
+    capitals = [each.names for each in lists if each.is_capital]
+    set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
     demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
     if (
         to_write
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or as_usual))
+        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or [*usual] in capitals))
+        or (options and _COMMANDS.search(stem) and not (choice or asks_to_choose(stem) or set_so))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
     return _closed(stem), [
-        Option(label=plain_width(plain_label(option.label)), text=_closed(option.text)) for option in options
+        Option(label=name, text=_closed(option.text)) for name, option in zip(labels, options, strict=True)
     ]
 
 
@@ -155,7 +164,7 @@ def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bo
 CHOOSES = re.compile(
     r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
     r"|\b(?:select|choose|circle|tick) (?:all|one|which|the (?:best|correct))\b"
-    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오|것은\s*[?？]",
+    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|(?:고르|선택하)시오|것은\s*[?？]",
     re.IGNORECASE,
 )
 
