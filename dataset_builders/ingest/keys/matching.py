@@ -30,9 +30,11 @@ _LETTERS = re.compile(r"[\s(（]*(?:Option\s)?([A-J](?:[\s,，、]*[A-J])*)[\s)�
 _SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+LABEL_FIRST = re.compile(r"(?:[B-H](?=\s+[a-z]|\s*[:：]|\s*\Z)|A(?=\s*[:：]|\s*\Z))")
+"""A line that begins with a letter which is no word."""
 _REASONED = re.compile(
-    r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、])))"
-    r"(?:[.．。]\s*|(?=\s*[(（:：,，\s]))(?P<reason>.+)",
+    r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、]))"
+    rf"|{LABEL_FIRST.pattern})(?:[.．。:：]\s*|(?=\s*[(（,，\s]))(?P<reason>.+)",
     re.DOTALL,
 )
 _JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
@@ -356,6 +358,8 @@ def _concluded(draft: Draft, entry: Entry) -> Entry:
 def explained(entry: Entry) -> Entry:
     """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
     text = (entry.solution or "").strip()
+    if not entry.answer and _labels(text):
+        return replace(entry, answer=text, solution=None)
     ringed = bool(not entry.answer and _RINGED.match(text))
     match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
     reason = "\n".join(filter(None, (match["reason"].strip(), "" if ringed else entry.solution))) if match else ""

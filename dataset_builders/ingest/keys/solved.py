@@ -21,7 +21,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
 from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, TICKED, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
@@ -36,6 +36,8 @@ _HEAD, _FEWEST_RUNS = 40, 3
 _NUMBER: Final = re.compile(
     r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
 )
+_BEGIN, _LABEL = 20, 4
+"""Letters of an option that are compared, and of the label before them."""
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
 _REMARK: Final = 2
@@ -65,6 +67,7 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     entries: list[Entry] = []
     used: set[int] = set()
+    chosen: dict[str, str] = {}
     for index, (start, skip) in sorted(places.items()):
         draft = drafts[index]
         following = bisect_right(starts, start)
@@ -88,6 +91,7 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
             number = int(draft.number) if draft.number.isdigit() else 0
             entry = Entry(number, answer, solution=solution or None, where=name, unread=unread)
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
+            chosen |= {draft.id: labels} if (labels := _chosen(draft, own)) else {}
     if len(entries) <= max(1, _MOST * len(drafts)):
         return []
     answered = sum(bool(entry.answer or entry.solution) for entry in entries)
@@ -99,10 +103,26 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
         return listed
     choices = {draft.id for draft in drafts if draft.options}
     bare = [entry for entry in entries if entry.of in choices and not entry.answer]
-    letters = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
-    if len(bare) >= _FEWEST_RUNS and len(numbers) == len(listed) and {entry.number for entry in bare} <= {*letters}:
-        return [replace(entry, answer=entry.answer or letters.get(entry.number, "")) for entry in entries]
+    rows = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
+    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*rows}
+    letters = {entry.of: rows[entry.number] for entry in bare} if of_rows else chosen
+    if len(bare) >= _FEWEST_RUNS and 2 * sum(entry.of in letters for entry in bare) > len(bare):
+        return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
     return entries
+
+
+def _chosen(draft: Draft, items: Sequence[Item]) -> str:
+    """Labels of the options in a copy that are ticked, or set as fewer than half of them are."""
+    looks, rest = {}, [(squeezed(item.text), item.line) for item in items if item.line]
+    for option in draft.options:
+        begin = squeezed(option.text.partition("\n")[0])[:_BEGIN]
+        at = next((at for at, (text, _) in enumerate(rest) if 0 <= text.find(begin) <= _LABEL), None)
+        if at is not None:
+            looks[option.label] = rest[at][1].look or rest[at][1].bold
+            rest = rest[at + 1 :]
+    usual = max(looks.values(), key=[*looks.values()].count, default="")
+    apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
+    return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
 
 
 def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int, int]]:
