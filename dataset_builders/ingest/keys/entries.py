@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby, pairwise, takewhile
+from itertools import count, dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError
@@ -35,6 +35,7 @@ from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.questions.texts import table
+from livek12.dataset_builders.reading.text import plain_width
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
 FORM_COLUMN = re.compile(
@@ -318,13 +319,19 @@ def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
 
 
 def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]]:
-    """Answers of a row of numbers, or spans, above one of answers: both are named, or only the numbers count up."""
-    if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
-        above, below = above[1:], below[1:]
-    elif not _counts_up(above) or len(below) != len(above) or not _are_labels(below):
+    """Answers of a row of numbers, or spans, above one of answers: both have known names, or count up and are labels."""
+    numbers = [*dropwhile(lambda cell: not (NUMBER_CELL.fullmatch(cell) or _SPAN_CELL.fullmatch(cell)), above)]
+    begin = len(below) - len(numbers)
+    if not numbers or begin < 0:
+        return []
+    name, title = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
+    cells = [(cell, plain_width(answer)) for cell, answer in zip(numbers, below[begin:], strict=True) if cell]
+    answers = [answer for _, answer in cells if answer]
+    counted = _counts_up([cell for cell, _ in cells]) and _are_labels(answers) and not _LABELS.fullmatch(title)
+    if not counted and (column_of(name), column_of(title)) != ("number", "answer"):
         return []
     entries = []
-    for cell, answer in zip(above, below, strict=False):
+    for cell, answer in cells:
         if answer and (number := NUMBER_CELL.fullmatch(cell)):
             entries.append((int(number[1]), answer))
         elif span := _SPAN_CELL.fullmatch(cell):
@@ -333,12 +340,8 @@ def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]
 
 
 def _are_labels(cells: Sequence[str]) -> bool:
-    return all(map(_LABELS.fullmatch, cells)) and 2 * sum(len(cell) == 1 for cell in cells) > len(cells)
-
-
-def _cells(line: str) -> list[str]:
-    """Cells of a row that is a line of text."""
-    return _ANSWERS_ROW.sub("answer ", _NUMBERS_ROW.sub("number ", line, 1), 1).split()
+    labels = [cell for cell in cells if _LABELS.fullmatch(cell)]
+    return len(labels) >= _MOST * len(cells) and 2 * sum(len(cell) == 1 for cell in labels) > len(cells)
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
@@ -384,8 +387,6 @@ _ENTRY = re.compile(
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _APART = re.compile(r"\s{3,}|\t")
-_NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
-_ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
@@ -400,17 +401,17 @@ _VALUE_ALONE = re.compile(
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_BARE_NUMBER = re.compile(r"(\d{1,3})$")
-_SIGNED_NUMBER = re.compile(
-    r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
+_BARE_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）]?$")
+_WITH_WORTH = re.compile(
+    r"\D{0,12}(\d{1,3})\s?[.．、)）]?(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)", re.I
 )
 _LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-_LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER, _BARE_NUMBER
+_LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _LEVEL, _RARELY = 3, 0.005, 8
+_FEWEST, _LEVEL, _RARELY, _MOST = 3, 0.005, 8, 0.9
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
@@ -443,7 +444,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
     starts = [at for at, is_head in enumerate(heads) if is_head or not at]
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
-    rows = {id(item) for pair in pairwise(items) if _lines_of_rows(*(item.text for item in pair)) for item in pair}
+    rows = {id(item) for pair in pairwise(items) if _of_rows(*(item.text.split() for item in pair)) for item in pair}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
     series = [
@@ -673,7 +674,7 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
         elif is_line and (len(own) > 2 or (goes_on and not alone)):
             answers += own
         elif place + 1 < len(texts):
-            answers += _lines_of_rows(text, texts[place + 1])
+            answers += _of_rows(text.split(), texts[place + 1].split())
     ranks: Counter[tuple[int, str]] = Counter()
     for at, entry in enumerate(entries := [*entries, *(Entry(*answer, where=where) for answer in answers)]):
         entries[at] = replace(entry, rank=ranks[entry.number, entry.elective])
@@ -720,21 +721,16 @@ def _value(head: re.Match[str]) -> int:
     return int(head["boxed"] or head["bare"])
 
 
-def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
-    above, below = _cells(numbers), _cells(answers)
-    return _of_rows(above, below) if above and len(above) == len(below) else []
-
-
 def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
     """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
     alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
     anew = sum(a.number > b.number for a, b in pairwise(questions))
-    more = len({a.number for a in questions}) > len({a.number for a in alone})
+    more = len({a.number for a in questions}) > len(alone)
     chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
-    chosen = [run[0] for run in (list(own) for _, own in groupby(chosen, key=lambda anchor: anchor.number))]
+    parts = [[*own] for _, own in groupby(chosen, key=lambda anchor: anchor.number)]
     entries = []
-    for place, anchor in enumerate(chosen):
-        end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+    for own, later in zip(parts, [*parts[1:], None], strict=False):
+        anchor, end = own[0], later[0].place if later else len(items)
         dash = _DASH.match(items[anchor.place].text[anchor.end :])
         first = _DASH.sub(r"\g<title>", items[anchor.place].text[anchor.end :])
         worth = marks(first) if says_worth(first) else []
@@ -746,7 +742,8 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         named = titled or (dash and dash["title"] and not _LABELS.fullmatch(first))
         answer, solution = ("", text) if named and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        points = worth[0].points if worth else None
+        each = [marks(items[part.place].text)[:1] for part in own] if worth else []
+        points = sum(mark.points for own_marks in each for mark in own_marks) if all(each) and each else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""

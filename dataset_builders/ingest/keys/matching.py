@@ -27,7 +27,7 @@ from livek12.dataset_builders.reading.text import count_blanks, plain_width, spl
 from livek12.judges.rules.true_false import read_truth
 
 _LETTERS = re.compile(r"[\s(（]*(?:Option\s)?([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
-_SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
+_SMALL_LABEL = re.compile(r"[\s(（]*(?=[a-h])a?b?c?d?e?f?g?h?[\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 LABEL_FIRST = re.compile(r"(?:[B-H](?=\s+[a-z]|\s*[:：]|\s*\Z)|A(?=\s*[:：]|\s*\Z))")
@@ -358,7 +358,7 @@ def _concluded(draft: Draft, entry: Entry) -> Entry:
 def explained(entry: Entry) -> Entry:
     """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
     text = (entry.solution or "").strip()
-    if not entry.answer and _labels(text):
+    if not entry.answer and (_labels(text) or read_truth(text, signs=True) is not None):
         return replace(entry, answer=text, solution=None)
     ringed = bool(not entry.answer and _RINGED.match(text))
     match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())

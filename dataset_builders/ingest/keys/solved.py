@@ -89,7 +89,8 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
             drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
             unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
             number = int(draft.number) if draft.number.isdigit() else 0
-            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread)
+            by_ocr = any(item.block.origin == "ocr" for item in own)
+            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread, by_ocr=by_ocr)
             entries.append(replace(entry, elective=draft.elective, of=draft.id))
             chosen |= {draft.id: labels} if (labels := _chosen(draft, own)) else {}
     if len(entries) <= max(1, _MOST * len(drafts)):
