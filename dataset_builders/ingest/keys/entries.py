@@ -191,7 +191,7 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for rows, own in _tables(items):
-        in_rows = [Entry(*pair, where=where) for two in pairwise(rows) for pair in _of_rows(*two)]
+        in_rows = [entry for two in pairwise(rows) for entry in _of_rows(*two, where)]
         in_table = _by_columns(rows, where) or in_rows
         entries += in_table
         rest += [] if in_table else own
@@ -207,7 +207,12 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
             yield [[cell.strip() for cell in line.text.split("\t")] for line in items[at].block.lines], [items[at]]
             at += 1
             continue
-        words = items[at].text.split()
+        pair = items[at : at + 2]
+        words, *below = [item.text.split() for item in pair]
+        if below and _of_rows(words, *below, ""):
+            yield [words, *below], [*pair]
+            at += 2
+            continue
         names = [column_of(word) for word in words]
         period = next((place for place, name in enumerate(names) if place and name == "number"), len(names))
         named = names[:1] == ["number"] and period > 2 and names[:period].count("answer") == 1
@@ -318,30 +323,19 @@ def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
     )
 
 
-def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]]:
-    """Answers of a row of numbers, or spans, above one of answers: both have known names, or count up and are labels."""
+def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Entry]:
+    """Entries of a row of numbers, or spans, above one of answers, each behind its name: a table on its side."""
     numbers = [*dropwhile(lambda cell: not (NUMBER_CELL.fullmatch(cell) or _SPAN_CELL.fullmatch(cell)), above)]
     begin = len(below) - len(numbers)
-    if not numbers or begin < 0:
+    if not numbers or begin < 0 or (begin and _LABELS.fullmatch(below[begin - 1])):
         return []
-    name, title = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
-    cells = [(cell, plain_width(answer)) for cell, answer in zip(numbers, below[begin:], strict=True) if cell]
-    answers = [answer for _, answer in cells if answer]
-    counted = _counts_up([cell for cell, _ in cells]) and _are_labels(answers) and not _LABELS.fullmatch(title)
-    if not counted and (column_of(name), column_of(title)) != ("number", "answer"):
-        return []
-    entries = []
-    for cell, answer in cells:
-        if answer and (number := NUMBER_CELL.fullmatch(cell)):
-            entries.append((int(number[1]), answer))
-        elif span := _SPAN_CELL.fullmatch(cell):
-            entries += of_span(int(span[1]), int(span[2]), answer)
-    return entries
-
-
-def _are_labels(cells: Sequence[str]) -> bool:
-    labels = [cell for cell in cells if _LABELS.fullmatch(cell)]
-    return len(labels) >= _MOST * len(cells) and 2 * sum(len(cell) == 1 for cell in labels) > len(cells)
+    names = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
+    rows: list[tuple[str, str]] = [names]
+    for cell, answer in zip(numbers, below[begin:], strict=True):
+        span = _SPAN_CELL.fullmatch(cell)
+        whole = of_span(int(span[1]), int(span[2]), answer) if span else [(cell, answer)]
+        rows += [(str(number), own) for number, own in whole]
+    return _by_columns(rows, where)
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
@@ -444,7 +438,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
     starts = [at for at, is_head in enumerate(heads) if is_head or not at]
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
-    rows = {id(item) for pair in pairwise(items) if _of_rows(*(item.text.split() for item in pair)) for item in pair}
+    rows = {id(item) for pair in pairwise(items) if _of_rows(*(item.text.split() for item in pair), name) for item in pair}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
     series = [
@@ -673,8 +667,6 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             answers += enumerate(letters, 1)
         elif is_line and (len(own) > 2 or (goes_on and not alone)):
             answers += own
-        elif place + 1 < len(texts):
-            answers += _of_rows(text.split(), texts[place + 1].split())
     ranks: Counter[tuple[int, str]] = Counter()
     for at, entry in enumerate(entries := [*entries, *(Entry(*answer, where=where) for answer in answers)]):
         entries[at] = replace(entry, rank=ranks[entry.number, entry.elective])
