@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, dropwhile, groupby, pairwise, takewhile
+from itertools import chain, count, dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError
@@ -35,13 +35,8 @@ from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.questions.texts import table
-from livek12.dataset_builders.reading.text import plain_width
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-FORM_COLUMN = re.compile(
-    r"(?:(?:Form|Version|Paper|Test|V)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
-)
-"""Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
@@ -71,6 +66,7 @@ class Entry:
         unsure: the reason why it may be another question's.
         of: id of the question that it stands below; "" if only the number tells.
         title: the question that it repeats, with its points.
+        printed: all of its lines, of which some may be the question's.
     """
 
     number: int
@@ -89,6 +85,7 @@ class Entry:
     unsure: str = ""
     of: str = ""
     title: str = ""
+    printed: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -184,10 +181,7 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables and of lines in columns, and the other items.
-
-    A table with a column for each form gives the form as `elective`; nothing else of that key is read.
-    """
+    """Entries of tables and of lines in columns, and the other items."""
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for rows, own in _tables(items):
@@ -195,8 +189,7 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
         in_table = _by_columns(rows, where) or in_rows
         entries += in_table
         rest += [] if in_table else own
-    forms = [entry for entry in entries if entry.elective]
-    return (forms, []) if forms else (entries, rest)
+    return entries, rest
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]]]:
@@ -204,22 +197,21 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
     at = 0
     while at < len(items):
         if not items[at].line:
-            yield [[cell.strip() for cell in line.text.split("\t")] for line in items[at].block.lines], [items[at]]
+            texts = [line.text for line in items[at].block.lines]
+            apart = re.compile(r"\t") if "\t" in "".join(texts) else _APART
+            yield [[cell.strip() for cell in apart.split(text)] for text in texts], [items[at]]
             at += 1
             continue
-        pair = items[at : at + 2]
-        words, *below = [item.text.split() for item in pair]
-        if below and _of_rows(words, *below, ""):
-            yield [words, *below], [*pair]
+        words = items[at].text.split()
+        if at + 1 < len(items) and _of_rows(words, below := items[at + 1].text.split(), ""):
+            yield [words, below], [*items[at : at + 2]]
             at += 2
             continue
-        names = [column_of(word) for word in words]
-        period = next((place for place, name in enumerate(names) if place and name == "number"), len(names))
-        named = names[:1] == ["number"] and period > 2 and names[:period].count("answer") == 1
-        rows = [*takewhile(bool, (_row(item.text, period if named else 0) for item in items[at + named :]))]
-        if named and rows and not len(rows[0]) % period:
-            whole = [row[begin : begin + period] for row in rows for begin in range(0, len(row), period)]
-            yield [words[:period], *whole], [*items[at : at + 1 + len(rows)]]
+        named = {"number", "answer"} <= {column_of(word) for word in words}
+        rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]
+        if named and rows:
+            whole = [row[begin : begin + len(words)] for row in rows for begin in range(0, len(row), len(words))]
+            yield [words, *whole], [*items[at : at + 1 + len(rows)]]
         elif len(rows) > _FEWEST and [int(row[0]) for row in rows] == [int(rows[0][0]) + n for n in range(len(rows))]:
             above = items[at - 1].text.split() if at else []
             width, _ = Counter(map(len, rows)).most_common(1)[0]
@@ -228,15 +220,14 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
         else:
             rows = []
             yield [], [items[at]]
-        at += (len(rows) + named) or 1
+        at += (len(rows) and len(rows) + named) or 1
 
 
-def _row(text: str, period: int) -> list[str]:
-    """Cells of a line: its words, if `period` of them make an entry, else a number and what is set apart behind it."""
-    if period:
-        cells = re.sub(rf"(?<!\S)(\d) (\d)(?=\s+[{_CIRCLED}])", r"\1\2", text).split()
-        begins = cells[::period]
-        return cells if not len(cells) % period and all(map(NUMBER_CELL.fullmatch, begins)) else []
+def _row(text: str, width: int) -> list[str]:
+    """Cells of a line: its words, if each `width` of them begin with a number, else a number and what is set apart."""
+    if width:
+        cells = text.split()
+        return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
     first, *others = _APART.split(text)
     match = re.fullmatch(r"(\d{1,3})(?:[.．、)]?\s+(\S.*))?", first)
     cells = [*filter(None, match.groups()), *others] if match else []
@@ -257,10 +248,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     columns = [*zip(*rows[1:], strict=True)]
     if len(rows) < 2 or len(columns) < 2:
         return []
-    forms = [place for place, name in enumerate(rows[0]) if place and FORM_COLUMN.fullmatch(name)]
     numbers = [at for at, cells in enumerate(columns) if names[at] == "number" or _counts_up([c for c in cells if c])]
-    if len(forms) > 1:
-        numbers = [0]
     if numbers[:1] != [0]:
         return []
     entries = []
@@ -268,26 +256,15 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        alike = sum(fit > fits[best] - 0.5 for fit in fits.values())
-        answers = forms if len(forms) > 1 else [best] if alike == 1 and fits[best] >= _FITS else []
-        kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at not in answers}
-        if (
-            answers
-            and not names[begin]
-            and (behind := answers[-1] + 1) < end
-            and all(re.fullmatch(r"\d{1,2}", cell) for cell in columns[behind] if cell)
-        ):
-            kinds["points"] = behind
-        for row in rows[1:]:
-            if NUMBER_CELL.fullmatch(row[begin]):
-                cells = {"number": row[begin], **{kind: row[at] for kind, at in kinds.items()}}
-                entries += [
-                    _of_cells(
-                        {**cells, "answer": row[at], **({"elective": rows[0][at]} if len(forms) > 1 else {})}, where
-                    )
-                    for at in answers
-                    if row[at]
-                ]
+        if fits.get(best, 0) < _FITS or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
+            continue
+        kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
+        behind = columns[best + 1] if best + 1 < end and not names[begin] else ()
+        if behind and all(re.fullmatch(r"\d{1,2}", cell) for cell in behind if cell):
+            kinds["points"] = best + 1
+        kinds |= {"number": begin, "answer": best}
+        answered = [row for row in rows[1:] if NUMBER_CELL.fullmatch(row[begin]) and row[best]]
+        entries += [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
     return entries
 
 
@@ -335,7 +312,7 @@ def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Ent
         span = _SPAN_CELL.fullmatch(cell)
         whole = of_span(int(span[1]), int(span[2]), answer) if span else [(cell, answer)]
         rows += [(str(number), own) for number, own in whole]
-    return _by_columns(rows, where)
+    return _by_columns(rows, where) if len(rows) > 2 else []
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
@@ -397,7 +374,9 @@ _WIDEST = 40
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
 _BARE_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）]?$")
 _WITH_WORTH = re.compile(
-    r"\D{0,12}(\d{1,3})\s?[.．、)）]?(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)", re.I
+    r"\D{0,12}(\d{1,3})\s?[.．、)）]?"
+    r"(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)",
+    re.IGNORECASE,
 )
 _LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
@@ -405,13 +384,14 @@ _LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _LEVEL, _RARELY, _MOST = 3, 0.005, 8, 0.9
+_FEWEST, _RARELY = 3, 8
+_PART = 3
+"""Characters of the label of a part, (a)."""
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
 _TWICE = "a number comes twice in the key: those behind it may be of other questions"
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
@@ -438,7 +418,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
     starts = [at for at, is_head in enumerate(heads) if is_head or not at]
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
-    rows = {id(item) for pair in pairwise(items) if _of_rows(*(item.text.split() for item in pair), name) for item in pair}
+    rows = {id(item) for a, b in pairwise(items) if _of_rows(a.text.split(), b.text.split(), name) for item in (a, b)}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
     series = [
@@ -717,7 +697,7 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
     """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
     alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
     anew = sum(a.number > b.number for a, b in pairwise(questions))
-    more = len({a.number for a in questions}) > len(alone)
+    more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
     chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
     parts = [[*own] for _, own in groupby(chosen, key=lambda anchor: anchor.number)]
     entries = []
@@ -734,13 +714,14 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         named = titled or (dash and dash["title"] and not _LABELS.fullmatch(first))
         answer, solution = ("", text) if named and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        each = [marks(items[part.place].text)[:1] for part in own] if worth else []
-        points = sum(mark.points for own_marks in each for mark in own_marks) if all(each) and each else None
+        parted = [part for part in own if items[part.place].text[part.end :].lstrip()[1:2].isalpha()] or own[:1]
+        each = [marks(items[part.place].text)[:1] for part in parted]
+        points = sum(mark.points for mark in chain(*each)) if worth and all(each) else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
-        own = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
-        entries.append(own)
+        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
+        entries.append(replace(entry, printed=text))
     return entries
 
 
@@ -774,16 +755,13 @@ def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
     steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
     if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
         return []
-    left = items[lines[-1][0]].box.left
-    for place in range(lines[-1][0], len(items)):
-        match = re.match(r"\s*(\d{1,3})\s?[.．、)）]", items[place].text)
-        follows = match and int(match[1]) == int(lines[-1][1][1]) + 1 and abs(items[place].box.left - left) < _LEVEL
-        lines += [(place, match)] if match and follows else []
     return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
+    if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
+        return "", text
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         several = "\n" in answer and len(answer) > LONGEST_ANSWER  # a text of several lines
@@ -798,8 +776,6 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if _OMITTED.fullmatch(text):
         return "", None
     if rest.strip() and not _is_value(first.strip()):  # a text of several lines
-        return "", text
-    if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
     worth = _WORTH_EACH.search(first.strip())
     answer, remark = (first.strip()[: worth.start()], worth["remark"].strip()) if worth else (first.strip(), "")

@@ -73,6 +73,7 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
         following = bisect_right(starts, start)
         end = starts[following] if following < len(starts) else len(stream.items)
         own = stream.items[start:end]
+        printed = "\n".join(item.text for item in own)
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(draft.markdown)
         heads = (
@@ -91,7 +92,7 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
             number = int(draft.number) if draft.number.isdigit() else 0
             by_ocr = any(item.block.origin == "ocr" for item in own)
             entry = Entry(number, answer, solution=solution or None, where=name, unread=unread, by_ocr=by_ocr)
-            entries.append(replace(entry, elective=draft.elective, of=draft.id))
+            entries.append(replace(entry, elective=draft.elective, of=draft.id, printed=printed))
             chosen |= {draft.id: labels} if (labels := _chosen(draft, own)) else {}
     if len(entries) <= max(1, _MOST * len(drafts)):
         return []
@@ -104,9 +105,9 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
         return listed
     choices = {draft.id for draft in drafts if draft.options}
     bare = [entry for entry in entries if entry.of in choices and not entry.answer]
-    rows = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
-    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*rows}
-    letters = {entry.of: rows[entry.number] for entry in bare} if of_rows else chosen
+    by_number = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
+    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*by_number}
+    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else chosen
     if len(bare) >= _FEWEST_RUNS and 2 * sum(entry.of in letters for entry in bare) > len(bare):
         return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
     return entries
@@ -209,9 +210,10 @@ def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | N
 
 def _answered(text: str) -> tuple[str, str, str]:
     """Text without a head, answer and solution of what is new."""
-    _, answer, solution = split_answered(f"\n{text}")
-    own = "" if answer else _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n")
-    return own, answer or "", (answer and solution) or ""
+    work, answer, solution = split_answered(f"\n{text}")
+    if answer:
+        return "", answer, "\n".join(filter(None, (work.strip("\n"), solution)))
+    return _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n"), "", ""
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:
