@@ -350,9 +350,9 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
 _LABELS = re.compile(
     rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
 )
-_SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
+_SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = re.compile(
-    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"
+    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
@@ -392,6 +392,7 @@ _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
+_FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
 _TWICE = "a number comes twice in the key: those behind it may be of other questions"
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
@@ -435,6 +436,8 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
             parts.append([entry])
             continue
         begins = rows | {id(own[anchor.place]) for anchor in run}
+        listed = {id(item): [answer for _, answer in _series(item.text)] for item in own}
+        begins |= {at for at, answers in listed.items() if len(answers) > 2 and all(map(_LABELS.fullmatch, answers))}
         below = run[0].place if len(run) > 1 else len(own)
         outer = [item for at, item in enumerate(own) if at < below or not item.line or id(item) in begins]
         short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
@@ -776,6 +779,8 @@ def _answer_and_solution(text: str) -> tuple[str, str | None]:
     if _OMITTED.fullmatch(text):
         return "", None
     if rest.strip() and not _is_value(first.strip()):  # a text of several lines
+        return "", text
+    if _FIRST_PART.match(first) and _NEXT_PART.search(rest):
         return "", text
     worth = _WORTH_EACH.search(first.strip())
     answer, remark = (first.strip()[: worth.start()], worth["remark"].strip()) if worth else (first.strip(), "")

@@ -40,8 +40,8 @@ _BEGIN, _LABEL = 20, 4
 """Letters of an option that are compared, and of the label before them."""
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
-_REMARK: Final = 2
-"""Tokens of another wording, which is no solution."""
+_REMARK, _WORK = 2, 24
+"""Tokens of another wording, which is no solution; of what stands before an answer and is none of its head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
@@ -212,7 +212,8 @@ def _answered(text: str) -> tuple[str, str, str]:
     """Text without a head, answer and solution of what is new."""
     work, answer, solution = split_answered(f"\n{text}")
     if answer:
-        return "", answer, "\n".join(filter(None, (work.strip("\n"), solution)))
+        worked = work.strip("\n") if len(tokens(work)) > _WORK else ""
+        return "", answer, "\n".join(filter(None, (worked, solution)))
     return _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n"), "", ""
 
 
