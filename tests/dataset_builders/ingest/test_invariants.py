@@ -97,11 +97,6 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: option D goes on",
     ),
-    "pictures are those named": (
-        (page("1. Look at Fig. 1. Why?", "Fig. 1    Fig. 2", "2. Compare with Fig. 2. Why?", "3. Where?"),),
-        "",
-        "2: figure 2 of question 2 stands in 1",
-    ),
     "structure is used": ((page("1. (b) Find b.", "2. Find c."),), "", "1: label (b) has none before it"),
     "numbers come once": (
         (page(*[f"{n}. {verb} {n}." for verb in ("Find", "Obey rule") for n in range(1, 7)], top=0.05),),
