@@ -697,7 +697,7 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
 
 def _has_earlier(label: str, text: str) -> bool:
     """Checks for the label before another anywhere, as in "Find: (1) …"."""
-    name = re.sub(r"\W", "", label)
+    name = re.sub(r"\W", "", label) or label
     return label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
 
 

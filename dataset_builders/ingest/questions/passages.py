@@ -47,6 +47,8 @@ _ANNOUNCES = re.compile(
 _NEXT_FEW = re.compile(
     r"\bnext\b[^.]{0,20}\b(?:questions|problems)\b|(?:接下来|以下|下面)的?几[个道]?小?题", re.IGNORECASE
 )
+_FEW = 4
+"""Questions that "the next few" are."""
 _LARGER = 1.2
 """Size of a title's letters, of those of text."""
 _FEWEST_LABELS = 3
@@ -130,6 +132,7 @@ def find_passages(
         choices = choices and _options_end(items[first:behind], columns)
         here = [at for at in heads if first <= at < end]
         here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
+        here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
         last = max(heads[at].number for at in here)
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
         guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"

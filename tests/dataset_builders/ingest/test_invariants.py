@@ -647,11 +647,6 @@ def test_an_answer_in_an_option_is_a_doubt_of_the_options() -> None:
     assert {doubt.kind for doubt in doubts if "an answer or solution" in doubt.text} == {"options"}
 
 
-def test_shares_of_a_grade_at_the_end_of_a_question_are_doubted() -> None:
-    drafts = read(page("1. 값을 구하시오.…", "2. 합을 구하시오.…", "평가: 중간(50%), 기말(50%)")).drafts
-    assert [any("several points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [False, True]
-
-
 def test_a_lead_at_the_end_of_a_question_is_doubted_in_both() -> None:
     lead = "Use the table of states to answer the following questions."
     drafts = read(page("1. Find a.", lead, "2. Find b.", "3. Find c.")).drafts

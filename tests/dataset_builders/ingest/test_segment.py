@@ -230,6 +230,37 @@ def test_a_line_at_a_distance_behind_a_question_is_not_its_own(note: str, set_ap
     assert doubted == [set_apart, set_apart, False]
 
 
+def test_text_for_the_next_few_questions_is_a_guess_of_theirs() -> None:
+    text = "The next few problems refer to these vectors:", "(a) u = (3, 4)"
+    questions = [f"{n}. Find norm {n} of every vector above." for n in range(2, 8)]
+    drafts = read(page("1. Why?", *text, *questions, top=0.05)).drafts
+    assert ["The next few" in draft.question for draft in drafts] == [False, *[True] * 4, False, False]
+    assert [any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts[:5]] == [True] * 5
+
+
+def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
+    pages = page("1. Why?", "2. Find a.", "[6+6 = 12 marks]")
+    line = page("ALL THE BEST", top=0.3).blocks[0]
+    line = replace(line, box=replace(line.box, left=0.28))
+    last = read(replace(pages, blocks=[*pages.blocks, line])).drafts[-1]
+    assert "BEST" not in last.question
+    assert any("may not be its own" in doubt.text for doubt in last.doubts)
+
+
+@pytest.mark.parametrize(
+    ("stem", "labels", "options"),
+    [
+        ("Find the field", ["(a)", "(b)", "(c)"], 0),
+        ("Find the field", ["A.", "B.", "C.", "D."], 4),
+        ("Which is the field?", ["(a)", "(b)", "(c)"], 3),
+        ("说明下列各条指令", ["(1)", "(2)", "(3)", "(4)", "(5)"], 0),
+    ],
+)
+def test_a_list_below_a_command_has_its_parts(stem: str, labels: list[str], options: int) -> None:
+    text = "\n".join([stem, *(f"{label} value {n}" for n, label in enumerate(labels))])
+    assert len(texts.split(text, "en", None)[1]) == options
+
+
 def test_a_table_near_the_next_question_is_doubted_for_both() -> None:
     options = page("1. Which of the following is right?", "A. one", "B. two", "C. three", "D. four")
     rows = page("load\t1", "store\t2", top=0.5).blocks
