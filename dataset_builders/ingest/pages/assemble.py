@@ -26,7 +26,7 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     is_caption,
     is_label,
 )
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, share_a_band
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, pair_fences, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -264,8 +264,8 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     if not opening:
         return []
     edge = min(run.left for run in opening)
-    if any(run.left < edge - _GUTTER_EDGE for run in runs):
-        edge = min(run.left for run in runs)
+    first = min(run.left for run in runs if not run.titled or run.number)  # a section's title hangs out
+    edge = first if first < edge - _GUTTER_EDGE else edge
     numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
         run
@@ -327,13 +327,7 @@ def _is_parted(run: Segment, middle: float, begins: float) -> bool:
 
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
-CAPTION: Final = re.compile(
-    r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",
-    re.IGNORECASE,
-)
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
-_BOXED: Final = re.compile(r"\d{1,3}．")
-"""The number of a question in a box, as `marks.name_numbers` writes it."""
 _EDGE: Final = 0.12
 """Of the page's width: turned text this near to its edge is no part of what is asked."""
 _FEWEST_STACKED, _NEAR = 6, 5
@@ -402,9 +396,8 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         crop: cuts out a picture.
         before: the gutter of the page before.
     """
-    edge, sheet.glyphs = _edges(sheet)
     aside = _turned(sheet)
-    edge += [piece for piece in aside if piece.kind == "header"]
+    edge = [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
     _level_arrows(sheet.glyphs)
     runs = _joined(segments(sheet.glyphs), sheet)
@@ -431,13 +424,18 @@ def _level_arrows(glyphs: Sequence[Glyph]) -> None:
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
-    for left, top, right, bottom in (*_brackets(sheet.glyphs, runs), *_fractions(runs, sheet.rules)):
+    for left, top, right, bottom in (*_brackets(sheet, runs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
         box = hull(inside)
         head.left, head.top, head.right, head.bottom = box
         for run in inside:
             run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
+    for rule in (rule for rule in sheet.rules if rule.flat):  # a blank is a part of its line
+        for run in runs:
+            level = run.bottom - 0.3 * run.size < rule.top < run.bottom + 0.4 * run.size
+            if level and -2 < rule.left - run.right < _GAP * run.size:
+                run.right = rule.right
     for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
         x, y = sign.centre
         near = [run for run in runs if run.left < sign.right and sign.left < run.right]
@@ -455,8 +453,12 @@ def _width(run: Segment) -> float:
     return run.right - run.left
 
 
-def _brackets(glyphs: Sequence[Glyph], runs: Sequence[Segment]) -> Iterator[Bounds]:
-    tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
+def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
+    size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
+    flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
+    for opening, closing in pair_fences(upright, flat, centres, size):
+        yield opening.left - size, opening.top, closing.right + size, opening.bottom
+    tall = [glyph for glyph in sheet.glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
     for first in tall:
         ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
         last = min(ends, key=lambda glyph: glyph.left, default=None)
@@ -482,22 +484,6 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
             short = rule.length < min(_LONGEST_FRACTION * size, right - left + 2.5 * size)
             if short and rule.left - 0.3 * size < left and right < rule.right + 0.3 * size:
                 yield rule.left - size, top, rule.right + size, bottom
-
-
-def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
-    """Takes out framed text at the left or right edge: a tab, unless it is a question's number."""
-    tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
-    pieces: list[Piece] = []
-    glyphs = sheet.glyphs
-    for tab in tabs:
-        inside = [glyph for glyph in glyphs if layout.contains(tab, *glyph.centre)]
-        if _BOXED.fullmatch("".join(glyph.text for glyph in inside).strip()) and tab[2] < 0.5 * sheet.width:
-            continue
-        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *glyph.centre)]
-        lines = lines_of(inside, [])
-        if lines:
-            pieces.append(Piece("header", around([line.box for line in lines]), lines))
-    return pieces, glyphs
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
@@ -548,13 +534,18 @@ def _margin(placed: Sequence[tuple[float, float, Glyph]], width: float) -> set[i
 
 
 def _regions(
-    runs: Sequence[Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
-) -> list[tuple[Bounds, int]]:
-    """Rectangles in reading order, with the number of their column."""
+    runs: Sequence[Segment],
+    solid: Sequence[Bounds],
+    middle: float | None,
+    sheet: Sheet,
+    area: Bounds = (-1e4, -1e4, 1e4, 1e4),
+    column: int = 0,
+) -> Iterator[tuple[Bounds, int]]:
+    """Rectangles of an area in reading order, with the number of their column."""
     if middle is None:
-        return [((-1e4, -1e4, 1e4, 1e4), 0)]
-    done: list[tuple[Bounds, int]] = []
-    at = -1e4
+        yield area, column
+        return
+    left, begin, right, end = area
     across = bands(runs, solid, middle, sheet.width)
     for rule in sheet.dividers:
         if abs((rule.left + rule.right) / 2 - middle) < 3:
@@ -562,13 +553,23 @@ def _regions(
             foot = [band[0] for band in across if band[1] >= rule.bottom]
             across = [band for band in across if rule.top < band[0] and band[1] < rule.bottom]
             across = [*([(-1e4, max(head))] if head else []), *across, *([(min(foot), 9e3)] if foot else [])]
-    for top, bottom in [*across, (1e4, 1e4)]:
-        done.append(((-1e4, at, middle, top), 0))
-        done.append(((middle, at, 1e4, top), 1))
-        if bottom < 1e4:
-            done.append(((-1e4, top, 1e4, bottom), 0))
-        at = bottom
-    return done
+    parts = [part for run in runs for part in run.parted(middle)]
+    sides = []
+    for first, last in ((left, middle), (middle, right)):
+        own = [part for part in parts if first <= part.centre[0] < last]
+        boxes = [box for box in solid if first <= (box[0] + box[2]) / 2 < last]
+        x = gutter(own, boxes, (), sheet.width)
+        counted = x is not None and _counts_on([part for run in own for part in run.parted(x)], x)
+        sides.append((first, last, own, boxes, x if counted else None))
+    for top, bottom in [*(band for band in across if begin < band[1] and band[0] < end), (end, end)]:
+        number = column
+        for first, last, own, boxes, x in sides:
+            inner = [*_regions(own, boxes, x, sheet, (first, begin, last, top), number)]
+            yield from inner
+            number = 1 + max(number for _, number in inner)
+        if bottom < end:
+            yield (left, top, right, bottom), column
+        begin = bottom
 
 
 def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
@@ -726,9 +727,6 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
             last.box = around([last.box, line.box])
         else:
             done.append(Piece("text", line.box, [line]))
-    for piece in done:
-        if len(piece.lines) == 1 and CAPTION.match(piece.lines[0].text) and _under_figure(piece.box, own):
-            piece.kind = "caption"
     return done
 
 

@@ -55,26 +55,28 @@ _HANGS: Final = 0.15
 def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
     """Adds signs for pairs of upright rules of one height around letters; the others stay in `upright`."""
     size = max((atom.size for atom in atoms), default=0.0)
+    centres = [atom.centre for atom in atoms if atom.text.strip()]
+    for pair in [*pair_fences([*upright], flat, centres, size)]:
+        for rule in pair:
+            upright.remove(rule)
+            base = (rule.top + rule.bottom) / 2 + AXIS * size
+            atoms = [*atoms, Atom("|", *rule.box, base, size, True, advance=rule.right)]
+    return atoms
+
+
+def pair_fences(
+    upright: Sequence[Rule], flat: Sequence[Rule], centres: Sequence[tuple[float, float]], size: float
+) -> Iterator[tuple[Rule, Rule]]:
+    """Pairs of upright rules of one height around letters, without boxes; `size` is that of letters in points."""
     unpaired = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
     while unpaired:
         first = unpaired.pop(0)
         last = next((r for r in unpaired if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
         ends = [r for r in flat if min(abs(r.top - first.top), abs(r.top - first.bottom)) < 1.5]
         boxed = any(rule.left < first.right + 1.5 and first.left - 1.5 < rule.right for rule in ends)
-        if last is None or boxed or not any(_within(atom, first, last) for atom in atoms):
-            continue
-        unpaired.remove(last)
-        for rule in (first, last):
-            upright.remove(rule)
-            base = (rule.top + rule.bottom) / 2 + AXIS * size
-            sign = Atom("|", *rule.box, base, size, True, advance=rule.right)
-            atoms = [*atoms, sign]
-    return atoms
-
-
-def _within(atom: Atom, first: Rule, last: Rule) -> bool:
-    across = first.left < atom.middle < last.right
-    return across and first.top < (atom.top + atom.bottom) / 2 < first.bottom and bool(atom.text.strip())
+        if last and not boxed and any(first.left < x < last.right and first.top < y < first.bottom for x, y in centres):
+            unpaired.remove(last)
+            yield first, last
 
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -100,14 +102,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
             if -0.3 * atom.size
             < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
-            < 0.6 * atom.size
+            < (1.0 if long else 0.6) * atom.size  # scripts of the letters of a wide accent are lower
             and atom.size < 1.6 * accent.size
             and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
             and (accent not in arrows or accent.left < atom.middle < accent.right)
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
-        below += _scripts_under(accent, below, finder)
         if below:
             made = _accented(ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
@@ -116,19 +117,6 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
-
-
-def _scripts_under(accent: Atom, letters: Sequence[Atom], finder: Finder) -> list[Atom]:
-    """Scripts of the letters of a wide accent that stand under it too."""
-    if len(letters) < 2 or accent.text in BELOW:
-        return []
-    size, foot = max(atom.size for atom in letters), max(atom.bottom for atom in letters)
-    return [
-        atom
-        for atom in finder.between(accent.left, accent.right)
-        if atom not in letters and atom.size < _SCRIPT * size
-        if accent.bottom - 0.3 * size < atom.top and (atom.top + atom.bottom) / 2 < foot + 0.4 * size
-    ]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
@@ -656,7 +644,7 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     for row in centred if len(rows) > 2 else ():
         edge = max(atom.right for other in rows if other is not row for atom in other) - 1
         ordered = sorted(row, key=lambda atom: atom.left)
-        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > 0.3 * full)
+        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > _PARTED * full)
         first = ordered[0] if ordered[0].left > edge else next(parted, None)
         row[:] = [atom for atom in row if first is None or atom.left < first.left]
     return [row for row in rows if row]

@@ -401,13 +401,16 @@ def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
 
 def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
-    loose: list[Rule] = []
-    boxes = [rule.box for rule in raw.rules]
+    high = [rule for rule in raw.rules if not rule.flat and rule.length > 0.35 * raw.height]
+    loose = [r for r in high if not any(o is not r and abs(o.top - r.top) + abs(o.bottom - r.bottom) < 6 for o in high)]
+    parts.dividers += loose  # the side of a table has another
+    drawn = [rule for rule in raw.rules if rule not in loose]
+    boxes = [rule.box for rule in drawn]
     for group in groups(boxes, 2.2):
-        rules = [raw.rules[at] for at in group]
+        rules = [drawn[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
-        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
+        tall = [rule for rule in upright if rule in high]
         xs, ys = (
             _positions([(r.left + r.right) / 2 for r in upright]),
             _positions([(r.top + r.bottom) / 2 for r in flat]),
@@ -428,7 +431,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
-        own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
+        own = around([rule.box for rule in rules if _short(rule, raw)] or [box])
         hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
         odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
         torn = len(cells) > 1 and odd and not is_grid(xs, ys, table.merged, rules)

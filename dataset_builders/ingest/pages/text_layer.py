@@ -418,7 +418,7 @@ def _has_shaft(shape: Shape, middle: float) -> bool:
     )
 
 
-_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|\(?\d{1,2}\s*[.．、)]")
+_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|[(（][a-h][)）].|\(?\d{1,2}\s*[.．、)]")
 _LONGEST_LABEL: Final = 30
 """Letters of a label within the width of its figure that no column of text begins at."""
 _SLANTED: Final = 1.5

@@ -215,8 +215,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
         return False
     height = line.box.bottom - line.box.top
     shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
-    if picture.box.left > line.box.right - height / 2 and shared > height / 2:
-        return picture.box.top <= line.box.top  # it goes on with the line
+    if picture.box.left > line.box.left + height and shared > height / 2:
+        return picture.box.top <= line.box.top  # it is in the line, or goes on with it
     right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
     return right and line.box.top - height < picture.box.top <= line.box.top
 
