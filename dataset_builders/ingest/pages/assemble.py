@@ -14,7 +14,7 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import BIG, OVER, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
     UNREAD,
@@ -24,7 +24,6 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     Line,
     Origin,
     is_caption,
-    is_label,
 )
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, pair_fences, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
@@ -334,7 +333,7 @@ _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
-_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
+_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", ")": "", "]": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _KEYWORD: Final = re.compile(
@@ -343,8 +342,6 @@ _KEYWORD: Final = re.compile(
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*[-+*/]?=[^=]")
 _FEW_STATEMENTS, _PITCH = 2, 0.5
 """Statements that may be text, and letter sizes of a column of code in a font for text."""
-_LIMIT: Final = 0.4
-"""Letter sizes between a sum or an integral and its limits, at most."""
 _LONGEST_FRACTION: Final = 25
 """Letter sizes of a fraction's line, or between brackets: a longer one parts the page."""
 _MARGIN: Final = 1.0
@@ -399,7 +396,6 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     aside = _turned(sheet)
     edge = [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
-    _level_arrows(sheet.glyphs)
     runs = _joined(segments(sheet.glyphs), sheet)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
@@ -414,17 +410,9 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
 
 
-def _level_arrows(glyphs: Sequence[Glyph]) -> None:
-    """Gives arrows over letters their base line, in place."""
-    for arrow in (glyph for glyph in glyphs if glyph.text in OVER):
-        under = (g for g in glyphs if arrow.left - 1 < (g.left + g.right) / 2 < arrow.right + 1 and g is not arrow)
-        near = [g for g in under if g.text.isalnum() and abs(g.top - arrow.bottom) < 0.4 * arrow.size]
-        arrow.base = max((g for g in near), key=lambda g: g.size, default=arrow).base
-
-
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
-    for left, top, right, bottom in (*_brackets(sheet, runs), *_fractions(runs, sheet.rules)):
+    for left, top, right, bottom in (*_brackets(sheet), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
         box = hull(inside)
@@ -436,24 +424,10 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
             level = run.bottom - 0.3 * run.size < rule.top < run.bottom + 0.4 * run.size
             if level and -2 < rule.left - run.right < _GAP * run.size:
                 run.right = rule.right
-    for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
-        x, y = sign.centre
-        near = [run for run in runs if run.left < sign.right and sign.left < run.right]
-        lines = [run for run in runs if run.left < x < run.right and run.top < y < run.bottom]
-        for line in sorted(lines, key=_width)[-1:]:
-            for run in near:  # limits belong to the line
-                if max(sign.top - run.bottom, run.top - sign.bottom) < _LIMIT * sign.size and _width(run) < _width(
-                    line
-                ):
-                    line.top, line.bottom = min(line.top, run.top), max(line.bottom, run.bottom)
     return runs
 
 
-def _width(run: Segment) -> float:
-    return run.right - run.left
-
-
-def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
+def _brackets(sheet: Sheet) -> Iterator[Bounds]:
     size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
     flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
     for opening, closing in pair_fences(upright, flat, centres, size):
@@ -464,12 +438,6 @@ def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
         last = min(ends, key=lambda glyph: glyph.left, default=None)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
-        elif first.text == "{" and not last:  # rows of cases, and what follows them
-            edge = first.right + first.size
-            for run in sorted(runs, key=lambda run: run.left):
-                if first.left < run.left < edge and first.top < run.bottom and run.top < first.bottom:
-                    edge = max(edge, run.right + first.size)
-            yield first.left, first.top, edge, first.bottom
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
@@ -618,7 +586,7 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
     """Gives lines of code in a font for text a pitch, in place: three statements or more, some of them indented."""
     ordered = sorted(lines, key=lambda line: line.base)
     for is_code, group in groupby(
-        ordered, lambda line: bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
+        ordered, lambda line: "$" not in line.text and bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
     ):
         run = list(group)
         lefts = [line.box[0] for line in run]
@@ -661,10 +629,6 @@ def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[Tex
         figure = min(near, key=lambda near: min(abs(top - near.box[3]), abs(near.box[1] - bottom)))
         figure.caption = line.text.strip()
         captions.append(Piece("caption", line.box, [line]))
-    for figure in figures:
-        labels = [line for line in figure.lines if is_label(line.text)]
-        if len(labels) == 1 and not figure.caption:
-            figure.caption = labels[0].text.strip()
     return kept, captions
 
 
@@ -696,7 +660,7 @@ def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piec
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
     """Pieces from top to bottom; figures side by side and their labels from left to right."""
     rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
+    for piece in sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])):
         aside = piece.kind in ("figure", "table") or id(piece) in labels
         last = rows[-1] if rows else None
         if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
@@ -708,6 +672,11 @@ def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
                 continue
         rows.append([piece])
     return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
+
+
+def _height(piece: Piece) -> float:
+    """Y of the middle of a text's first line; of the top of others, which may begin beside a line."""
+    return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1]
 
 
 def _within(region: Bounds, x: float, y: float) -> bool:
@@ -751,7 +720,7 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
     middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in (last.box, line.box)]
     if any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames):
         return False
-    return not any(last.box[3] - 2 < piece.box[1] and piece.box[1] < line.box[3] for piece in own)
+    return not any(middles[0][1] < piece.box[1] < middles[1][1] for piece in own)
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:

@@ -24,6 +24,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     BRACES,
     FENCES,
     FUNCTIONS,
+    LABELLED,
     LIMITS,
     OVER,
     STRETCHED,
@@ -84,7 +85,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
     for arrow in arrows:
         arrow.text = OVER[arrow.text]
-    signs = [atom for atom in atoms if atom.text in ACCENTS]
+    signs: list[Atom] = []
+    for sign in sorted((a for a in atoms if a.text in ACCENTS), key=lambda atom: (round(atom.top), atom.left)):
+        last = signs[-1] if signs else sign
+        if last is not sign and last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top:
+            last.right = max(last.right, sign.right)  # a long arrow of many pieces
+        else:
+            signs.append(sign)
     if not signs:
         return atoms
     finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
@@ -94,15 +101,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         if shaft:
             accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
             rules.remove(shaft)
-            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
-            finder.replace(rest_of, [])
         long = accent.right - accent.left > 1.5 * accent.size
         below = [
             atom
             for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
             if -0.3 * atom.size
             < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
-            < (1.0 if long else 0.6) * atom.size  # scripts of the letters of a wide accent are lower
+            < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size  # scripts of letters are lower
             and atom.size < 1.6 * accent.size
             and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
             and (accent not in arrows or accent.left < atom.middle < accent.right)
@@ -137,12 +142,6 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
     beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5
     tail = accent.height < 0.12 * accent.size  # a long arrow's shaft goes on behind its first piece
     return beside and (tail or rule.left < accent.left) and accent.top - 1 < rule.centre[1] < accent.bottom + 1
-
-
-def _head(atom: Atom, shaft: Rule) -> bool:
-    """Checks an unnamed sign for the head of a long arrow."""
-    level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
-    return not atom.sound and level and atom.height < 0.4 * atom.size
 
 
 def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:
@@ -453,7 +452,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
             if not any(
-                other is not head and other.text not in ARROWS and _is_script_of(atom, other)
+                other is not head and other.text not in LABELLED and _is_script_of(atom, other)
                 for other in heads
                 if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
             )
@@ -461,15 +460,15 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
-        if head.text in ARROWS or head.text in _INTEGRALS:
+        if head.text in LABELLED or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
         text = head.text if head.built else symbol(head.text)
-        if head.text == "=":
-            text = f"\\overset{{{tex(over)}}}{{=}}" if over else text
-        elif head.text in ARROWS:
+        if head.text in ARROWS:
             text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        elif head.text in LABELLED:
+            text = f"\\overset{{{tex(over)}}}{{{text}}}" if over else text
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         size = min(head.size, usual) if head.text in _INTEGRALS else head.size
@@ -497,7 +496,7 @@ def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
 
 def _limited(atom: Atom) -> bool:
     name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
-    return atom.text in ARROWS or name in LIMITS
+    return atom.text in LABELLED or name in LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:

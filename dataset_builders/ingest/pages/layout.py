@@ -198,6 +198,7 @@ def contains(box: Bounds, x: float, y: float) -> bool:
 _NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
 """Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
 label."""
+_MOST_FRAMES: Final = 100
 _WORDS: Final = 0.9
 """Letter sizes between the words of a line."""
 
@@ -239,7 +240,9 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     ground = _ground(raw, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
-    loose = _tables(raw, parts, before)
+    borders = [*parts.frames, *parts.ground][:_MOST_FRAMES]
+    shapes = [shape for shape in shapes if not any(_on_border(shape, frame) for frame in borders)]
+    loose = [r for r in _tables(raw, parts, before) if not any(_on_border(r, frame) for frame in borders)]
     drawings = [shape for shape in shapes if shape.kind == "drawing" and not shape.filled]
     strokes = [shape for shape in drawings if any(_parts_cell(shape.box, table) for table in parts.tables)]
     parts.ground += [shape.box for shape in strokes]
@@ -284,6 +287,13 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
+
+
+def _on_border(ink: Rule | Shape, frame: Bounds) -> bool:
+    """Checks for a piece of a frame's own border: a dash, a corner."""
+    left, top, right, bottom = frame
+    off = (left - ink.left, top - ink.top, ink.right - right, ink.bottom - bottom)
+    return max(off) < _MEET and min(ink.right - left, right - ink.left, ink.bottom - top, bottom - ink.top) < _SAME
 
 
 def _parts_cell(box: Bounds, table: PageTable) -> bool:

@@ -19,6 +19,8 @@ from livek12.dataset_builders.ingest.questions.headings import FORM, counts_ques
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
+_BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
+"""Begins a question, a part or an option."""
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
@@ -206,6 +208,8 @@ def _pictures_behind_lines(items: list[Item]) -> None:
     for place in range(len(items) - 2, -1, -1):
         at = place
         while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
+            if at > place and _BEGINS.match(items[at + 1].text):
+                break
             items[at], items[at + 1] = items[at + 1], items[at]
             at += 1
 
