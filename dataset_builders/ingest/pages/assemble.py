@@ -6,6 +6,7 @@ and OCR meet here.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -75,10 +76,10 @@ class Segment(Placed):
     digits: int = 0
     size: float = 0.0
 
-    def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
-        """Itself, or its two parts if white space within it covers an x and a margin on both sides."""
+    def parted(self, x: float, begins: float = 0.0) -> Iterator[Segment]:
+        """Itself, or its two parts if white space within it covers an x and reaches to where a column begins."""
         for place, (left, right) in enumerate(self.gaps):
-            if left <= x - margin and x + margin <= right:
+            if left <= x - 2 and x + 2 <= right and right > begins - 3:
                 yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
                 yield replace(
                     self,
@@ -101,17 +102,18 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces: list[list[Glyph]] = []  # without any gap
         for glyph in sorted(row, key=lambda glyph: glyph.left):
-            if pieces and glyph.left - max(_ends(letter) for letter in pieces[-1][-3:]) < _GAP * glyph.size:
+            ends = max((max(g.right, g.advance) for last in pieces[-1:] for g in last[-3:]), default=-math.inf)
+            if glyph.left - ends < _GAP * glyph.size:  # a full-width comma has white space of its own
                 pieces[-1].append(glyph)
             else:
                 pieces.append([glyph])
         numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
         first = 0
         for place in range(1, len(pieces) + 1):
-            ends = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
+            parted = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
                 _RUN * pieces[place][0].size
             )
-            if ends:
+            if parted:
                 done.append(_segment(pieces[first:place], numbers[first:place]))
                 first = place
     _name_hung(done)
@@ -127,11 +129,6 @@ def _name_hung(runs: Sequence[Segment]) -> None:
                 wide = other.right - other.left > _TEXT * run.size and run.size > 0.9 * other.size
                 if level and wide and 0 < other.left - run.right < _HUNG * run.size:
                     run.number = run.digits
-
-
-def _ends(glyph: Glyph) -> float:
-    """The end of a letter with its own white space: a full-width comma has half a letter of it."""
-    return max(glyph.right, glyph.advance)
 
 
 def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
@@ -302,7 +299,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
 def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
     """Top and bottom of what crosses both columns, in order."""
     begins = min((run.left for run in texts if run.left > middle), default=middle)
-    runs = [part for run in texts for part in (run.parted(middle) if _is_parted(run, middle, begins) else (run,))]
+    runs = [part for run in texts for part in run.parted(middle, begins)]
     across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
     across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
     lefts = [run for run in runs if run.right <= middle]
@@ -320,15 +317,13 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
     return done
 
 
-def _is_parted(run: Segment, middle: float, begins: float) -> bool:
-    return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
-
-
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
+_WORDS: Final = 0.9
+"""Letter sizes between the words of a label."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
-_EDGE: Final = 0.12
-"""Of the page's width: turned text this near to its edge is no part of what is asked."""
+_EDGE, _TABS = 0.12, 0.9
+"""Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
 _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
@@ -456,7 +451,8 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
 
 def _turned(sheet: Sheet) -> list[Piece]:
     """Takes turned text out, each line a piece; at the edge it is a header."""
-    stacked = _stacked(sheet)
+    tabs = [frame for frame in sheet.frames if frame[0] > _TABS * sheet.width]
+    stacked = _stacked(sheet) | {id(g) for g in sheet.glyphs if any(layout.contains(tab, *g.centre) for tab in tabs)}
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
     sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright and id(glyph) not in stacked]
     pieces: list[Piece] = []
@@ -544,11 +540,10 @@ def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     inside = [glyph for glyph in sheet.glyphs if _within(region, *glyph.centre)]
     rules = [r for r in sheet.rules if _within(region, *r.centre)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
-    labels, inside = _figure_labels(inside, own)
-    printed = _lines(inside, rules, sheet.frames)
-    _name_listings(printed)
-    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
-    lines, captions = _captions(printed, own)
+    captions, labels, inside = _labels(inside, [piece for piece in own if piece.kind in ("figure", "table")])
+    lines = _lines(inside, rules, sheet.frames)
+    _name_listings(lines)
+    _unsound([*lines, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
 
@@ -615,46 +610,29 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
     return beside and level and box[3] - box[1] < max(3 * line.size, bottom - top + line.size)
 
 
-def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:
-    """Gives figures their captions; returns the other lines, and the captions."""
-    kept: list[TextLine] = []
+def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Glyph]]:
+    """Takes captions of figures, and labels of options (A., ①) alone beside them, out of the letters."""
     captions: list[Piece] = []
-    figures = [piece for piece in own if piece.kind == "figure"]
-    for line in lines:
-        near = [figure for figure in figures if not figure.caption and _under_figure(line.box, [figure])]
-        if not near or not is_caption(line.text):
-            kept.append(line)
-            continue
-        top, bottom = line.box[1::2]
-        figure = min(near, key=lambda near: min(abs(top - near.box[3]), abs(near.box[1] - bottom)))
-        figure.caption = line.text.strip()
-        captions.append(Piece("caption", line.box, [line]))
-    return kept, captions
-
-
-def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
-    """Labels of options (A., ①) alone beside figures, as pieces."""
-    figures = [piece for piece in own if piece.kind in ("figure", "table")]
-    if not figures:
-        return [], glyphs
-    pieces: list[Piece] = []
+    labels: list[Piece] = []
     taken: set[int] = set()
-    for run in layout.runs(glyphs, 0.9):
-        text = "".join(glyph.text for glyph in run).strip()
-        box = hull(run)
-        size = run[0].size
-        middle = (box[1] + box[3]) / 2
-        before_figure = _LABEL.fullmatch(text) and any(
-            piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
-            for piece in figures
-        )
-        if before_figure and not any(
-            abs(g.base - run[0].base) < 0.3 * size and 0 <= g.left - box[2] < 2 * size and g.text.strip()
-            for g in glyphs
-        ):
-            taken.update(id(glyph) for glyph in run)
-            pieces.append(Piece("text", box, lines_of(run, [])))
-    return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+    for run in layout.runs(glyphs, _WORDS) if own else ():
+        text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
+        near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
+        beside = (p for p in own if p.box[1] - size < (box[1] + box[3]) / 2 < p.box[3] + size)
+        if near and is_caption(text):
+            figure = min(near, key=lambda near: min(abs(box[1] - near.box[3]), abs(near.box[1] - box[3])))
+            (line, *_) = lines_of(run, [])
+            figure.caption = line.text.strip()
+            captions.append(Piece("caption", box, [line]))
+        elif _LABEL.fullmatch(text) and any(-2 < p.box[0] - box[2] < 4 * size for p in beside):
+            level = [g for g in glyphs if abs(g.base - run[0].base) < 0.3 * size and g.text.strip()]
+            if any(0 <= g.left - box[2] < 2 * size for g in level):
+                continue
+            labels.append(Piece("text", box, lines_of(run, [])))
+        else:
+            continue
+        taken.update(map(id, run))
+    return captions, labels, [glyph for glyph in glyphs if id(glyph) not in taken]
 
 
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
@@ -699,13 +677,10 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
     return done
 
 
-def _under_figure(box: Bounds, own: Sequence[Piece]) -> bool:
-    return any(
-        (-2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24)
-        and box[0] < piece.box[2]
-        and box[2] > piece.box[0]
-        for piece in own
-    )
+def _is_under(box: Bounds, piece: Piece) -> bool:
+    """Checks for text right under or over a figure."""
+    near = -2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24
+    return near and box[0] < piece.box[2] and box[2] > piece.box[0]
 
 
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:

@@ -101,6 +101,8 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
         if shaft:
             accent.left, accent.right = min(accent.left, shaft.left), max(accent.right, shaft.right)
             rules.remove(shaft)
+            rest_of = [a for a in finder.between(shaft.right - 2, shaft.right + 0.5 * accent.size) if _head(a, shaft)]
+            finder.replace(rest_of, [])
         long = accent.right - accent.left > 1.5 * accent.size
         below = [
             atom
@@ -142,6 +144,12 @@ def _shaft(rule: Rule, accent: Atom) -> bool:
     beside = rule.left - 1.5 < accent.right and accent.left < rule.right + 1.5
     tail = accent.height < 0.12 * accent.size  # a long arrow's shaft goes on behind its first piece
     return beside and (tail or rule.left < accent.left) and accent.top - 1 < rule.centre[1] < accent.bottom + 1
+
+
+def _head(atom: Atom, shaft: Rule) -> bool:
+    """Checks an unnamed sign for the head of a long arrow."""
+    level = abs((atom.top + atom.bottom) - (shaft.top + shaft.bottom)) < 0.2 * atom.size
+    return not atom.sound and level and atom.height < 0.4 * atom.size
 
 
 def _accented(name: str, below: list[Atom], accent: Atom) -> Atom:

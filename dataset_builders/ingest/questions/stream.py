@@ -14,13 +14,14 @@ from itertools import pairwise
 
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
-_BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
-"""Begins a question, a part or an option."""
+_BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|①|[(（]?[Aa][)）.．、])")
+"""Begins a question, a part or its options."""
+_MOST_CAPTIONS = 200
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
@@ -136,6 +137,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _edge_marks(stream)
     _typed(stream.items)
     _pictures_behind_lines(stream.items)
+    _pictures_behind_names(stream.items)
     return stream
 
 
@@ -212,6 +214,22 @@ def _pictures_behind_lines(items: list[Item]) -> None:
                 break
             items[at], items[at + 1] = items[at + 1], items[at]
             at += 1
+
+
+def _pictures_behind_names(items: list[Item]) -> None:
+    """Moves a picture and its caption to the one paragraph of its page that names it, if that is another question's."""
+    named = [(item, name) for item in items if item.block.kind == "text" for name in figure_names(item.text)]
+    for picture in [item for item in items if item.line is None and is_label(item.block.caption)][:_MOST_CAPTIONS]:
+        name, page = figure_names(picture.block.caption), picture.box.page
+        lines = [item for item, other in named if [other] == name and item.box.page == page]
+        here = next(at for at, item in enumerate(items) if item is picture)
+        line = next((at for at, item in enumerate(items) if len(lines) == 1 and item is lines[0]), here)
+        if here < line or any(_BEGINS.match(item.text) for item in items[line + 1 : here]):
+            own = [item for item in items if item.block.kind == "caption" and item.box.page == page]
+            own = [picture, *(item for item in own if figure_names(item.text) == name)]
+            end = next((at for at in range(line + 1, len(items)) if _BEGINS.match(items[at].text)), len(items))
+            before, behind = ([i for i in part if not any(i is o for o in own)] for part in (items[:end], items[end:]))
+            items[:] = [*before, *own, *behind]
 
 
 def _stands_beside(picture: Item, line: Item) -> bool:
