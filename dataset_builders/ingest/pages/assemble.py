@@ -319,8 +319,8 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
 
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
-_WORDS: Final = 0.9
-"""Letter sizes between the words of a label."""
+_WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
+"""Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
 """Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
@@ -618,16 +618,16 @@ def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], lis
     for run in layout.runs(glyphs, _WORDS) if own else ():
         text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
         near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
+        captioned, labelled = near and is_caption(text), _LABEL.fullmatch(text)
+        level = (g for g in glyphs if abs(g.base - run[0].base) < 0.3 * size and g.text.strip() and g.left >= box[2])
+        room = min((g.left - box[2] for g in level), default=math.inf) if captioned or labelled else 0.0
         beside = (p for p in own if p.box[1] - size < (box[1] + box[3]) / 2 < p.box[3] + size)
-        if near and is_caption(text):
+        if captioned and room > _TITLED * size:
             figure = min(near, key=lambda near: min(abs(box[1] - near.box[3]), abs(near.box[1] - box[3])))
             (line, *_) = lines_of(run, [])
             figure.caption = line.text.strip()
             captions.append(Piece("caption", box, [line]))
-        elif _LABEL.fullmatch(text) and any(-2 < p.box[0] - box[2] < 4 * size for p in beside):
-            level = [g for g in glyphs if abs(g.base - run[0].base) < 0.3 * size and g.text.strip()]
-            if any(0 <= g.left - box[2] < 2 * size for g in level):
-                continue
+        elif labelled and room > _ALONE * size and any(-2 < p.box[0] - box[2] < 4 * size for p in beside):
             labels.append(Piece("text", box, lines_of(run, [])))
         else:
             continue

@@ -221,14 +221,17 @@ def _pictures_behind_names(items: list[Item]) -> None:
     named = [(item, name) for item in items if item.block.kind == "text" for name in figure_names(item.text)]
     for picture in [item for item in items if item.line is None and is_label(item.block.caption)][:_MOST_CAPTIONS]:
         name, page = figure_names(picture.block.caption), picture.box.page
+        own = [item for item in items if item.block.kind == "caption" and item.box.page == page]
+        own = [picture, *(item for item in own if figure_names(item.text) == name)]
         lines = [item for item, other in named if [other] == name and item.box.page == page]
-        here = next(at for at, item in enumerate(items) if item is picture)
-        line = next((at for at, item in enumerate(items) if len(lines) == 1 and item is lines[0]), here)
-        if here < line or any(_BEGINS.match(item.text) for item in items[line + 1 : here]):
-            own = [item for item in items if item.block.kind == "caption" and item.box.page == page]
-            own = [picture, *(item for item in own if figure_names(item.text) == name)]
-            end = next((at for at in range(line + 1, len(items)) if _BEGINS.match(items[at].text)), len(items))
-            before, behind = ([i for i in part if not any(i is o for o in own)] for part in (items[:end], items[end:]))
+        places = [at for at, item in enumerate(items) if any(item is each for each in own)]
+        named_at = [at for at, item in enumerate(items) if any(item is each for each in lines)]
+        begins = [at for at, item in enumerate(items) if _BEGINS.match(item.text) and at > named_at[0]] if lines else []
+        if len(lines) == 1 and (places[0] < named_at[0] or any(at < places[-1] for at in begins)):
+            end = min(begins, default=len(items))
+            before, behind = (
+                [items[at] for at in part if at not in places] for part in (range(end), range(end, len(items)))
+            )
             items[:] = [*before, *own, *behind]
 
 
