@@ -82,7 +82,9 @@ fi
 
 check .venv-test
 
-step "pytest, three files at a time: on two cores one of them waits for an engine, a browser or a process"
+files=$(nproc)
+files=$((files < 7 ? files + 1 : 8))
+step "pytest, $files files at a time: one more than cores, since one waits for an engine, a browser or a process"
 # A core for each: models whose threads fight for the cores take three times as long.
-OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+OMP_NUM_THREADS=1 .venv-test/bin/python -m pytest --numprocesses "$files" --dist loadfile --no-loadscope-reorder \
     --max-worker-restart 0 "${timeout[@]}" -m "$which" "$@"

@@ -74,6 +74,7 @@ def contents(wheel: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("made", [pytest.param(unzipped, marks=pytest.mark.release), unpacked])
+@pytest.mark.release
 def test_every_way_gives_the_same_wheel(made: Callable[[Path], Path], checkout: Path) -> None:
     tree = made(checkout)
     wheel = contents(build(tree, "wheel"))

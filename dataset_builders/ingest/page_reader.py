@@ -9,7 +9,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -99,7 +99,8 @@ def read_here(
         numbers = [number for number in wanted if 1 <= number <= len(document)]
         if len(numbers) > pdf.MAX_PAGES:
             raise UserError(f"{path}: {len(numbers)} pages, more than the limit of {pdf.MAX_PAGES}: name fewer pages")
-        paper = _Paper(language, how, slow, Ground(document, numbers if how in ("auto", "text") else ()))
+        ground = Ground(document, numbers if how in ("auto", "text") else ())
+        paper = _Paper(language, how, slow, ground, pdf.unnamed_codes(path))
         if isinstance(pages, tuple):
             yield from _boxes(paper, document, pages)
             return
@@ -133,13 +134,14 @@ def _page_or_loss(paper: _Paper, page: Any, number: int) -> PageBlocks:
         return replace(paper.picture(page, number), lost=reason)
 
 
+@dataclass
 class _Paper:
-    def __init__(self, language: Language | None, how: str, slow: Callable[[], None], ground: Ground) -> None:
-        self.language = language
-        self.ground = ground
-        self.how = how
-        self.slow = slow
-        self.before = text_layer.Reading()
+    language: Language | None
+    how: str
+    slow: Callable[[], None]
+    ground: Ground
+    unnamed: set[tuple[str, str, int]]
+    before: text_layer.Reading = field(default_factory=text_layer.Reading)
 
     @cached_property
     def scanner(self) -> Scanner:
@@ -159,10 +161,10 @@ class _Paper:
         return replace(read, image=pdf.png(pdf.drawn(page, PAGE_DPI, annotated=annotated)))
 
     def _read(self, page: Any, number: int, hidden: bool) -> PageBlocks:
-        raw = glyphs.read(page)
+        raw = glyphs.read(page, self.unnamed)
         if self.how != "ocr" and (degrees := text_layer.turned(raw)):
             page.set_rotation((page.get_rotation() + degrees) % 360)
-            raw = glyphs.read(page)
+            raw = glyphs.read(page, self.unnamed)
         if self.how == "text" or (self.how == "auto" and text_layer.sound(raw)):
             return self._by_text(page, raw, number, hidden)
         return self._by_ocr(page, raw, number)

@@ -40,7 +40,7 @@ from livek12.dataset_builders.ingest.questions.segment import (
     segment,
 )
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
-from livek12.dataset_builders.ingest.sources import is_source
+from livek12.dataset_builders.ingest.sources import files_of, is_source
 from livek12.dataset_builders.ingest.templates import Template, load_template
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _one(
 ) -> None:
     digest = _digest(pdf)
     paper_id = folder.id_for(pdf, digest, [paper.paper_id for paper in outcome.papers])
-    made_by = _fingerprint(digest, options, template, key)
+    made_by = _fingerprint("".join(map(_digest, files_of(pdf))), options, template, key)
     before = folder.paper(paper_id)
     if before and before.made_by == made_by and (folder.root / "pages").is_dir():
         outcome.papers.append(before)
@@ -263,7 +263,7 @@ def read_paper(
     drafts, taken = keyed[: len(made.drafts)], keyed[len(made.drafts) :]
     drafts, breaches = checked(PaperReading(pages, stream, body, made.drafts, drafts, entries, key.name))
     printed_notes = (note for page in pages for note in page.notes)
-    notes = list(dict.fromkeys([*printed_notes, *template.misfits(drafts, language)]))
+    notes = list(dict.fromkeys(printed_notes))
     if parser:
         drafts, replies = parser.check(drafts, template)
         lines += unread

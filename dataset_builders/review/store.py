@@ -162,6 +162,8 @@ class ReviewStore:
             boxes = _boxes(payload.get("boxes") or [], self.board.papers[entry.paper_id].pages)
             read = self._read_boxes(entry, boxes, new_id(draft, self.board.entries.keys()))
             behind = self._last_before(entry.paper_id, boxes[0], by)
+            part = self.board.entries[behind].draft.elective if behind else entry.draft.elective
+            read = read.model_copy(update={"elective": part})
             return {"kind": "add", "draft": behind, "drafts": [read], "paper": entry.paper_id}
         if kind == "key":
             before = as_draft(entry.draft, entry.copy(by))

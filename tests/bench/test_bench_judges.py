@@ -62,6 +62,7 @@ def test_latex2sympy_is_stopped_and_leaves_open_what_it_cannot_read(monkeypatch:
     assert said("$(x+1)^2$", "\\boxed{x^2+2x+1}") is None
 
 
+@pytest.mark.release
 def test_open_and_closed_parts_of_a_source_are_measured_side_by_side(tmp_path: Path) -> None:
     rows = [
         {"gold": "12", "response": r"\boxed{12}", "expected": 1},

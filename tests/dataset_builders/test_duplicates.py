@@ -244,6 +244,7 @@ def test_real_questions_are_found_again_and_nothing_else(shared_data: Path, name
     assert wrong == 0
 
 
+@pytest.mark.release
 def test_real_exams_hold_few_false_alarms(shared_data: Path) -> None:
     """342 questions of 14 years: none repeats another, and near-duplicates are above the threshold only."""
     stems = [stem(q) for q in real(shared_data, "gaokao_mm")]

@@ -184,6 +184,7 @@ def test_nothing_is_compared_once_a_set_is_too_large_for_it(
 @pytest.mark.parametrize(
     "benchmark", ["kmmmu", *(pytest.param(name, marks=pytest.mark.release) for name in ("cfe", "livek12"))]
 )
+@pytest.mark.release
 def test_the_same_on_real_rows(
     benchmark: str, shared_data: Path, tmp_path: Path, in_processes: Callable[[int], None]
 ) -> None:

@@ -60,6 +60,7 @@ def test_papers_with_pictures(shared_data: Path, below: str) -> None:
     assert {question.source.licence for question in found} == {"Apache-2.0"}
 
 
+@pytest.mark.release
 def test_papers_without_pictures(shared_data: Path) -> None:
     log = Log()
     found = read(shared_data / "gaokao_bench", log)

@@ -80,6 +80,7 @@ def test_a_small_cache_is_filled_and_what_it_throws_out_is_counted(tiny_text: Pa
     assert (figures.preemptions or 0) > 0 if told else figures.preemptions is None
 
 
+@pytest.mark.release
 def test_an_answer_of_nan_is_a_failure(tiny_text: Path, tmp_path: Path) -> None:
     """One layer's weights are NaN, so that every token is drawn from nothing."""
     from safetensors.torch import load_file, save_file

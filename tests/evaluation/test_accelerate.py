@@ -123,6 +123,7 @@ def test_two_processes_share_a_run_and_a_killed_one_costs_nothing(asked: list[An
     assert marks[0] == marks[1]
 
 
+@pytest.mark.release
 def test_the_first_of_a_launch_waits_for_the_others_does_what_they_left_and_reports(data: Path, tmp_path: Path) -> None:
     once, stuck, over = threading.Event(), threading.Event(), threading.Event()
 

@@ -95,6 +95,7 @@ def shuffled(rest: str, number: int, hinted: bool) -> str:
     ],
     ids=["echo", "refuser", "silent", "shuffled"],
 )
+@pytest.mark.release
 def test_planted_writers(questions: Path, tmp_path: Path, how: Any, most: float, least: float, refused: float) -> None:
     told = studied(questions, tmp_path / "run", how)
     assert {(cell["source"], cell["hinted"]): cell["questions"] for cell in told["sources"]} == {

@@ -99,6 +99,7 @@ def typed(runs: dict[str, Path], script: JudgeScript | None, *more: object, judg
     return json.loads(ended.out) if ended.out else None
 
 
+@pytest.mark.release
 def test_planted_rates_of_a_judge_that_errs_in_nothing(runs: dict[str, Path], tmp_path: Path) -> None:
     script = judging(lambda number, kind: kind)
     told = typed(runs, script, "--sample", 500, "--html", tmp_path / "errors.html")["kmmmu"]

@@ -156,6 +156,7 @@ def test_killed_half_way_it_goes_on_and_another_judge_settles_only_what_is_open(
     assert all(low == high for _, low, high in marks(run).values())
 
 
+@pytest.mark.release
 def test_two_processes_mark_anew_together(run: RunFolder) -> None:
     marking.judge(run)
     script = replying()

@@ -134,6 +134,7 @@ def test_what_a_judge_did_not_answer_to_is_open_and_asked_again_by_the_same_comm
     assert len(run.verdicts()) == len(first)
 
 
+@pytest.mark.release
 def test_a_panel_of_three_votes_on_livek12_and_all_named_on_the_others(run: RunFolder) -> None:
     script = replying()
     with serving(script) as address:

@@ -274,6 +274,7 @@ def test_without_the_full_install_a_line_says_what_to_install(command: str, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_killed_again_and_again_it_decides_all_once_in_order(tmp_path: Path) -> None:
     kinds = [("12", "12"), ("12", "13"), (r"\frac{1}{2}", "0.5"), ("x^2-1", "(x-1)(x+1)"), ("sin(x)", "cos(x)")]
     rows: list[Json | str | bytes] = []

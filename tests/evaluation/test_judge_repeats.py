@@ -88,6 +88,7 @@ def test_verdicts_on_answers_are_repeated_too(tmp_path: Path) -> None:
     assert near(intra["identical"], 0.7**2 + 0.3**2, ANSWERS)
 
 
+@pytest.mark.release
 def test_a_kill_asks_nothing_twice(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", each=30, numbered=True).path
     gate: list[subprocess.Popen[str]] = []

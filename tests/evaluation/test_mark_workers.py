@@ -113,6 +113,7 @@ def test_a_response_that_breaks_the_limit_is_ungraded_and_its_neighbours_are_mar
     assert found[3].state == "ungraded" and "no result" in found[3].reason and found[3].judge == found[0].judge
 
 
+@pytest.mark.release
 def test_of_two_judges_on_one_folder_one_is_killed_and_the_other_marks_the_rest(tmp_path: Path) -> None:
     count = 800
     run = make_run(tmp_path / "run", rows(count))

@@ -294,6 +294,7 @@ def judging_sessions(run: RunFolder) -> list[Session]:
     return [session for session in read_sessions(run.path) if session.stage == "judge"]
 
 
+@pytest.mark.release
 def test_local_judges_take_turns_and_say_the_same(
     data: Path, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

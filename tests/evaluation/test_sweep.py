@@ -161,6 +161,7 @@ def rows_of(folder: Path, task: str) -> list[Row]:
     return [row for row in RunFolder.open(folder).rows() if row.task == task]
 
 
+@pytest.mark.release
 def test_kills_and_a_stop_in_the_middle_lose_and_repeat_nothing(
     data: Path, oracle: tuple[str, Path], tmp_path: Path
 ) -> None:

@@ -142,6 +142,7 @@ def test_settings_travel_and_processes_do_not(verifier: Verifier) -> None:
     assert said._rules.pids() == []
 
 
+@pytest.mark.release
 def test_killed_workers_change_nothing(verifier: Verifier) -> None:
     rows = step()
     verifier.batch(rows)

@@ -80,6 +80,7 @@ def test_a_mistake_is_told_in_one_line(mistake: str, tmp_path: Path, monkeypatch
     assert said in ended.errors[-1] and "Traceback" not in ended.err
 
 
+@pytest.mark.release
 def test_inside_it_takes_new_files_alone(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     rooms = [link.name for link in (ROOT / "src" / "livek12").iterdir() if link.is_symlink()]

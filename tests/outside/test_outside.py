@@ -102,6 +102,7 @@ def test_an_endpoint_answers(hipho_data: Path, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report.html").is_file()
 
 
+@pytest.mark.release
 def test_a_sweep_hands_it_to_its_processes(hipho_data: Path, hipho_answers: Path, tmp_path: Path) -> None:
     settings = {
         "tasks": ["hipho"],

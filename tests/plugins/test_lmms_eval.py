@@ -152,7 +152,6 @@ def simple(sittings: Sittings) -> Sitting:
 
 
 @pytest.mark.parametrize("task", EXAMS)
-@pytest.mark.release
 def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> None:
     sampling = all_tasks()[task].sampling
     seen = [entry for entry in chat.seen if entry["task"] == harness_name(task)]
@@ -163,6 +162,7 @@ def test_what_reaches_a_chat_model_is_our_request(task: str, chat: Sitting) -> N
 
 
 @pytest.mark.parametrize("task", EXAMS)
+@pytest.mark.release
 def test_what_reaches_a_simple_model_is_our_request_with_marks(task: str, simple: Sitting) -> None:
     seen = [entry for entry in simple.seen if entry["task"] == harness_name(task)]
     expected = [(one.id, marked(parity_rows(one.request))) for one in simple.documents(task)[:SIMPLE]]

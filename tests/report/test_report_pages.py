@@ -152,6 +152,7 @@ def test_axes_of_very_many_groups_are_cut_with_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
+@pytest.mark.release
 def test_a_pdf_leads_to_the_other_pdfs_and_says_nothing_of_the_machine(tmp_path: Path) -> None:
     pdfium = pytest.importorskip("pypdfium2")
     if pdf.find_browser() is None:

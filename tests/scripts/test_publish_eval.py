@@ -250,6 +250,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.release
 def test_inspect_loads_every_row(published: Path, logged_in: Client) -> None:
     pytest.importorskip("inspect_ai")
     loaded = logged_in.python(READ)

@@ -75,6 +75,7 @@ def killed(hub: Hub, client: Client, folder: Path, home: Path, moment: float, nu
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_vault_changes_first_and_the_next_start_goes_on(hub: Hub, logged_in: Client, tmp_path: Path) -> None:
     chain = Chain(hub, logged_in, tmp_path, "between")
     chain.step("2603", "public", True)

@@ -68,6 +68,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.release
 def test_a_sweep_sets_them_too(data: Path, tmp_path: Path) -> None:
     script = Script(lambda question, before: good("B"))
     file = tmp_path / "sweep.yaml"

@@ -29,6 +29,7 @@ def everybodys() -> Iterator[Callable[[], int]]:
     os.umask(before)
 
 
+@pytest.mark.release
 def test_nothing_that_a_command_makes_is_writable_for_everybody(
     everybodys: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

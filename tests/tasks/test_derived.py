@@ -157,6 +157,7 @@ def test_flows_that_lack_something_give_nothing_where_it_is_needed(
     ]
 
 
+@pytest.mark.release
 def test_the_whole_of_cfe_gives_as_many_requests_as_the_article(real: Path) -> None:
     units = conditioned = 0
     for base in ("cfe_text", "cfe_multimodal"):

@@ -169,6 +169,7 @@ def test_releases_and_languages_partition_a_monthly_set(monthly: str) -> None:
     assert len(asked("livek12_complex_layout", monthly)) == 5
 
 
+@pytest.mark.release
 def test_real_questions_are_partitioned(gaokao_mm_data: str) -> None:
     data = gaokao_mm_data
     assert sums("livek12_text_image_zh", [str(year) for year in range(2010, 2024)], data) == 342

@@ -331,8 +331,10 @@ _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", ")": "", "]": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
+_EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
 _KEYWORD: Final = re.compile(
-    r"^(?:def|class|for|while|if|elif|else|try|except|with)\b.*:|^(?:return|import|break|continue)\b|[;{}]$"
+    r"^(?:def|class|for|while|if|elif|else|try|except|with)\b.*:|^(?:return|import|break|continue)\b"
+    r"|[;{}]\s*(?:$|//|/\*)|^\s*(?://|/\*)"
 )
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*[-+*/]?=[^=]")
 _FEW_STATEMENTS, _PITCH = 2, 0.5
@@ -578,7 +580,7 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
 
 
 def _name_listings(lines: Sequence[TextLine]) -> None:
-    """Gives lines of code in a font for text a pitch, in place: three statements or more, some of them indented."""
+    """Gives lines of code in a font for text a pitch, in place: three statements, some indented or explained."""
     ordered = sorted(lines, key=lambda line: line.base)
     for is_code, group in groupby(
         ordered, lambda line: "$" not in line.text and bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
@@ -586,7 +588,8 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
         run = list(group)
         lefts = [line.box[0] for line in run]
         indented = max(lefts) - min(lefts) > run[0].size and any(_KEYWORD.search(line.text) for line in run)
-        if is_code and len(run) > _FEW_STATEMENTS and indented:
+        explained = any(_EXPLAINED.search(line.text) for line in run)
+        if is_code and len(run) > _FEW_STATEMENTS and (indented or explained):
             for line in run:
                 line.pitch = line.pitch or _PITCH * line.size
 

@@ -10,9 +10,9 @@ import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -29,40 +29,23 @@ THIN, _HAIR, _CORNERS = 2.6, 1.2, 6
 """Points: what is thinner is a line, what is thinner than a hair whatever its shape; corners of a line's outline."""
 
 
-@dataclass(slots=True)
-class _Drawn:
-    width: float
-    height: float
-    rules: list[Rule] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
-
-
-def read_drawings(
-    page: Any, shown: Affine, width: float, height: float, bars: list[Rule]
-) -> tuple[list[Rule], list[Shape], bool]:
-    """The drawings of a page; false if some were left out.
-
-    Args:
-        page: of pdfium.
-        shown: from the page's coordinates to points.
-        width: of the page.
-        height: of the page.
-        bars: rules set as glyphs.
-    """
+def _read_drawings(page: Any, shown: Affine, raw: RawPage) -> None:
+    """Adds the drawings of a page, in place, to the rules set as glyphs."""
     import pypdfium2.raw as c
 
-    drawn = _Drawn(width, height)
     objects = PageObjects(page, shown)
     for item, kind, to_page in objects:
         if kind in (c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING):
             box = bounds_of(item, to_page)
             if box and _is_line([], box[2] - box[0], box[3] - box[1]):
-                drawn.rules.append(Rule(*box))
+                raw.rules.append(Rule(*box))
             elif box:
-                drawn.shapes.append(Shape("image", *box))
+                raw.shapes.append(Shape("image", *box))
         elif kind == c.FPDF_PAGEOBJ_PATH:
-            _path(c, item, to_page, drawn)
-    return _merged([*drawn.rules, *bars]), drawn.shapes, objects.whole
+            _path(c, item, to_page, raw)
+    raw.rules = _merged(raw.rules)
+    if not objects.whole:
+        raw.notes.append(f"only the first {MAX_OBJECTS} drawings were looked at: no exam's page has so many")
 
 
 class PageObjects:
@@ -150,7 +133,7 @@ def _is_faint(colour: tuple[int, int, int, int]) -> bool:
     return max((255 - value) * colour[3] for value in colour[:3]) < _FAINT * 255
 
 
-def _path(c: Any, item: Any, to_page: Affine, drawn: _Drawn) -> None:
+def _path(c: Any, item: Any, to_page: Affine, drawn: RawPage) -> None:
     mode, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(item, mode, stroke)
     ground = _colour(c, item, c.FPDFPageObj_GetFillColor)
@@ -190,13 +173,13 @@ def is_ruled(item: Any) -> bool:
     """Checks for a path of thin lines alone, which may part columns and cells."""
     import pypdfium2.raw as c
 
-    drawn = _Drawn(math.inf, math.inf)
+    drawn = RawPage(math.inf, math.inf)
     if c.FPDFPageObj_GetType(item) == c.FPDF_PAGEOBJ_PATH:
         _path(c, item, Affine(1, 0, 0, 1, 0, 0), drawn)
     return bool(drawn.rules) and not drawn.shapes
 
 
-def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: _Drawn) -> None:
+def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: RawPage) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
     if (
@@ -281,8 +264,6 @@ def _continues(last: Rule, rule: Rule, flat: bool) -> bool:
     return same and other[along] <= line[along + 2] + _ABUTS and line[along] <= other[along + 2] + _ABUTS
 
 
-_SAME_PLACE: Final = 0.2
-"""Points between the left edges of two codes of one glyph, at most."""
 _COLOURED: Final = 80
 """Between the strongest and the weakest of a letter's red, green and blue, of 255: with less it is black or grey."""
 MAX_GLYPHS: Final = 20_000
@@ -353,20 +334,16 @@ class RawPage:
     notes: list[str] = field(default_factory=list)
 
 
-def read(page: Any) -> RawPage:
-    """All of a page of pdfium."""
+def read(page: Any, unnamed: Collection[tuple[str, str, int]] = ()) -> RawPage:
+    """All of a page of pdfium; `unnamed` as from `pdf.unnamed_codes`."""
     width, height = page.get_size()
     shown = _shown(page, width, height)
     raw = RawPage(width, height)
-    bars: list[Rule] = []
-    raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, bars, raw)])))))
-    _lift(raw.glyphs)
+    raw.glyphs = _ringed(_brackets(_long(_composed(_once([*_glyphs(page, shown, raw, unnamed)])))))
     _distrust(raw.glyphs)
     _part_ligatures(raw.glyphs)
     _name_code(raw.glyphs)
-    raw.rules, raw.shapes, whole = read_drawings(page, shown, raw.width, raw.height, bars)
-    if not whole:
-        raw.notes.append(f"only the first {MAX_OBJECTS} drawings were looked at: no exam's page has so many")
+    _read_drawings(page, shown, raw)
     return raw
 
 
@@ -384,7 +361,7 @@ def _shown(page: Any, width: float, height: float) -> Affine:
     return Affine((ax - e) / 1000, (ay - f) / 1000, (cx - e) / 1000, (cy - f) / 1000, e, f)
 
 
-def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterator[Glyph]:
+def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[str, str, int]]) -> Iterator[Glyph]:
     import pypdfium2.raw as c
 
     _unmark(page)
@@ -394,7 +371,6 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
     total = min(count, MAX_GLYPHS)
     if count > total:
         raw.notes.append(f"of {count} characters only the first {total} were read: no exam's page has so many")
-    fonts: dict[bytes, tuple[str, bool, bool]] = {}
     left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
     name = ctypes.create_string_buffer(128)
@@ -409,9 +385,7 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         if c.FPDFText_IsGenerated(layer, at) == 1 or not c.FPDFText_GetCharBox(layer, at, left, right, bottom, top):
             continue
         c.FPDFText_GetFontInfo(layer, at, name, 128, flags)
-        if name.value not in fonts:
-            fonts[name.value] = _font(name.value)
-        font, bold, math_font = fonts[name.value]
+        font, bold, math_font = _font(name.value)
         c.FPDFText_GetMatrix(layer, at, matrix)
         c.FPDFText_GetCharOrigin(layer, at, x, y)
         c.FPDFText_GetLooseCharBox(layer, at, loose)
@@ -421,6 +395,8 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
         box = _squared(shown.bounds(left.value, bottom.value, right.value, top.value), start, code)
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
+        code += 0x10000 * (math_font and 0xD400 <= code < 0xD800)  # letters of formulas that were cut to 16 bits
+        code *= (font, chr(code), round((around[2] - around[0]) / max(size, _INK) * 1000)) not in unnamed
         code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
         character = _character(code)
         if character == "" or size <= 0 or not all(map(math.isfinite, (*box, base, size))):
@@ -434,29 +410,25 @@ def _glyphs(page: Any, shown: Affine, bars: list[Rule], raw: RawPage) -> Iterato
             meaning or unmapped or _unsound(code) or (flat and character in _TALL)
         )
         if meaning == _BAR or (flat and not sound and box[3] - box[1] < _LINE * size < box[2] - box[0]):
-            bars.append(Rule(*box))
+            raw.rules.append(Rule(*box))
             continue
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
             math_font and code != _RING, sound, item=address(item), upright=along >= down, place=at, parted=parted,
             start=around[0] if 0 < box[0] - around[0] < size else None,
-            colour=_colour_of(layer, at, address(item), colours), slanted=min(along, down) > _SLANT * max(along, down),
+            colour=_colour_of(item, colours), slanted=min(along, down) > _SLANT * max(along, down),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
 
 
-def _colour_of(layer: Any, at: int, item: int, colours: dict[int, str]) -> str:
+def _colour_of(item: Any, colours: dict[int, str]) -> str:
     """The colour of a letter, which all letters of its text object have."""
-    import pypdfium2.raw as c
-
-    if item not in colours:
-        paints = [ctypes.c_uint() for _ in range(4)]
-        c.FPDFText_GetFillColor(layer, at, *paints)
-        red, green, blue, _ = (paint.value for paint in paints)
+    if address(item) not in colours:
+        red, green, blue, _ = paint(item)
         grey = max(red, green, blue) - min(red, green, blue) < _COLOURED
-        colours[item] = "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
-    return colours[item]
+        colours[address(item)] = "" if grey else f"#{red >> 4:x}{green >> 4:x}{blue >> 4:x}"
+    return colours[address(item)]
 
 
 def _squared(ink: Bounds, start: float, code: int) -> Bounds:
@@ -479,19 +451,9 @@ def _code(layer: Any, at: int) -> int:
         return ord("‐")
     if 0xD800 <= code < 0xDC00:
         low = c.FPDFText_GetUnicode(layer, at + 1)
-        if 0xDC00 <= low < 0xE000 and _one_place(layer, at):
+        if 0xDC00 <= low < 0xE000:
             return 0x10000 + ((code - 0xD800) << 10) + (int(low) - 0xDC00)
     return code
-
-
-def _one_place(layer: Any, at: int) -> bool:
-    """Two codes for one glyph: a font may give two glyphs the halves of a surrogate pair."""
-    import pypdfium2.raw as c
-
-    lefts = [ctypes.c_double(), ctypes.c_double()]
-    rest = [ctypes.c_double() for _ in range(3)]
-    boxed = [c.FPDFText_GetCharBox(layer, at + step, left, *rest) for step, left in enumerate(lefts)]
-    return not all(boxed) or abs(lefts[0].value - lefts[1].value) < _SAME_PLACE
 
 
 def _unmark(page: Any) -> None:
@@ -543,6 +505,7 @@ _MATH_FONTS: Final = tuple(
 )
 
 
+@lru_cache(maxsize=256)
 def _font(name: bytes) -> tuple[str, bool, bool]:
     """Name without the subset's mark; bold; for formulas."""
     try:
@@ -683,14 +646,6 @@ _FEWEST_SIGNS: Final = 2
 _WIDE: Final = "\u2e80"
 _EVEN: Final = 0.05
 """Share by which widths of a typewriter's letters differ."""
-
-
-def _lift(glyphs: Sequence[Glyph]) -> None:
-    """Names mathematical letters whose codes were cut to 16 bits, which are those of Hangul, in place."""
-    korean = any("가" <= glyph.text < "\ud400" for glyph in glyphs)
-    for glyph in glyphs:
-        if "\ud400" <= glyph.text < "\ud800" and (glyph.math or not korean):
-            glyph.text = chr(0x10000 + ord(glyph.text))
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:

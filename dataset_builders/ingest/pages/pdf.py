@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -108,6 +111,57 @@ def opened(path: Path) -> Iterator[Any]:
 
 def _reason(error: str) -> str:
     return next((line for word, line in _ERRORS.items() if word in error.lower()), f"it cannot be read ({error})")
+
+
+_PACKED: Final = re.compile(rb"/ObjStm\b[^<>]*>>\s*stream\r?\n")
+_FONT_FIELD: Final = re.compile(
+    rb"/(?:(BaseFont)\s*/([^\s/<>()\[\]]+)|(FirstChar|ToUnicode)\s+(\d{1,9})\b|(Widths)\s*\[([\s\d.]*)\])"
+)
+_NAMES: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
+_MOST_STREAMS, _MOST_INFLATED = 1000, 1 << 20
+"""Streams of a file that are inflated for its fonts, and bytes of each."""
+
+
+def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
+    """Codes that nothing in the file names: font without the subset's mark, ASCII letter, width (1/1000 of the size).
+
+    A TrueType font without an encoding has no names but its ToUnicode map's, and readers of PDF take a code that is not
+    in it for its ASCII letter.
+    """
+    data = path.read_bytes()
+    packed = islice(_PACKED.finditer(data), _MOST_STREAMS)
+    texts = chain([data], (_inflated(data, match.end()) for match in packed))
+    fonts = (font for text in texts for font in re.findall(rb"<<([^<>]*/TrueType[^<>]*)>>", text))
+    unnamed: set[tuple[str, str, int]] = set()
+    for font in islice(fonts, _MOST_STREAMS):
+        fields = {a + c + e: b + d + f for a, b, c, d, e, f in _FONT_FIELD.findall(font)}
+        if b"/Encoding" in font or len(fields) < 4:
+            continue
+        table = re.search(rb"[\r\n]%d \d+ obj\b[^>]*>>\s*stream\r?\n" % int(fields[b"ToUnicode"]), data)
+        names = _inflated(data, table.end()) if table else b""
+        named = _named_codes(names) if names else range(256)
+        name = fields[b"BaseFont"].decode("latin-1").rpartition("+")[2]
+        widths = zip(range(int(fields[b"FirstChar"]), 256), re.findall(rb"\d{1,9}", fields[b"Widths"]), strict=False)
+        unnamed.update((name, chr(code), int(width)) for code, width in widths if code not in named)
+    return unnamed
+
+
+def _inflated(data: bytes, place: int) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(memoryview(data)[place:], _MOST_INFLATED)
+    except zlib.error:
+        return b""
+
+
+def _named_codes(table: bytes) -> set[int]:
+    """Codes of one byte that a ToUnicode map names."""
+    named: set[int] = set()
+    for kind, body in _NAMES.findall(table):
+        step = 2 if kind == b"char" else 3
+        codes = [int(code, 16) for code in re.findall(rb"<([0-9A-Fa-f]{1,8})", re.sub(rb"\[.*?\]", b"<0>", body))]
+        for first, last in zip(codes[::step], codes[step - 2 :: step], strict=False):
+            named.update(range(first, min(last, 255) + 1))
+    return named
 
 
 def drawn(

@@ -1,7 +1,6 @@
 """Blocks of a page with a sound text layer.
 
-Contract: letters inside a figure are its lines. Drawn roots and arrows become letters only if their outline is beyond
-doubt.
+Contract: letters inside a figure are its lines. Drawn roots become letters only if their outline is beyond doubt.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from livek12.dataset_builders.ingest.pages.sight import Sight
 
 
-ARROW: Final = "\u20d7"
 _DOTS: Final = frozenset(".．·•∙˙")
 _FEW: Final = 2
 _TALLEST: Final = 7.0
@@ -78,9 +76,6 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
             read.append(sign.box)
             if rule:
                 raw.rules.append(rule)
-        elif near and (arrow := _arrow(shape, raw.rules, near)):
-            raw.glyphs.append(arrow)
-            read.append(shape.box)
         else:
             kept.append(shape)
     raw.shapes = [shape for shape in kept if not any(_within(shape, box) for box in read)]  # strokes of a root
@@ -376,46 +371,6 @@ def _root(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> tuple[G
 def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
     middle = (glyph.left + glyph.right) / 2
     return line.left - 1 < middle < line.right + 1 and line.top < (glyph.top + glyph.bottom) / 2 < bottom + 1
-
-
-# ---- arrows ----
-
-
-def _arrow(shape: Shape, rules: Sequence[Rule], near: Sequence[Glyph]) -> Glyph | None:
-    """An arrow to the right over letters; its shaft is part of it or a rule."""
-    left, top, right, bottom = shape.box
-    middle = (top + bottom) / 2
-    shaft = next((r for r in rules if _runs_into(r, shape)), None)
-    start = min(left, shaft.left) if shaft else left
-    below = [g for g in near if start - 1 < (g.left + g.right) / 2 < right + 1 and g.top > middle - 0.1 * g.size]
-    below = [g for g in below if g.top - bottom < 0.5 * g.size]
-    if not below or not all(g.text.isalnum() for g in below):
-        return None
-    size = max(g.size for g in below)
-    if bottom - top > 0.5 * size or right - start < 0.3 * size:
-        return None
-    spread = [(x, abs(y - middle)) for x, y in shape.points]
-    wide = [x for x, off in spread if off > 0.35 * (bottom - top)]
-    tip = [off for x, off in spread if x > right - 0.12 * size]
-    pointed = (
-        bool(tip) and min(tip) < 0.2 * (bottom - top) + 0.1 and bool(wide) and min(wide) > start + 0.3 * (right - start)
-    )
-    if not pointed or (shaft is None and not _has_shaft(shape, middle)):
-        return None
-    return Glyph(ARROW, left, top, right, bottom, bottom, size, right, shape.kind, math=True)
-
-
-def _runs_into(rule: Rule, head: Shape) -> bool:
-    level = head.top - 0.5 < (rule.top + rule.bottom) / 2 < head.bottom + 0.5
-    return rule.flat and level and rule.left < head.left and head.left - 1.5 < rule.right < head.right + 1.5
-
-
-def _has_shaft(shape: Shape, middle: float) -> bool:
-    reach = 0.3 * (shape.bottom - shape.top) + 0.2
-    return any(
-        abs(y0 - middle) < reach and abs(y1 - middle) < reach and abs(x1 - x0) > 0.5 * (shape.right - shape.left)
-        for (x0, y0), (x1, y1) in pairwise(shape.points)
-    )
 
 
 _ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|[(（][a-h][)）].|\(?\d{1,2}\s*[.．、)]")

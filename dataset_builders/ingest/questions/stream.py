@@ -249,8 +249,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
 def _spaced(items: Sequence[Item]) -> None:
     """Marks by a space each line in Hangul that ends with its word.
 
-    Korean breaks lines within words. The paper's own words decide: the pieces stand elsewhere as one word, or as two.
-    Else a particle or an ending belongs to the word before it.
+    Korean breaks lines within words. The paper's own words decide: the pieces stand elsewhere as one word, or as two;
+    else a syllable that is nowhere a word, a particle or an ending is a part of one.
     """
     lines = [item for item in items if item.line]
     words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
@@ -259,7 +259,8 @@ def _spaced(items: Sequence[Item]) -> None:
         if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
             end, start = last[0][::-1], begins[0]
             joined, two = end + start in words, {end, start} <= words
-            apart = two if joined != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
+            part = _PARTICLE.fullmatch(start) or any(len(piece) == 1 and piece not in words for piece in (end, start))
+            apart = two if joined != two else item.line.text.endswith(" ") or not part
             item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 

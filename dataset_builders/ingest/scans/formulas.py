@@ -24,7 +24,6 @@ DOWN: Final = "\x03"
 _TALL: Final = frozenset("0123456789ABCDEFGHIKLMNOPRSTUVWXYZbdhk")
 _SMALL: Final = frozenset("aceimnorsuvwxz")
 _CARRIERS: Final = frozenset(")]}|")
-_SIGNS: Final = frozenset("+-−")
 
 _INK: Final = 0.4
 """Darkness of ink, from black (0) to paper (1), at which letters that nearly touch are apart."""
@@ -56,13 +55,6 @@ def _marked(text: str, spans: list[_Span | None], base: float, height: float) ->
         span, letter = spans[at], text[at]
         if span and letter.isascii() and letter.isalnum():
             marks[at] = _mark(letter, span, base, height)
-    for at in reversed(range(len(text) - 1)):
-        span = spans[at]
-        if text[at] in _SIGNS and span and marks[at + 1]:
-            middle = (span[0] + span[1]) / 2
-            up = marks[at + 1] == UP and middle < base - 0.62 * height
-            down = marks[at + 1] == DOWN and middle > base - 0.12 * height
-            marks[at] = marks[at + 1] if up or down else ""
     done = ""
     host = ""
     for letter, mark in zip(text, marks, strict=True):
@@ -111,31 +103,7 @@ def _cells(read: Read, page: Grey) -> list[Bounds]:
             cells[-1] = around([last, box])
         else:
             cells.append(box)
-    return [part for cell in cells for part in _apart(cell, crop, left, top)]
-
-
-def _apart(cell: Bounds, crop: Grey, left: int, top: int) -> list[Bounds]:
-    """Two touching letters of different height, cut at the thinnest column."""
-    a, b, c, d = (int(value) for value in cell)
-    ink = crop[b - top : d - top, a - left : c - left]
-    wide, tall = c - a, d - b
-    if not 0.95 * tall < wide < 1.8 * tall or tall < 0.4 * crop.shape[0]:
-        return [cell]
-    counts = ink.sum(axis=0)
-    low, high = int(0.35 * wide), int(0.7 * wide)
-    at = low + int(np.argmin(counts[low:high]))
-    if counts[at] > 0.2 * tall:
-        return [cell]
-    parts = []
-    for first, last in ((0, at), (at, wide)):
-        rows = np.flatnonzero(ink[:, first:last].any(axis=1))
-        if not len(rows):
-            return [cell]
-        parts.append((float(a + first), float(b + rows[0]), float(a + last), float(b + rows[-1] + 1)))
-    upper, other = parts
-    raised = upper[3] - other[3] > 0.25 * tall and upper[1] - other[1] > 0.1 * tall
-    lowered = other[3] - upper[3] > 0.1 * tall and other[1] - upper[1] > 0.25 * tall
-    return parts if raised or lowered else [cell]
+    return cells
 
 
 def _paired(letters: Sequence[float], cells: Sequence[float], unit: float) -> list[tuple[int, int]]:

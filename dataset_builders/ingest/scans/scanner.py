@@ -35,7 +35,7 @@ def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> t
     if len(flat) < 2 or len(upright) < 2:
         return [], []
     tall, wide = dark.shape
-    cells = [_glyph(part, letter, points) for read in reads for part in _parted(read, upright)]
+    cells = [_glyph(read, letter, points) for read in reads]
     raw = RawPage(wide * points, tall * points, cells)
     raw.rules = [Rule(*_scaled(rule.box, points)) for rule in (*flat, *upright)]
     pieces: list[Piece] = []
@@ -47,27 +47,10 @@ def tables(dark: Dark, reads: Sequence[Read], letter: float, points: float) -> t
     return pieces, boxes
 
 
-def _parted(read: Read, upright: Sequence[Rule]) -> list[Read]:
-    """A run of text, cut at lines of the grid."""
-    left, top, right, bottom = read.box
-    cuts = sorted(rule.centre[0] for rule in upright if rule.top < read.centre[1] < rule.bottom)
-    cuts = [cut for cut in cuts if left + 2 < cut < right - 2]
-    if not cuts or len(read.places) != len(read.text):
-        return [read]
-    done = []
-    for start, end in zip([left, *cuts], [*cuts, right], strict=True):
-        text = "".join(letter for letter, x in zip(read.text, read.places, strict=True) if start <= x < end).strip()
-        if text:
-            done.append(replace(read, text=text, box=(start, top, end, bottom), places=()))
-    return done
-
-
 DPI: Final = 150
 _LABEL: Final = re.compile(r"[A-H][.．、)]|[①-⑳]|[(（]?\d{1,2}[.．、)）]")
 _TALL: Final = 1.5
 """Heights to a width from which several letters run up or down the page."""
-_FLAT: Final = "一—–-_~…"
-"""Signs never higher than wide: an upright stroke was read as one of these."""
 POOR: Final = 0.8
 """Mean confidence below which a page may lie upside down."""
 
@@ -196,8 +179,7 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
     size = 0.75 * (letter if 0.6 * letter < read.height < 1.4 * letter else read.height) * points
     left, top, right, bottom = _scaled(read.box, points)
     base = (top + bottom) / 2 + AXIS * size
-    may_stand = len(read.text) == 1 and read.text not in _FLAT
-    upright = may_stand or read.height < _TALL * read.width
+    upright = len(read.text) == 1 or read.height < _TALL * read.width
     return Glyph(
         read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence, upright=upright
     )

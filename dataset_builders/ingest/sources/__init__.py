@@ -21,6 +21,14 @@ def is_source(path: Path) -> bool:
     return path.suffix.lower() in FORMS
 
 
+def files_of(path: Path) -> list[Path]:
+    """A paper, with the files of its folder that it inputs if it is LaTeX."""
+    if FORMS.get(path.suffix.lower()) != "tex":
+        return [path]
+    module = import_module(f"{__name__}.tex")
+    return sorted(module.opened_by(path))
+
+
 def read(path: Path) -> PageBlocks:
     """All of a source, as one page without a picture.
 

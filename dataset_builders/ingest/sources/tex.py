@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion 
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
 _DISPLAYS: Final = {
     **dict.fromkeys(("equation", "displaymath", "math"), "math"), "gather": "gathered", "multline": "gathered",
-    **dict.fromkeys(("align", "eqnarray", "flalign", "alignat"), "aligned"),
+    **dict.fromkeys(("align", "eqnarray", "flalign"), "aligned"),
     **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
 }  # fmt: skip
 """Names of environments of formulas, and of what each is within a formula."""
@@ -44,7 +45,7 @@ _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
     " cline protect relax fillwithlines fillwithdottedlines makeemptybox secret raggedbottom sloppy null strut"
     " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern"
-    " ignorespaces tabcolsep date author numberwithin newtheorem CorrectChoiceEmphasis cite usepackage".split()
+    " ignorespaces tabcolsep date author numberwithin CorrectChoiceEmphasis cite usepackage".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w+|running\w+)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
@@ -55,13 +56,14 @@ _SET: Final = re.compile(r"\s*[\w/ -]+=")
 _LENGTH: Final = re.compile(
     r"\s*=?\s*-?[\d.]+(?:\s*(?:[a-z]{2}\b|\\[a-z]+))?(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]+)*"
 )
+_ROOM_FOR: Final = re.compile(r"\s*[\d.]+\s*(?:em|ex|in|[cm]m|pt|\\\w+)\s*$")
 _BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
 """Pieces of a setting: the begin of an argument, a length, and the room behind a line's end."""
 _BEFORE_TEXT: Final = {"resizebox": 2, "multicolumn": 2, "multirow": 2} | dict.fromkeys(
-    ("color", "textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
+    ("color", "hypertarget", "textcolor", "colorbox", "scalebox", "rotatebox", "raisebox", "parbox", "href", "zihao"), 1
 )  # arguments before the one that is printed
 _KEPT_TEXT: Final = frozenset(
-    "emph mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information"
+    "emph boxed mbox hbox fbox makebox framebox uline uwave dotuline underline minipage url caption SetCell information"
     " warning notice lower raise smash mathrm ensuremath".split()
 ).union(_OWN_LINES, _BEFORE_TEXT)
 _SIGNS: Final = {
@@ -75,7 +77,15 @@ _SIGNS: Final = {
     "newline": "\n", "\\": "\n", "hrulefill": BLANK, "dotfill": BLANK, "answerline": BLANK, "hfil": " ", "space": " ",
     "thepage": "", "numpages": "", "numquestions": "", "numpoints": "",
 }  # fmt: skip
-_INPUT: Final = re.compile(r"\\(?:input|include|subfile)\s*\{([\w .-]{1,99})\}")
+_READ: Final = re.compile(
+    rf"{'|'.join(map(re.escape, (*_SIGNS, *_DROPPED, *_KEPT_TEXT, *_ITEMS)))}|text\w+|begin|end|(?:sub)?section"
+    rf"|underline|{_SETTING.pattern}|\w+counter|arabic|[aA]lph|[rR]oman|zhnum|chinese"
+)
+"""Names of commands that need no macro."""
+_INPUT: Final = re.compile(
+    r"\\(?:input|include|subfile|(documentclass|LoadClass)|(usepackage|RequirePackage))\s*(?:\[[^\]]{0,999}\])?\s*"
+    r"\{([\w .-]{1,99})\}"
+)
 _ELSEWHERE: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)|[^h]*ref")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
 _OPTIONS: Final = 4  # arguments of an unknown command in a question that are options
@@ -88,9 +98,12 @@ _HIDES: Final = re.compile(r"ans(?:wer(?!.*(?:points|info))|$)|^key$|fillin|tian
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
-    r"\\(?:(?:re|provide)?(?:newcommand|DeclareMathOperator|NewDocumentCommand)|providecommand)\*?\s*\{?\\(\w+)\}?\s*"
-    r"|\\def\s*\\(\w+)\s*((?:#\d)*)"
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
+    r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
+    r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
+    r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\])?\s*\{(?P<environment>[\w*]+)\}\s*"
 )
+_TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
 _ROOM: Final = re.compile(r"\A\s*(?:\[[^\]]*\]|\{[^{}]{0,8}\})*")
 """Options of an environment, such as the room that it leaves."""
@@ -119,11 +132,14 @@ def read(path: Path) -> Writer:
     Raises:
         UserError: its macros expand without end.
     """
-    text = _whole(path, {path.resolve()})
+    styles = list[str]()
+    text = _whole(path, {path.resolve()}, styles)
     reader = Reader()
     preamble, begin, body = text.partition("\\begin{document}")
-    for definition in _DEFINES.finditer(preamble if begin else ""):
-        reader.define(preamble, definition)
+    for style in styles:
+        reader.define_all(style)
+    reader.offered, reader.macros = reader.macros, {}
+    reader.define_all(preamble if begin else "")
     reader.is_exam = "{exam}" in preamble
     reader.counts_sections = not re.search(r"\{secnumdepth\}\s*\{-", preamble)
     body = (body if begin else text).partition("\\end{document}")[0]
@@ -135,12 +151,21 @@ def read(path: Path) -> Writer:
     return reader.writer
 
 
-def _whole(path: Path, opened: set[Path]) -> str:
-    """The text of a file with those of its folder that it inputs, without comments."""
+def opened_by(path: Path) -> set[Path]:
+    """A paper with the files of its folder that it inputs."""
+    opened = {path.resolve()}
+    with suppress(UserError, OSError):  # of a paper that is not read
+        _whole(path, opened, [])
+    return opened
+
+
+def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
+    """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
 
     def body(match: re.Match[str]) -> str:
+        suffix = ".cls" if match[1] else ".sty" if match[2] else ".tex"
         try:
-            file = (path.parent / f"{match[1].strip().removesuffix('.tex')}.tex").resolve()
+            file = (path.parent / f"{match[3].strip().removesuffix(suffix)}{suffix}").resolve()
             is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
             size = sum(each.stat().st_size for each in (*opened, file)) if is_beside else 0
         except (OSError, RuntimeError):  # a name too long, links in a ring
@@ -148,7 +173,10 @@ def _whole(path: Path, opened: set[Path]) -> str:
         if not is_beside or len(opened) > MAX_FILES or size > MAX_TEXT:
             return match[0]
         opened.add(file)
-        text = _whole(file, opened)
+        text = _whole(file, opened, styles)
+        if suffix != ".tex":
+            styles.append(text)
+            return match[0]
         return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
 
     return _INPUT.sub(body, _uncommented(decoded(path).replace("\r\n", "\n")))
@@ -220,7 +248,7 @@ def _end_of(text: str, place: int, name: str) -> tuple[int, int]:
         depth += 1 if match[1] == "begin" else -1
         if not depth:
             return match.span()
-    return len(text), len(text)
+    return len(text), len(text) + 1
 
 
 def behind(text: str, place: int, command: str = "") -> int:
@@ -242,7 +270,10 @@ class Reader:
         self.paragraph = Paragraph()
         self.lists: list[Numbering] = []
         self.macros: dict[str, tuple[int, str | None, str]] = {}
-        self.question = self.sections = self.expansions = 0
+        self.offered: dict[str, tuple[int, str | None, str]] = {}  # macros of the paper's class and packages
+        self.counters = {"section": 0}
+        self.within: dict[str, list[str]] = {}  # counters that begin again with another
+        self.question = self.expansions = 0
         self.put: Callable[[Paragraph], None] = self.writer.add  # takes what is read
         self.east_asian = self.korean = False
         self.counts_sections, self.is_exam = True, False  # of the class exam, whose sections are no questions
@@ -276,21 +307,71 @@ class Reader:
         self.flush()
         self.writer.reveal()
 
+    def define_all(self, text: str) -> None:
+        """Takes what a preamble defines."""
+        place = 0
+        while match := _DEFINES.search(text, place):
+            place = self.define(text, match)
+
     def define(self, text: str, match: re.Match[str]) -> int:
-        """Takes a macro that a text defines, or an operator's; the place behind it."""
-        place, many, default = match.end(), len(match[3] or "") // 2, None
+        """Takes a macro, an operator, an environment or a counter that a text defines; the place behind it."""
+        place, many, default = match.end(), len(match["many"] or "") // 2, None
+        if match["counter"]:
+            _, arguments, place = _arguments(text, place, 1 + (match["counter"] in ("setcounter", "addtocounter")))
+            outer, place = _group_if("[", text, place)
+            self._count(match["counter"], arguments or [""], outer)
+            return place
         number, place = _group_if("[", text, place)
         if number is not None:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
-        if "NewDocument" in match[0]:
-            given, place = _group(text, place)
-            many = given.count("m") if not given.strip("m ") else 10
         body, place = _group_if("{", text, place)
-        if body is not None and many < 10:
-            body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
-            self.macros[match[1] or match[2]] = (many, default, body)
+        if body is None:
+            return place
+        body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
+        ending = ""
+        if match["kind"] == "environment":
+            ending, place = _group(text, _spaces(text, place))
+        elif match["kind"] == "tcolorbox":
+            title = _TITLE.search(body)
+            body = f"\\par {title[1].strip('{} ')}\\par " if title else "\\par "
+        elif match["kind"]:
+            outer, place = _group_if("[", text, place)
+            counter = number or match["environment"]
+            many, default, ending = 1, "", "\\par "
+            if match["kind"] == "theorem":
+                if counter == match["environment"]:
+                    self._count("newcounter", [counter], outer)
+                body = f"\\stepcounter{{{counter}}}{body} \\the{counter}"
+            body = f"\\par {body}. #1 "
+        name = match["name"] or match["short"] or f"begin {match['environment']}"
+        self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
+
+    def _count(self, name: str, arguments: list[str], outer: str | None = None) -> None:
+        """Sets, steps or makes a counter; the innermost list counts in its own."""
+        counter = arguments[0]
+        amount = re.sub(r"\s", "", arguments[1]) if len(arguments) > 1 else "1"
+        if name == "newcounter":
+            self.counters[counter] = 0
+            self.within.setdefault(outer or "", []).append(counter)
+        elif re.fullmatch(r"-?\d{1,5}", amount):
+            numbers = self.lists[-1] if self.lists and (counter.startswith("enum") or counter in _ITEMS) else None
+            before = 0 if name == "setcounter" else numbers.last if numbers else self.counters.get(counter, 0)
+            if numbers:
+                numbers.last = before + int(amount)
+            else:
+                self.counters[counter] = before + int(amount)
+            for inner in self.within.get(counter, ()):
+                self.counters[inner] = 0
+
+    def _reads(self, name: str, depth: int = 0) -> bool:
+        """Checks for a command that is understood; a macro of a class or package is taken if all in it is."""
+        if name in self.offered and depth < MAX_DEPTH:
+            many, default, body = self.offered.pop(name)
+            if all(self._reads(inner, depth + 1) for inner in re.findall(r"\\([A-Za-z@]+)", body)):
+                self.macros[name] = many, default, body
+        return name in self.macros or bool(_READ.fullmatch(name)) or name.removeprefix("the") in self.counters
 
     def expanded(self, text: str, place: int, name: str) -> tuple[str, int]:
         """A macro of the paper with its arguments put in, and the place behind them."""
@@ -368,7 +449,8 @@ class Reader:
         name, place = match[1] or match[2], match.end()
         if name in ("(", "["):
             return self._formula_to(text, place, "\\)" if name == "(" else "\\]")
-        if name in self.macros:
+        is_own = name in self.macros or (name in self.offered and not _READ.fullmatch(name) and self._reads(name))
+        if is_own:
             body, place = self.expanded(text, place, name)
             if name in re.findall(r"\\([A-Za-z]+)", body):
                 raise UserError(f"its macro \\{name} calls itself: save it without it, or as PDF")
@@ -404,12 +486,10 @@ class Reader:
             label = self._choice()
             self.writer.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
             return place
-        if "choice" in name.lower() and len(arguments) > 1:
-            self._choices(options, arguments)
-        elif name in ("section", "subsection", "chapter", "group"):
+        if name in ("section", "subsection", "chapter", "group"):
             is_title = not self.east_asian and _LISTED.match(text, end)
             return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
-        elif _ELSEWHERE.fullmatch(name):
+        if _ELSEWHERE.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files and numbers that the source names were not looked up"] = None
         elif _PAREN.search(name) or name in ("rule", "blank") or (_HIDES.search(name) and not is_alone):
@@ -422,8 +502,12 @@ class Reader:
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
-        options, arguments, end = given
-        if name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
+        _, arguments, end = given
+        if name.removeprefix("the") in self.counters:
+            self.paragraph.text += str(self.counters[name.removeprefix("the")])
+        elif arguments and _ANY_CASE.fullmatch(name) and arguments[0] in self.counters:
+            self.paragraph.text += numeral(self.counters[arguments[0]], name)
+        elif name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
             self.paragraph.text += BLANK
         elif name in ("textsuperscript", "textsubscript") and arguments:
             self.paragraph.script("^" if name == "textsuperscript" else "_", self.taken(arguments[0]))
@@ -450,7 +534,7 @@ class Reader:
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
             if len(arguments) >= _OPTIONS and self.lists:
-                self._choices(options, arguments)
+                self._choices(arguments)
                 return end
             if arguments and _SET.match(arguments[0]):
                 return end
@@ -463,16 +547,17 @@ class Reader:
 
     def _section(self, titles: list[str], end: int, numbered: bool = True) -> int:
         self.end_question()
-        self.sections += 1
+        self._count("stepcounter", ["section"])
         title, number = " ".join(titles), ""
         if numbered and self.counts_sections and not _NUMBERED.match(title):
-            dot = " " if self.is_exam else ". "
-            number = f"{numeral(self.sections, 'chineseCounting')}、" if self.east_asian else f"{self.sections}{dot}"
+            dot, count = " " if self.is_exam else ". ", self.counters["section"]
+            number = f"{numeral(count, 'chineseCounting')}、" if self.east_asian else f"{count}{dot}"
         self.heading(f"{number}{title}")
         return end
 
     def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
-        value = arguments[-1] if arguments else options[-1] if options else ""
+        values = (value for value in (*arguments[-1:], *options) if not (_SET.match(value) or _ROOM_FOR.match(value)))
+        value = next(values, "")
         if self.paragraph.text.strip() or not arguments:
             self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
         if value and name != "rule" and (answer := self.taken(value)) not in self.writer.answers:
@@ -487,7 +572,7 @@ class Reader:
         self.paragraph.text += label
         return label
 
-    def _choices(self, options: list[str], arguments: list[str]) -> None:
+    def _choices(self, arguments: list[str]) -> None:
         self.flush()
         self.lists.append(Numbering("upperLetter.", kind="choices"))
         for argument in arguments:
@@ -495,8 +580,6 @@ class Reader:
             self.run(argument)
         self.flush()
         self.lists.pop()
-        if answer := re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options)):
-            self.writer.answers += [answer[1]] if answer[1] not in self.writer.answers else []
 
     def _item(self, text: str, place: int, name: str) -> int:
         outer = self.lists[-1] if self.lists else None
@@ -512,9 +595,6 @@ class Reader:
         self.paragraph.level = len(self.lists) - 1
         label = self.taken(own) if name == "item" and own else outer.next()
         worth = self._worth(own or "") if name != "item" else ""
-        if name == "titledquestion":
-            title, place = _group(text, _spaces(text, place))
-            label = f"{label} {self.taken(title)}"
         self.paragraph.text = f"{label} {worth}" if label else worth
         return place
 
@@ -532,7 +612,6 @@ class Reader:
         end, behind = _end_of(text, place, name)
         body, plain = text[place:end], name.rstrip("*")
         if inner := _DISPLAYS.get(plain):
-            body = re.sub(r"\A\s*\{\d+\}", "", body) if plain == "alignat" else body
             is_array = inner == plain or (inner != "math" and re.search(r"\\\\|&", body))
             self.paragraph.formula(self.formula(f"\\begin{{{inner}}}{body}\\end{{{inner}}}" if is_array else body))
         elif plain in _DRAWN:
@@ -565,6 +644,10 @@ class Reader:
             return
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
+        if form is None and (f"begin {name}" in self.macros or self._reads(f"begin {name}")):
+            around, after = self.expanded(body, 0, f"begin {name}")
+            self.run(around.replace("\0", body[after:], 1))
+            return
         self.flush()
         if form is not None:
             resumed = self.question if name in _QUESTIONS and not opened else 0

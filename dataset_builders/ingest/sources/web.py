@@ -11,11 +11,10 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
-from xml.etree.ElementTree import TreeBuilder
 
+from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
-from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.tex import Reader, behind
 from livek12.dataset_builders.ingest.sources.word import NUMBER_FORMS, Numbering
 from livek12.dataset_builders.ingest.sources.writer import BLANK, OPTION, Cell, Paragraph, Writer, decoded, joined
@@ -26,8 +25,8 @@ _BLOCKS: Final = frozenset(
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _VOID: Final = frozenset("area base br col embed hr img input link meta param softbreak source track wbr".split())
-_UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
-_DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
+_UNSEEN: Final = frozenset("script style title template noscript head textarea select button".split())
+_DRAWN: Final = frozenset("svg canvas object iframe video audio applet mjx-container".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
@@ -40,14 +39,18 @@ _MATH: Final = re.compile(
     re.DOTALL,
 )
 _LATEX: Final = re.compile(
-    rf"```.*?```|`[^`\n]*`|{_MATH.pattern}|(?<![\w:\\])(\\[A-Za-z]{{3,}}\*?(?=[\[{{]|[ \t]*(?:\n|\\[A-Za-z])))",
+    rf"(?m:^[ >]*)(`{{3,}}|~{{3,}}).*?(?:\n[ >]*\1|\Z)|`[^`\n]*`|{_MATH.pattern}"
+    r"|(?<![\w:\\])(\\[A-Za-z]{3,}\*?(?=[\[{]|[ \t]*(?:\n|\\[A-Za-z])))",
     re.DOTALL,
 )  # formulas, commands and code of Markdown
 _DATA: Final = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.DOTALL)
 _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} ?[:：])")
 """A labelled line of Markdown, "answer: 2", above another."""
 _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
+_SOLUTION: Final = re.compile(r"\s*solutions?\s*[:.]?\s*", re.IGNORECASE)
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
+_TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
+MAX_COMMAND, MAX_UNCLOSED = 100_000, 99  # characters of a command with its arguments, and commands without an end
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -70,17 +73,24 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     _, front, text = re.split(r"\A(?:---\n(.*?)\n---\n)?", text.replace("\r\n", "\n"), maxsplit=1, flags=re.DOTALL)
     text = re.sub(r"(?m)^( {0,12})#\.(?= )", r"\g<1>1.", text)  # lists that Pandoc numbers
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
-    reader, pieces, kept, place = Reader(), list[str](), dict[str, str](), 0
+    reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
+    titles = [re.sub(r"\s*\\?\n\s*", " ", title).strip("\"' ") for title in _TITLE.findall(front or "")]
+    text = re.sub(r"!\[\[[^\]\n]*\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
     while match := _LATEX.search(text, place):
-        end = behind(text, match.end(), match[5]) if match[5] else match.end()
         pieces.append(text[place : match.start()])
-        place = end
-        if match[0][0] == "`" or (match[2] and not re.search(r"[\\^_=]", match[2])):
-            pieces.append(match[0])  # code, or brackets that are escaped
+        place = match.end()
+        piece = text[match.start() : match.start() + MAX_COMMAND]
+        end = behind(piece, len(match[0]), match[6]) if match[6] else len(match[0])
+        is_text = match[1] or match[0][0] == "`" or (match[3] and not re.search(r"[\\^_=]", match[3]))
+        if is_text or end > len(piece):
+            pieces.append(match[0])  # code, brackets that are escaped, a command that nothing closes
+            if (unclosed := unclosed + (end > len(piece))) > MAX_UNCLOSED:
+                raise UserError(f"nothing closes more than {MAX_UNCLOSED} commands of LaTeX in it: save it as PDF")
             continue
+        place = match.start() + end
         reader.paragraph = Paragraph()
-        latex = reader.taken(text[match.start() : end])
+        latex = reader.taken(piece[:end])
         hidden = [*reader.writer.answers, *reader.writer.solutions]  # a key that is not taken is said
         reader.writer.answers, reader.writer.solutions = [], []
         latex += UNREAD if (hidden or reader.paragraph.unread) and UNREAD not in latex else ""
@@ -106,10 +116,12 @@ class _Reader(HTMLParser):
         self.number = ""  # of the last item
         self.lists: list[Numbering] = []  # the open ones
         self.unseen: list[str] = []  # open elements of one name that are not read
+        self.solving: list[str] = []  # open elements of one name in a solution
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
-        self.formula: TreeBuilder | None = None
-        self.formulas = self.choices = 0  # buttons right above
+        self.formula: list[str] | None = None  # LaTeX that goes with an open formula of MathML
+        self.annotated = False
+        self.choices = 0  # buttons right above
         self.math = False  # right behind the begin of an element that holds LaTeX alone
         self.is_numbered = False  # below a heading that numbers a question
         self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
@@ -121,16 +133,14 @@ class _Reader(HTMLParser):
         if self.unseen:
             self.unseen += [tag] if tag == self.unseen[0] else []
         elif self.formula is not None:
-            self.formula.start(tag, given)
+            self.annotated = tag == "annotation" and "tex" in given.get("encoding", "").lower()
         elif tag == "math":
-            self.formula = TreeBuilder()
-            self.formula.start(tag, given)
+            self.formula, self.annotated = [], False
         elif tag not in _VOID and not is_script and (tag in _UNSEEN or self._is_hidden(given)):
             self.paragraph.text += BLANK if tag in ("textarea", "select") else ""
             self.unseen = [tag]
         elif tag in _DRAWN:
-            if not any(name == "mjx-container" for name, _ in self.marks):
-                self.paragraph.gap()
+            self.paragraph.gap()
             self.unseen = [tag]
         else:
             self._begin(tag, given)
@@ -142,6 +152,10 @@ class _Reader(HTMLParser):
         return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
+        is_solution = tag not in _VOID and "solution" in given.get("class", "").lower().split()
+        if self.solving[:1] == [tag] or (is_solution and not self.solving):
+            self.flush()
+            self.solving.append(tag)
         if tag in _OWN_LINES and not (tag in ("p", "div") and self.paragraph.text.strip() == self.number.strip()):
             self.flush()
         if tag in ("ol", "ul"):
@@ -178,8 +192,8 @@ class _Reader(HTMLParser):
         elif tag in ("td", "th") and self.tables:
             self.tables[-1] = self.tables[-1] or [[]]
             self.tables[-1][-1] += [[] for _ in range(min(99, max(1, _number(given, "colspan", 1))))]
-        elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
-            self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
+        elif tag in ("sup", "sub", "u", "ins"):
+            self.marks.append((tag, len(self.paragraph.text)))
 
     def handle_endtag(self, tag: str) -> None:
         self.math = False
@@ -187,10 +201,10 @@ class _Reader(HTMLParser):
             if tag == self.unseen[0]:
                 self.unseen.pop()
         elif self.formula is not None:
-            self.formula.end(tag)
+            self.annotated = False
             if tag == "math":
-                self.paragraph.formula(latex(self.formula.close()))
-                self.formula, self.formulas = None, self.formulas + 1
+                self.paragraph.formula("".join(self.formula)) if "".join(self.formula).strip() else self.paragraph.gap()
+                self.formula = None
         else:
             self._end(tag)
 
@@ -199,11 +213,16 @@ class _Reader(HTMLParser):
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
         if tag in _OWN_LINES:
             self.flush()
+        if tag in self.solving:
+            self.flush()
+            self.solving.pop()
+            if not self.solving:
+                self.writer.reveal()
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()
         elif tag == "table" and self.tables:
             rows = self.tables.pop()
-            if not self.tables:
+            if not (self.tables or self.solving):
                 self.writer.table(rows)
                 return
             for row in rows:  # within a cell: a line
@@ -213,10 +232,7 @@ class _Reader(HTMLParser):
 
     def _marked(self, tag: str, begin: int) -> None:
         inner = self.paragraph.text[begin:]
-        if tag == "mjx-container":
-            if self.formulas == begin:
-                self.paragraph.gap()
-        elif tag in ("sup", "sub") and "$" not in inner:
+        if tag in ("sup", "sub") and "$" not in inner:
             self.paragraph.text = self.paragraph.text[:begin]
             self.paragraph.script("^" if tag == "sup" else "_", inner)
         elif tag in ("u", "ins") and inner and not inner.strip():
@@ -224,7 +240,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.formula is not None:
-            self.formula.data(data)
+            self.formula += [data] if self.annotated else []
         elif self.math and not self.unseen and not re.match(r"\s*(?:\$|\\[(\[])", data):
             self.paragraph.formula(data)
         elif not self.unseen:
@@ -234,15 +250,12 @@ class _Reader(HTMLParser):
             self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ").replace("\u200b", "")
 
     def _picture(self, given: dict[str, str]) -> None:
-        data, words = _DATA.match(given.get("src", "")), given.get("alt", "").strip()
+        data = _DATA.match(given.get("src", ""))
         try:
             drawn = bool(data) and self.paragraph.picture(base64.b64decode(data[1] if data else ""))
         except ValueError:
             drawn = False
-        is_formula = re.search(r"math|tex|formula", given.get("class", "")) or re.match(r"\$|\\[a-z(\[]", words)
-        if not drawn and words and is_formula:
-            self.paragraph.formula(words.strip("$ ").removeprefix("\\(").removesuffix("\\)"))
-        elif not drawn:
+        if not drawn:
             self.paragraph.gap()
 
     def flush(self, inside: bool = False) -> None:
@@ -250,7 +263,7 @@ class _Reader(HTMLParser):
         last = self.paragraph
         last.text = _MATH.sub(lambda match: match[4] or f"${next(filter(None, match.groups())).strip()}$", last.text)
         self.paragraph = Paragraph(level=last.level if inside else 0)
-        self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
+        self.marks = []
         label, choice, text = last.text.partition(_CHOICE)
         if choice:
             last.text = text if OPTION.match(text) else f"{label}. {text}" if text.strip() else ""
@@ -262,5 +275,7 @@ class _Reader(HTMLParser):
     def _put(self, paragraph: Paragraph) -> None:
         if self.tables and self.tables[-1] and self.tables[-1][-1]:
             self.tables[-1][-1][-1].append(paragraph)
+        elif self.solving:
+            self.writer.solutions += [] if _SOLUTION.fullmatch(paragraph.text) else [paragraph.text]
         else:
             self.writer.add(paragraph)

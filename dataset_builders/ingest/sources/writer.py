@@ -28,6 +28,7 @@ _SHORT_LINE = 40  # characters that a line counts at least, so that lines have a
 _LAYOUT, _CELL = 3, 400  # paragraphs, or characters, of a cell that make its table one for layout
 OPTION: Final = re.compile(r"\s*(?:[(（]?[A-H][.．、)）]|[①-⑩])")
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([\w-]+)""", re.IGNORECASE)
+_ALONE: Final = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")  # letters of a Western code page
 _HANGUL: Final = re.compile(f"[{HANGUL}]")
 _MARK: Final = re.compile(r"\W*\w{1,3}\W*")
 _FORMULA: Final = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)*\$")
@@ -131,7 +132,7 @@ class Writer:
         for head, texts, join in (("【答案】", self.answers, sign), ("【解析】", self.solutions, "\n")):
             text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
             if text:
-                self.add(Paragraph(head + text))
+                self.add(Paragraph(head + text.replace(PICTURE, UNREAD), unread=UNREAD in text or PICTURE in text))
             texts.clear()
 
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
@@ -192,6 +193,8 @@ def decoded(path: Path) -> str:
             text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
         except (UnicodeError, LookupError):
             continue
+        if encoding == "gb18030" and 2 * len(_ALONE.findall(data)) > len(re.findall(rb"[\x80-\xff]+", data)):
+            return data.decode("cp1252", "replace")
         korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
         return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
     return data.decode("utf-8", "replace")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -16,7 +15,6 @@ from livek12.core.languages import codes, language_of
 from livek12.core.question_types import QuestionType
 from livek12.core.records import Language, Record
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafts import Draft
 
 MAX_BYTES = 64 << 10
 FIELDS: dict[str, dict[str, Any]] = {
@@ -108,17 +106,6 @@ class Template(Record):
             "required": sorted(properties),
             "additionalProperties": False,
         }
-
-    def misfits(self, drafts: Sequence[Draft], language: Language) -> list[str]:
-        """A line for each sign that a paper is of another kind."""
-        lines = []
-        if language != self.language:
-            lines.append(f"template {self.name} is for papers in {self.language}; this one is in {language}")
-        kinds = {type_.kind for type_ in self.types}
-        foreign = sorted({draft.question_type for draft in drafts} - kinds)
-        if foreign:
-            lines.append(f"template {self.name} has no questions of type {', '.join(foreign)}, this paper does")
-        return lines
 
 
 def shipped() -> list[str]:

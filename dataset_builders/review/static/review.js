@@ -132,12 +132,12 @@ function showRail() {
 
 /* Errors of the papers, each until the questions that it says are lost are there. */
 function lacking() {
-  return info.papers.filter(paper => !filter.paper || paper.paper_id === filter.paper).flatMap(paper => paper.errors.map(({ text, numbers: [first, last] }) => {
-    const rows = queue.filter(row => row.paper === paper.paper_id), there = new Set(rows.map(row => +row.number));
+  return info.papers.filter(paper => !filter.paper || paper.paper_id === filter.paper).flatMap(paper => paper.errors.map(({ text, part, numbers: [first, last] }) => {
+    const all = queue.filter(row => row.paper === paper.paper_id), own = all.filter(row => row.part === part), rows = own.length ? own : all, there = new Set(rows.map(row => +row.number));
     let number = first;
     while (there.has(number)) number += 1;
     if (number > last) return null;
-    return h("button", { class: "lost", title: `${paper.paper_id}: ${text}`, disabled: !number, onclick: () => seek(rows, number) }, number ? `${number}${last > number ? `–${last}` : ""} not found` : text);
+    return h("button", { class: "lost", title: `${paper.paper_id}: ${text}`, disabled: !number || !rows.length, onclick: () => seek(rows, number) }, number ? `${part} ${number}${last > number ? `–${last}` : ""} not found`.trim() : text);
   }));
 }
 

@@ -69,13 +69,6 @@ def test_a_template_that_is_not_there_is_one_line() -> None:
         load_template("nope")
 
 
-def test_a_template_that_does_not_fit_is_said() -> None:
-    drafts = read(page("1. Find x.", "2. True or false: y.")).drafts
-    lines = load_template("csat").misfits(drafts, "en")
-    assert lines[0] == "template csat is for papers in ko; this one is in en"
-    assert "true_false" in lines[1]
-
-
 # --- a model ----------------------------------------------------------------------------------------------------------
 
 GOOD = {

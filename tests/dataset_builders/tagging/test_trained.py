@@ -77,6 +77,7 @@ def test_it_learns_fifty_questions_and_is_loaded_as_it_was_saved(
     assert ended.code == 0 and said["questions"][0]["knowledge_points"][0]["name"] in ("Math", "Physics")
 
 
+@pytest.mark.release
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(
     items: list[Item], tiny_qwen25_vl: Path, tmp_path: Path
 ) -> None:

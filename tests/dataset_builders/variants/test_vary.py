@@ -241,6 +241,7 @@ def test_what_is_written_loads_and_is_asked(data: Path, tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_killed_at_three_moments_nothing_is_asked_twice(data: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
