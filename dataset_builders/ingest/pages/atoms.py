@@ -309,7 +309,8 @@ def _overlap(atom: Atom, other: Atom) -> bool:
     """Checks for two signs of a line one over the other: what they mean together was not read."""
     across = min(atom.right, other.right) - max(atom.left, other.left)
     apart = min(atom.bottom, other.bottom) < max(atom.top, other.top)
-    return apart and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
+    letters = atom.text.isalnum() and other.text.isalnum()  # a full stop may be set under its letter
+    return (apart or letters) and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
@@ -691,8 +692,8 @@ def _neutral(tokens: list[_Token]) -> None:
         before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < _NEAR
         after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < _NEAR
         closes = before and tokens[at].text in ")]" and _open(tokens[:at])
-        if closes and not after:
-            end = at + 1
+        while end > at + 1 and not after and (closes or tokens[end - 1].text in "(["):  # of a label behind
+            end -= 1
         if (before and after) or closes or (before and tokens[at].text in "=<>+-" and not _is_hyphen(tokens, at)):
             for token in tokens[at:end]:
                 token.math, token.text = True, _in_formula(token.text)

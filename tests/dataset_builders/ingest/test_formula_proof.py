@@ -14,7 +14,6 @@ from livek12.dataset_builders.ingest.pages.glyphs import (
     Glyph,
     RawPage,
     _distrust,
-    _lift,
     _once,
     _part_ligatures,
     _ringed,
@@ -188,15 +187,6 @@ def test_words_behind_a_brace_are_none_of_its_cases() -> None:
     cases = [glyph(sign, 6, 11, base=base) for sign, base in (("a", 80), ("b", 98), ("c", 116))]
     after = [plain("i", 30, base=98), plain("f", 34, base=98)]
     assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
-
-
-def test_letters_cut_to_16_bits_are_mathematical_unless_the_page_is_korean() -> None:
-    letters = [plain("\ud45d", 0), plain("B", 8)]
-    _lift(letters)
-    assert letters[0].text == "𝑝"
-    korean = [plain("표", 0), plain("는", 8)]
-    _lift(korean)
-    assert korean[0].text == "표"
 
 
 def test_a_picture_under_letters_is_its_dark_pieces() -> None:
