@@ -38,8 +38,10 @@ ASKED: Final = re.compile(
     re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
+CONTINUED: Final = r"\W{0,3}(?i:continued|cont\.|续|계속)\W*(?:\(|$)"
+"""Behind its number: a head that comes again on the next page."""
 _COUNTS: Final = re.compile(
-    r"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{1,3}(?![\d/])(?!\s*\(?contin)|第\s*\d{1,3}\s*题"
+    rf"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{{1,3}}(?![\d/])(?!{CONTINUED})|第\s*\d{{1,3}}\s*题"
     r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[]|[一二三四五六七八九十]{1,3}\s?[、．]\s*\S)",
     re.IGNORECASE,
 )
@@ -116,7 +118,7 @@ def _keys(page: PageBlocks) -> set[str]:
 
 def _shape(line: Line) -> str:
     """A line of letters that counts, without its numbers: a running head stands in margins alone."""
-    shape = re.sub(r"\d+", "#", squeezed(line.text))
+    shape = squeezed(re.sub(r"\d+|\b[IVX]+\b", "#", line.text))
     return f"#{shape}" if re.search(r"[^\W\d_].*#", shape) else ""
 
 
@@ -254,7 +256,8 @@ _ENGLISH_TITLE = re.compile(
 _TYPE_NAME = r"(?:[单多]项?选|选择|填空|判断|解答|计算|简答|论述|综合|证明|分析|应用|作图|实验)题\s*[:：]?"
 _TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
 """The name of a type, or of what stands behind all questions, alone."""
-_NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
+NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
+"""The name of a type behind a number, perhaps with points."""
 _NEXT = re.compile(
     r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
     re.IGNORECASE,
@@ -331,10 +334,11 @@ INSTRUCTS = re.compile(
     re.I,
 )
 """Words of titles, covers and rules."""
-_RULES = re.compile(
+RULES = re.compile(
     r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|注(?=\s*[:：])|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
 )
+"""The title of the rules for candidates, which are numbered too."""
 
 
 _WORDS: Final = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
@@ -366,18 +370,13 @@ def is_type_name(text: str) -> bool:
     return bool(_TYPE_TITLE.fullmatch(_APART.split(text.strip())[0]))
 
 
-def names_type(text: str) -> bool:
-    """Checks for the name of a type behind a number, perhaps with points."""
-    return bool(_NUMBERED_TYPE.fullmatch(text))
-
-
 def is_part_of_section(text: str) -> bool:
     """Checks for the title of a part, （一）, of the section before."""
     return bool(_PART_TITLE.match(text))
 
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
-_NUMBERED_TITLE: Final = re.compile(r"\s*(\d{1,2})[.．]?\s+[A-Z][^.?!$]{2,60}")
+_NUMBERED_TITLE: Final = re.compile(r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_])[^.?!$。？！]{1,60}")
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
@@ -475,11 +474,6 @@ def is_key_table(rows: Sequence[str]) -> bool:
             many = sum(cell.isdigit() for cell in numbers[1:])
             return many > 1 and 2 * sum(bool(cell) for cell in answers[1:]) > many
     return False
-
-
-def begins_rules(text: str) -> bool:
-    """Checks for the title of the rules for candidates, which are numbered too."""
-    return bool(_RULES.match(text))
 
 
 def is_notice(text: str) -> bool:

@@ -18,9 +18,12 @@ _NAMES: tuple[Sequence[str], ...] = (CIRCLED[:10], "ABCDEFGH", "abcdefgh", "1234
 _NAMES += (_ROMAN, [name.upper() for name in _ROMAN], "가나다라마바사아", "ㄱㄴㄷㄹㅁㅂㅅㅇ", "一二三四五六七八九")
 _USUAL = "0123"
 """Kinds of names that options may have."""
-_NAME = r"[A-HＡ-Ｈa-h가나다라마바사아ㄱ-ㅇ]|[ivx]{1,4}|[IVX]{1,4}"
+_RINGS, _LETTERS, _NUMERALS = (
+    "".join(f"{names}" for names in _NAMES if names[0] in firsts) for firsts in ("①ⓐ㉠", "Aa가ㄱ", "1一")
+)
+_NAME = rf"[{_LETTERS}Ａ-Ｈ]|[ivx]{{1,4}}|[IVX]{{1,4}}"
 _LABEL = re.compile(
-    rf"(?P<ring>[{CIRCLED[:10]}ⓐ-ⓗ㉠-㉧])|(?<!\S)(?:[(（]\s?(?P<in>{_NAME}|[1-9一-九])\s?[)）](?![가-힣])"
+    rf"(?P<ring>[{_RINGS}])|(?<!\S)(?:[(（]\s?(?P<in>{_NAME}|[{_NUMERALS}])\s?[)）](?![가-힣])"
     rf"|(?P<closed>{_NAME}|[1-9])\s?[)）]|(?P<dotted>{_NAME})\s?[.．、])|(?<![^\n])(?P<item>[1-8])[.．](?=\s+\S|$)"
 )
 GAP = re.compile(r"\s{3,}|\t")
@@ -44,11 +47,6 @@ class ListLabel:
     def is_number(self) -> bool:
         """True for (1) and 1."""
         return self.style[-1] == "3"
-
-    @property
-    def keyed_by_number(self) -> bool:
-        """True for ① and (1)."""
-        return self.style[-1] in "03"
 
 
 @dataclass(frozen=True)

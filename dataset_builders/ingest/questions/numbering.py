@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.questions.headings import is_section
+from livek12.dataset_builders.ingest.questions.headings import CONTINUED, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -27,10 +27,10 @@ _NUMERAL = "(?:[一二三四五六七八九]|[一二三]?十[一二三四五六�
 _HEAD = (
     r"\s*+(?:[(（]\s*+[)）]\s*+|(?:_++|[^\w\s])\s{3,}+)?(?P<open>[^\w\s$]{0,2}?\s*+)(?P<word>第|题|"
     r"(?:(?:[^\W\d_①-⓿❶-➓]|□){1,15}[\s.#-]{0,2}){0,3}?)\s*+(?P<number>%s)(?!\d)(?P<close>\s?[题번]\s?[.．:：、，,）)—–-]{0,2}"
-    r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d)(?P<next>\s*)"
+    r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d|%s)(?P<next>\s*)"
 )
 _FORMS = [
-    re.compile(_HEAD % number)
+    re.compile(_HEAD % (number, CONTINUED))
     for number in (r"\d{1,3}", r"(?:[A-Z](?![a-z])|\d{1,2}(?:[.．]|\s?-\s?))\d{1,3}", _NUMERAL)
 ]
 """A number at the beginning of a line, alone or behind its level; signs and words before, and signs behind it."""
@@ -348,7 +348,8 @@ def _candidates(items: Sequence[Item], without: Collection[int]) -> dict[_Kind, 
         begins[key] = min(item.box.left, begins.get(key, 1.0))
     forms: dict[_Kind, list[_Candidate]] = {}
     for place, item in enumerate(items):
-        if not item.line or place in without or item.box.left > begins[item.box.page, item.column] + _RIGHT:
+        mark = item.box.left > begins[item.box.page, item.column] + _RIGHT and not _NAMED.match(item.text)
+        if not item.line or place in without or mark:
             continue
         for kind, candidate in _heads(item.line.text):
             announced = candidate.number == 1 and place > 0 and bool(_LIST_HEAD.search(items[place - 1].text))
@@ -469,7 +470,7 @@ def _placed(candidate: _Candidate, item: Item, lefts: dict[tuple[int, int], floa
     off = abs(item.box.left - lefts.get(_column(item), item.box.left))
     bonus = 0.5 if off < _LEVEL else 0.0 if off < 0.03 else -0.6
     scale = candidate.weight if bonus > 0 and " " in candidate.shape else 1.0
-    sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text)
+    sure = 0.2 * (item.line is not None and item.line.bold) + 0.3 * says_worth(item.text[candidate.end :])
     return replace(candidate, weight=candidate.weight + bonus * scale + sure)
 
 
@@ -484,6 +485,7 @@ def _best_run(candidates: _Heads, starts: Sequence[int], sections: Sequence[int]
             last = candidates[earlier].number
             new_part = parts[index] > parts[earlier] or (since <= last and titles[index] > titles[earlier])
             step = _step(candidates[earlier], candidate, new_part)
+            step += 0.5 * (new_part and (" " in candidates[earlier].shape) != (" " in candidate.shape))
             step += _RESTART * (candidate.announced and last >= candidate.number and not new_part)
             if candidates[earlier].place < candidate.place and scores[earlier] - step + candidate.weight > score:
                 score, previous = scores[earlier] - step + candidate.weight, earlier

@@ -20,8 +20,9 @@ from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.questions.cells import rejoin_columns
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
+    NUMBERED_TYPE,
+    RULES,
     begins_answers,
-    begins_rules,
     follows,
     is_key_table,
     is_notice,
@@ -29,7 +30,6 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_running,
     is_section,
     is_type_name,
-    names_type,
     passage_range,
     rank_in_series,
     rank_of,
@@ -133,6 +133,7 @@ _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
+_BRACKETED = re.compile(r"\s*[\[【〈<](?!\s*\d+\W)[^\[\]【】<>〈〉]{2,40}[\]】〉>]\s*")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
@@ -268,7 +269,11 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
                 if rank == len(places):
                     places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
-    heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and names_type(lines[at].text)}
+    heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
+    bracketed = {place: line.text for place, line in lines.items() if _BRACKETED.fullmatch(line.text)}
+    above = all(_NUMBERED.match(items[place : place + 2][-1].text) for place in bracketed)
+    if above and len({*bracketed.values()}) == len(bracketed) > 1:
+        heads |= {*bracketed}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
         below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
@@ -335,14 +340,15 @@ def _answers_begin(items: Sequence[Item]) -> int:
 
 def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
     """Begin of the last run of heads if each has come before in its form: there the paper is printed again, solved."""
-    lines = [items[anchor.place] for anchor in chosen]
-    heads = [(forms.get(line.box.page), re.sub(r"\W+", "", line.text)[:_HEAD_SIGNS]) for line in lines]
+    lines = [items[each.place :][: 1 + (len(items[each.place].text) <= each.end)] for each in chosen]
+    signs = [re.sub(r"\W+", "", "".join(item.text for item in line))[:_HEAD_SIGNS] for line in lines]
+    heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
     again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
     place = chosen[again].place if len(heads) - again >= _AGAIN else len(items)
     if not {item.text for item in items[place:]} - {item.text for item in items[:place]}:
         return len(items)  # it has no line of its own
-    page = lines[again].box.page
-    above = [at for at in range(place) if items[at].box.page == page and lines[again].box.top < TOP]
+    first = items[place].box
+    above = [at for at in range(place) if items[at].box.page == first.page and first.top < TOP]
     return min([place, *above])
 
 
@@ -363,7 +369,7 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[
 def _rules(items: Sequence[Item]) -> range:
     """Rules for candidates, from their title to the first section's."""
     for place, item in enumerate(items[: len(items) // 3]):
-        if item.line and begins_rules(item.text):
+        if item.line and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             listed = _BY_NUMERALS.match(items[place + 1].text)  # 一、 again ends rules that are numbered so
             end = next((at for at in after if is_section(items[at].text) and not (listed and at < place + 3)), place)

@@ -763,6 +763,52 @@ def test_bold_numbered_titles_above_numbers_that_begin_anew_are_sections() -> No
     assert [section.title for section in body.sections] == titles
 
 
+def test_titles_of_another_form_within_one_count_are_sections() -> None:
+    titles = ["1、辐射场", "2、运动电荷的辐射", "3、MAC协议"]
+    lines = [
+        line
+        for at, title in enumerate(titles)
+        for line in (title, *(f"{n}.求第{n}项。" for n in range(3 * at + 1, 3 * at + 4)))
+    ]
+    body, _ = segmented([set_in_bold(page(*lines, top=0.02), 0, 4, 8)])
+    assert [segment.number for segment in body.segments] == [*range(1, 10)]
+    assert [section.title for section in body.sections] == titles
+
+
+def test_names_in_brackets_above_questions_are_sections_and_a_box_within_one_is_none() -> None:
+    lines = ["[1계 방정식]", "1. 해를 구하라.", "[2계 방정식]", "2. 해를 구하라.", "3. 해를 구하라."]
+    body, _ = segmented([set_in_bold(page(*lines))])
+    assert [segment.section.title for segment in body.segments] == ["[1계 방정식]", "[2계 방정식]", "[2계 방정식]"]
+    body, _ = segmented([set_in_bold(page(*lines, "[보기 하나]", "ㄱ. 그렇다."))])
+    assert not body.sections
+
+
+def test_a_head_that_is_continued_and_a_worth_alone_begin_no_question() -> None:
+    lines = [line for n in (1, 2) for line in (f"Question {n}", "Find x.", f"Question {n}, continued", "Find y.")]
+    body, _ = segmented([page(*lines)])
+    assert [segment.items[1].text for segment in body.segments] == ["Find x."] * 2
+    body, _ = segmented([page("判断题", "1分一个，20个", "简答题", "1.求a。", "2.求b。", "3.求c。")])
+    assert [segment.items[0].text for segment in body.segments] == ["1.求a。", "2.求b。", "3.求c。"]
+
+
+def test_a_title_of_a_series_at_the_head_of_two_pages_is_no_running_head() -> None:
+    below = [f"SECTION – {name}" for name in ("I", "II", "IV")]
+    first, second = (page(*(f"{title}" for title in below), number=n) for n in (1, 3))
+    heads = [page("SECTION – III", f"{n}. Why?", number=n, top=0.05) for n in (2, 4)]
+    texts_ = [item.text for item in flatten([*marked([first, heads[0], second, heads[1]])]).items]
+    assert texts_.count("SECTION – III") == 2
+
+
+def test_parts_whose_heads_say_nothing_count_anew() -> None:
+    lines = [
+        line
+        for part in "abc"
+        for line in (f"Part {part.upper()}", *(f"Question {n}\nFind {part}{n}." for n in (1, 2, 3)))
+    ]
+    body, _ = segmented([page(*(each for line in lines for each in line.split("\n")))])
+    assert [segment.number for segment in body.segments] == [1, 2, 3] * 3
+
+
 def test_numerals_within_a_question_are_its_parts() -> None:
     within = ["Ⅰ. 由图可知", "1）求a。", "Ⅱ. 由表可知", "1）求b。"]
     heads = [f"{n}．已知x，求y。（5分）" for n in range(1, 5)]
