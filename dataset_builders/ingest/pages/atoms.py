@@ -67,7 +67,13 @@ _NAMES: Final = {
     "ϱ": "\\varrho", "ς": "\\varsigma", "ο": "o", "⩵": "==", "≔": ":=", "≪": "\\ll", "≫": "\\gg", "⋆": "\\star",
     "∎": "\\blacksquare", "♯": "\\sharp",
 }  # fmt: skip
-_STYLES: Final = (("DOUBLE-STRUCK", "mathbb"), ("FRAKTUR", "mathfrak"), ("SCRIPT", "mathcal"), ("BOLD", "boldsymbol"))
+_STYLES: Final = {
+    "DOUBLE": "mathbb",
+    "FRAKTUR": "mathfrak",
+    "BLACK": "mathfrak",
+    "SCRIPT": "mathcal",
+    "BOLD": "boldsymbol",
+}
 
 
 def symbol(character: str) -> str:
@@ -82,7 +88,7 @@ def symbol(character: str) -> str:
         return _greek(name, character)
     if len(plain) == 1 and plain != character and (plain.isascii() or unicodedata.name(plain, "").startswith("GREEK")):
         inner = symbol(plain)
-        style = next((style for word, style in _STYLES if word in name), None)
+        style = next((style for word, style in _STYLES.items() if word in name), None)
         return f"\\{style}{{{inner}}}" if style and plain.isalpha() else inner
     return character
 
@@ -103,7 +109,11 @@ def _greek(name: str, character: str) -> str:
 def is_math_letter(character: str) -> bool:
     """Checks for Unicode's mathematical alphabets and characters of formulas only."""
     code = ord(character)
-    return 0x1D400 <= code <= 0x1D7FF or character in "ℎℝℤℕℚℂℙℓ" or (0x2200 <= code <= 0x22FF and character not in "∶∼")
+    return (
+        0x1D400 <= code <= 0x1D7FF
+        or character in "ℎℝℤℕℚℂℙℍℓ℘ℬℰℱℋℐℒℳℛℭℌℑℜℨ"
+        or (0x2200 <= code <= 0x22FF and character not in "∶∼")
+    )
 
 
 AXIS: Final = 0.26

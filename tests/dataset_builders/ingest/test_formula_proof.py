@@ -13,10 +13,12 @@ from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import (
     Glyph,
     RawPage,
+    _composed,
     _distrust,
     _once,
     _part_ligatures,
     _ringed,
+    known_sign,
     read,
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
@@ -187,6 +189,18 @@ def test_words_behind_a_brace_are_none_of_its_cases() -> None:
     cases = [glyph(sign, 6, 11, base=base) for sign, base in (("a", 80), ("b", 98), ("c", 116))]
     after = [plain("i", 30, base=98), plain("f", 34, base=98)]
     assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
+
+
+def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
+    assert [known_sign(font, ord("A"), False) for font in ("EUFM10", "CMSY10", "MSBM7", "CMR10")] == [
+        "𝔄",
+        "𝒜",
+        "𝔸",
+        None,
+    ]
+    assert [known_sign("SymbolMT", ord(sign), False) for sign in "£å·"] == ["≤", "∑", None]
+    assert row(glyph("𝔭", 0, 5), glyph("ℬ", 5, 10)) == (r"$\mathfrak{p}\mathcal{B}$", True)
+    assert [g.text for g in _composed([plain("´", 1), plain("e", 0), plain("¨", 9), plain("ı", 8)])] == ["é", "ï"]
 
 
 def test_a_picture_under_letters_is_its_dark_pieces() -> None:

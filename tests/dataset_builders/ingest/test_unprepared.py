@@ -15,7 +15,7 @@ from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import _small
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _brackets, _composed, known_sign
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -320,15 +320,6 @@ def test_a_box_for_the_score_is_no_part_of_a_title() -> None:
         ("选择题", "1", 4), ("填空题", "1", 0),
     ]  # fmt: skip
     assert paper.drafts[0].options[3].text == "丁"
-
-
-def test_pieces_of_a_brace_with_its_own_code_make_one() -> None:
-    ends = [
-        Glyph(sign, 10 - 2 * (sign == "⎨"), top, 14 - 2 * (sign == "⎨"), top + 10, 0, 10, 14, "")
-        for sign, top in (("⎧", 0), ("⎨", 16), ("⎩", 32))
-    ]
-    links = [Glyph("{", 10.8, top, 12, top + 8, 0, 10, 12, "") for top in (9, 25)]
-    assert [(sign.text, sign.top, sign.bottom) for sign in _brackets([*links, *ends])] == [("{", 0, 42)]
 
 
 def test_small_print_above_a_line_is_no_script() -> None:
