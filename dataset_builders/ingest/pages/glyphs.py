@@ -476,7 +476,7 @@ def _character(code: int) -> str:
     if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
         return ""
     if 0x2E80 <= code < 0x2FE0 or 0xF900 <= code < 0xFB00:  # radicals, and letters of old sets a second time
-        return unicodedata.normalize("NFKC", chr(code))
+        return _RADICALS.get(code) or unicodedata.normalize("NFKC", chr(code))
     return UNREAD if _unsound(code) else "○" if code == _RING else chr(code)
 
 
@@ -569,7 +569,10 @@ _SHAPES: Final = {
         ("()[]{}", (-1, 2, -9, -0.03, 0, 0.6)),
         ("\"'", (-1, 2, 0.25, 2, 0, 2)),
         ("$", (0, 2, -2, -0.02, 0, 2)),
-        ("=<>≤≥≠≈+∩∪∈→", (-1, 1.2, -1, 2, 0.36, 2)),
+        ("=<>≤≥≠≈+∩∪∈", (-1, 1.2, -1, 2, 0.36, 2)),
+        ("→←", (0.33, 2, -1, 2, 0.36, 2)),
+        ("↑↓", (0.55, 1.4, -1, 0.1, 0, 0.58)),
+        ("↔", (-1, 1.2, -1, 2, 0.7, 2)),
     )
     for sign in signs
 }
@@ -649,20 +652,20 @@ _EVEN: Final = 0.05
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Joins the pieces of a syllable or a struck sign that a font sets one over the other."""
+    """Joins the pieces of a syllable, an accented letter or a struck sign that a font sets one over the other."""
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
-        if "\u2e80" <= last.text < "\u2f00" and last.box == glyph.box:
-            last.text = glyph.text  # a radical that is the letter behind it too
-            continue
+        accent = "" if last.math or glyph.math else _MARKS.get(last.text, "")
         slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
-        pair = glyph.text + _SLASH if slash else last.text + glyph.text
+        mark = _SLASH if slash else accent
+        pair = glyph.text.replace("ı", "i") + mark if mark else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
-        near = max(glyph.left - last.right, last.left - glyph.right) < 0.4 * glyph.size
+        near = max(glyph.left - last.right, last.left - glyph.right) < (0 if accent else 0.4) * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
             last.left, last.top, last.right, last.bottom = hull((last, glyph))
             last.text, last.advance = whole, max(last.advance, glyph.advance)
+            last.font, last.base, last.size, last.start = glyph.font, glyph.base, glyph.size, glyph.start
             last.sound = last.sound and glyph.sound
         else:
             done.append(glyph)
@@ -721,14 +724,11 @@ _BRACKET_OF: Final = {piece: bracket for bracket, pieces in _FORMS.items() for p
 _FEET: Final = "⎩⎭⎝⎠⎣⎦"
 _OPEN_GAP: Final = 2.0
 """Letter sizes between the pieces of a bracket that has no foot yet."""
-_THIN: Final = 0.2
-"""Letter sizes: a bracket is wider than the piece that lengthens it."""
 
 
 def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
     """Joins tall brackets stacked from pieces."""
-    ends = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
-    pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF or _lengthens(glyph, ends)]
+    pieces = [glyph for glyph in glyphs if glyph.text in _BRACKET_OF]
     stacks: list[list[Glyph]] = []
     for piece in sorted(pieces, key=lambda glyph: glyph.top):
         for stack in stacks:
@@ -749,26 +749,17 @@ def _brackets(glyphs: list[Glyph]) -> list[Glyph]:
     return [glyph for glyph in glyphs if id(glyph) not in gone]
 
 
-def _lengthens(glyph: Glyph, ends: Sequence[Glyph]) -> bool:
-    """A thin piece of a tall bracket with the bracket's own code."""
-    thin = glyph.text in "{}()[]" and glyph.right - glyph.left < _THIN * glyph.size
-    return thin and any(
-        min(abs(glyph.left - end.left), abs(glyph.right - end.right)) < _THIN * glyph.size
-        and end.top - glyph.size < glyph.bottom
-        and glyph.top < end.bottom + glyph.size
-        for end in ends
-    )
+def _run(first: int, characters: str) -> dict[int, str]:
+    """Codes of consecutive characters; a space stands for none."""
+    return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
 _SLASH: Final = "\u0338"
 """Strikes the sign that it is printed over."""
+_MARKS: Final = {sign: chr(code) for code, sign in (_run(0x300, "`´ˆ˜¯ ˘˙¨ ˚˝ˇ") | {0x327: "¸"}).items()}
+"""Accents set as signs of their own."""
 _BAR: Final = "BAR"
 """A horizontal line: of a fraction, a root or over letters."""
-
-
-def _run(first: int, characters: str) -> dict[int, str]:
-    """Codes of consecutive characters; a space stands for none."""
-    return {first + at: sign for at, sign in enumerate(characters) if sign != " "}
 
 
 _HYHWPEQ: Final = (
@@ -778,23 +769,41 @@ _HYHWPEQ: Final = (
     | _run(0xE06E, "\u20d7         ⎧⎨⎩⎪" + " " * 33 + "αβγδεζηθικλμνξοπ")
     | _run(0xE0E5, "𝑎𝑏𝑐𝑑𝑒𝑓𝑔ℎ𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧  |")
 )
+_RADICALS: Final = _run(
+    0x2EC4, "西见角角讠贝足车辶辶辶 钅長镸长门   青韦页风飞食  饣 马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
+)
+"""Those that look like the letter."""
 _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {
     0x26: "˙", 0x3A: "∼", 0x4B: "…", 0x4C: "⋯", 0x4D: "⋮", 0x4F: "⋱", 0x68: "ℏ", 0x6C: "ℓ", 0x76: "\u20d7", 0xA1: "ℝ",
 }  # fmt: skip
 """MathType's Extra."""
-_DOUBLE: Final = {0x41 + at: chr(0x1D538 + at) for at in range(26)} | {
-    ord(c): unicodedata.lookup(f"DOUBLE-STRUCK CAPITAL {c}") for c in "CHNPQRZ"
+
+
+def _alphabet(*styles: str) -> dict[int, str]:
+    """Letters of formulas whose names have one of these words, by the codes of the Latin ones."""
+    codes = (*range(0x2100, 0x2150), *range(0x1D49C, 0x1D4D0), *range(0x1D504, 0x1D56C))
+    signs = [sign for sign in map(chr, codes) if any(style in unicodedata.name(sign, "") for style in styles)]
+    letters = ((unicodedata.normalize("NFKC", sign), sign) for sign in signs)
+    return {ord(letter): sign for letter, sign in letters if letter.isascii() and letter.isalpha()}
+
+
+_DOUBLE, _SCRIPT = _alphabet("DOUBLE-STRUCK CAPITAL"), _alphabet("SCRIPT CAPITAL")
+_FRAKTUR = _alphabet("FRAKTUR", "BLACK-LETTER")
+_SYMBOL: Final = (
+    _run(0xF021, "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_")
+    | _run(0xF061, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼")
+    | _run(0xF0A2, "′≤/∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…  ↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇   ∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨   ∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⟩∫   ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
+)
+_LATIN: Final = {
+    code - 0xF000: sign
+    for code, sign in _SYMBOL.items()
+    if (code > 0xF0A0 or chr(code - 0xF000).isalpha()) and chr(code - 0xF000) not in "¬µ·×÷"
 }
 _ENCODINGS: Final = (
     ("hyhwpeq", _HYHWPEQ),
-    (
-        "symbol",
-        _run(0xF021, "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_")
-        | _run(0xF061, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼")
-        | _run(0xF0A2, "′≤/∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…  ↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇   ∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨   ∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⟩∫   ⎞⎟⎠⎤⎥⎦⎫⎬⎭"),
-    ),
+    ("symbol", _SYMBOL),
     ("mt-extra", _EXTRA | {0xF000 + code: sign for code, sign in _EXTRA.items()}),
     (
         "cmex txex pxex mathextension10 mathextension-",
@@ -802,7 +811,7 @@ _ENCODINGS: Final = (
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
-    ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x7E: "\u20d7"}),
+    ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
     ("cmsy txsy pxsy", _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝") | {0x36: _SLASH, 0x37: "⊦"}),
 )
@@ -810,8 +819,11 @@ _ENCODINGS: Final = (
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
-_GREEK: Final = _run(0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ") | _run(0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ")
-_RENAMED: Final = (("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("msbm", _DOUBLE), ("symbol", _GREEK))
+_RENAMED: Final = (
+    ("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("symbol", _LATIN),
+    ("msbm", _DOUBLE), ("tex_ams", _DOUBLE), ("mathjax_ams", _DOUBLE), ("eufm", _FRAKTUR),
+    ("cmsy", _SCRIPT), ("rsfs", _SCRIPT), ("eusm", _SCRIPT), ("tex_cal", _SCRIPT), ("mathjax_cal", _SCRIPT),
+)  # fmt: skip
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
 

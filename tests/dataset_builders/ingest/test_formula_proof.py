@@ -13,11 +13,12 @@ from livek12.dataset_builders.ingest.pages.geometry import Rule, Shape
 from livek12.dataset_builders.ingest.pages.glyphs import (
     Glyph,
     RawPage,
+    _composed,
     _distrust,
-    _lift,
     _once,
     _part_ligatures,
     _ringed,
+    known_sign,
     read,
 )
 from livek12.dataset_builders.ingest.pages.layout import find, whole
@@ -130,6 +131,19 @@ def test_a_wide_accent_has_the_scripts_under_it_and_bars_that_meet_are_one_a_let
     assert row(glyph("A", 0, 7), glyph("B", 7, 14), rules=(Rule(0, 90, 14, 90.5),)) == (r"$\overline{AB}$", True)
 
 
+def test_small_letters_over_a_relation_are_its_label_and_pieces_of_an_arrow_are_one_accent() -> None:
+    over = [glyph(text, left, left + 2, 7, 94) for text, left in (("i", 14), (".", 17), ("i", 20), ("d", 23))]
+    relation = Glyph("∼", 16, 96, 23, 98, 100, 10, 23, "CMSY10", math=True)
+    assert row(glyph("X", 3, 10), *over, relation, glyph("N", 29, 36)) == (r"$X\overset{i.id}{\sim}N$", True)
+    pieces = [Glyph("\u20d7", left, 89, left + 4, 90, 99, 10, left + 4, "CambriaMath") for left in (0, 2, 4, 6, 8, 10)]
+    assert row(*pieces, glyph("B", 0, 7), glyph("M", 7, 14)) == (r"$\overrightarrow{BM}$", True)
+
+
+def test_a_script_of_a_script_stays_in_it() -> None:
+    index = glyph("L", 8, 12, 7, 102), glyph("∞", 13, 17, 5, 99), glyph("Ω", 17.5, 22, 7, 102)
+    assert row(glyph("u", 0, 7), *index) == (r"$u_{L^{\infty}\Omega}$", True)
+
+
 def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
     below = [glyph(text, left, left + 5, base=108) for text, left in (("l", 10), ("n", 16), ("x", 22))]
     assert row(glyph("1", 15, 20, base=96), *below, rules=(Rule(9, 98, 28, 98.5),)) == (r"$\frac{1}{\ln x}$", True)
@@ -177,13 +191,16 @@ def test_words_behind_a_brace_are_none_of_its_cases() -> None:
     assert row(brace, *cases, *after)[0].startswith(r"$\begin{cases}a \\ b \\ c\end{cases}$")
 
 
-def test_letters_cut_to_16_bits_are_mathematical_unless_the_page_is_korean() -> None:
-    letters = [plain("\ud45d", 0), plain("B", 8)]
-    _lift(letters)
-    assert letters[0].text == "𝑝"
-    korean = [plain("표", 0), plain("는", 8)]
-    _lift(korean)
-    assert korean[0].text == "표"
+def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
+    assert [known_sign(font, ord("A"), False) for font in ("EUFM10", "CMSY10", "MSBM7", "CMR10")] == [
+        "𝔄",
+        "𝒜",
+        "𝔸",
+        None,
+    ]
+    assert [known_sign("SymbolMT", ord(sign), False) for sign in "£å·"] == ["≤", "∑", None]
+    assert row(glyph("𝔭", 0, 5), glyph("ℬ", 5, 10)) == (r"$\mathfrak{p}\mathcal{B}$", True)
+    assert [g.text for g in _composed([plain("´", 1), plain("e", 0), plain("¨", 9), plain("ı", 8)])] == ["é", "ï"]
 
 
 def test_a_picture_under_letters_is_its_dark_pieces() -> None:

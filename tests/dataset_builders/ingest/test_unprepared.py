@@ -15,7 +15,7 @@ from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.atoms import Atom
 from livek12.dataset_builders.ingest.pages.blocks import Block
 from livek12.dataset_builders.ingest.pages.formulas import _small
-from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _brackets, _composed, known_sign
+from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
@@ -43,6 +43,14 @@ def test_columns_of_any_width_and_length(tmp_path: Path, widths: str, left: int)
     columns = ["\n".join(map(question, part)) for part in (range(1, left + 1), range(left + 1, 7))]
     body = f"#grid(columns: {widths}, column-gutter: 13pt, [{columns[0]}], [{columns[1]}])"
     assert texts(paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts) == asked(range(1, 7))
+
+
+def test_three_columns_of_a_folded_sheet_with_a_title_that_hangs_out(tmp_path: Path) -> None:
+    columns = ["\n".join(map(question, range(first, first + 4))) for first in (1, 5, 9)]
+    body = "#grid(columns: (1fr, 1fr, 1fr), column-gutter: 14pt, [#pad(left: -4mm)[一、选择题]\n{}], [{}], [{}])"
+    setup = SETUP.replace('"a4"', '"a3", flipped: true')
+    paper = paper_of(typeset(body.format(*columns), tmp_path / "p.pdf", setup=setup))
+    assert texts(paper.drafts) == asked(range(1, 13))
 
 
 def test_bands_of_columns_below_titles_that_do_not_cross(tmp_path: Path) -> None:
@@ -312,15 +320,6 @@ def test_a_box_for_the_score_is_no_part_of_a_title() -> None:
         ("选择题", "1", 4), ("填空题", "1", 0),
     ]  # fmt: skip
     assert paper.drafts[0].options[3].text == "丁"
-
-
-def test_pieces_of_a_brace_with_its_own_code_make_one() -> None:
-    ends = [
-        Glyph(sign, 10 - 2 * (sign == "⎨"), top, 14 - 2 * (sign == "⎨"), top + 10, 0, 10, 14, "")
-        for sign, top in (("⎧", 0), ("⎨", 16), ("⎩", 32))
-    ]
-    links = [Glyph("{", 10.8, top, 12, top + 8, 0, 10, 12, "") for top in (9, 25)]
-    assert [(sign.text, sign.top, sign.bottom) for sign in _brackets([*links, *ends])] == [("{", 0, 42)]
 
 
 def test_small_print_above_a_line_is_no_script() -> None:
