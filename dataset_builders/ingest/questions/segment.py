@@ -24,7 +24,6 @@ from livek12.dataset_builders.ingest.questions.headings import (
     RULES,
     begins_answers,
     follows,
-    is_key_table,
     is_notice,
     is_part_of_section,
     is_running,
@@ -337,7 +336,7 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collect
 
 
 def _answers_begin(stream: Stream) -> int:
-    """Begin of the key: its title, alone or in the head of a page, or table; one that comes again heads each answer."""
+    """Begin of the key: its title, alone or in the head of a page; one that comes again heads each answer."""
     items = stream.items
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     heads = [(page, re.sub(r"\d", "", text)) for page, own in stream.headings.items() for text in own]
@@ -345,7 +344,6 @@ def _answers_begin(stream: Stream) -> int:
     opened = {page for page, text in heads if usual[text] == 1 and begins_answers(text)}
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
-        late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
@@ -354,8 +352,6 @@ def _answers_begin(stream: Stream) -> int:
         )
         if (is_first and (once or item.box.page in opened)) or not within:
             return place  # numbers of a key begin anew
-        if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
-            return place
     return len(items)
 
 
@@ -395,9 +391,7 @@ def _rules(items: Sequence[Item]) -> set[int]:
         if item.line and early and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             ones = [at for at in after if _ONE.match(items[at].text)]
-            own = [
-                at for at in ones[:1] if at < place + 3 and items[at].text[0] in "1１一"
-            ]  # else they have no numbers
+            own = [at for at in ones[:1] if at < place + 3 and INSTRUCTS.search(items[at].text)]
             sections = [at for at in after if at not in own and is_section(items[at].text)]
             if own and items[own[0]].text[0] == "一":  # so have their lines
                 sections = [] if ones[1:] else [at for at in sections if at > place + 2]
@@ -423,7 +417,6 @@ class _Sorter:
         self.numbers: set[int] = set()
         self.earlier = 0
         self.guess = ""
-        self.word: str | None = None
 
     def title(self, item: Item, within: bool = False) -> None:
         """Begins a section."""
@@ -461,16 +454,14 @@ class _Sorter:
             self.above, self.guess = [], ""
         shared = [line for _, lines in own for line in lines] or self.above
         part = self.part_of.get(item.box.page, "")
-        word = " ".join(re.findall(r"[^\W\d_]{2,}", item.text[: anchor.end]))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
-        elif word and self.word not in (None, word) and anchor.number == 1 and self.target is not self.section.items:
-            self.section = Section(word)  # Bonus Question 1 behind 13.
-        self.word = word
         guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
+        elif not anchor.end:
+            guess = f"it has no number: {one_line(item.text, 40)!r}"
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
@@ -632,17 +623,18 @@ def _add_inline(body: Body) -> None:
 
     Their section has no question of its own, and its text has the numbers due there, each alone and in order.
     """
-    for section in body.sections:
-        own = [place for place, numbers in enumerate(body.segments) if numbers.section is section]
-        if own or not section.items:
+    begun = {id(question.section) for question in body.segments}
+    for section, following in zip(body.sections, [*body.sections[1:], None], strict=False):
+        if id(section) in begun or not section.items:
             continue
+        more = following is not None and id(following) not in begun  # it may have the remaining numbers
         place = _place(body, section)
         before = body.segments[place - 1] if place else None
         after = body.segments[place] if place < len(body.segments) else None
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
         numbers = _numbers(section.items, first, end)
-        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or _more(body, section)):
+        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or more):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
@@ -691,14 +683,6 @@ def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
 def _place(body: Body, section: Section) -> int:
     earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
     return sum(1 for question in body.segments if id(question.section) in earlier)
-
-
-def _more(body: Body, section: Section) -> bool:
-    """Checks for a next section without questions, which may have the remaining numbers."""
-    place = body.sections.index(section) + 1
-    return place < len(body.sections) and all(
-        question.section is not body.sections[place] for question in body.segments
-    )
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:
