@@ -134,7 +134,6 @@ _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
-_BRACKETED = re.compile(r"\s*[\[【〈<](?!\s*\d+\W)[^\[\]【】<>〈〉]{2,40}[\]】〉>]\s*")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
@@ -282,10 +281,6 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
                     places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
-    bracketed = {place: line.text for place, line in lines.items() if _BRACKETED.fullmatch(line.text)}
-    above = all(_NUMBERED.match(items[place : place + 2][-1].text) for place in bracketed)
-    if above and len({*bracketed.values()}) == len(bracketed) > 1:
-        heads |= {*bracketed}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
         below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
@@ -370,7 +365,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
 
 
 def _head_of(title: str) -> str:
-    return re.split("[:：]", squeezed(title))[0]
+    return re.split("[:：]", re.sub(r"\d+", "", squeezed(title)))[0]
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[int, str]) -> list[Item]:
