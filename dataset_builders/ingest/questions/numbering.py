@@ -173,8 +173,8 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
         bare = sum(not any(head.place in piece for head in run) for piece in pieces)
-        asked = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
-        if len(pieces) > _FEWEST_ALIKE and 10 * asked > 9 * len(pieces) < 20 * bare:
+        asking = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
+        if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
             return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
     return []
 
