@@ -813,7 +813,11 @@ _ENCODINGS: Final = (
     ("newmathextn", _run(0, "()")),
     ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
-    ("cmsy txsy pxsy", _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝") | {0x36: _SLASH, 0x37: "⊦"}),
+    (
+        "cmsy txsy pxsy",
+        _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
+        | _run(0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"),
+    ),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""

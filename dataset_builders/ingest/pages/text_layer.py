@@ -562,8 +562,8 @@ def _stands_alone(
     )
 
 
-_TOUCHES, _LEVEL = 0.3, 3.0
-"""Letter sizes between what is set together, and between words of one line."""
+_TOUCHES, _LEVEL, _TYPED = 0.3, 3.0, 12.0
+"""Letter sizes between what is set together, and between words of one line, in a typewriter's font too."""
 
 
 def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> bool:
@@ -572,17 +572,10 @@ def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> boo
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
     first = run[0]
-    return any(
-        max(g.left - right, left - g.right) < (_LEVEL if _is_level(g, first) else _TOUCHES) * first.size
-        and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
-        for g in others
-    )
-
-
-def _is_level(glyph: Glyph, other: Glyph) -> bool:
-    """Checks for letters of one line: of one font, size and base line."""
-    same = glyph.font == other.font and abs(glyph.size - other.size) < 0.1
-    return same and abs(glyph.base - other.base) < 0.1
+    near = [g for g in others if min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)]
+    line = (g for g in near if g.font == first.font and abs(g.size - first.size) + abs(g.base - first.base) < 0.2)
+    reach = [*((g, _TOUCHES) for g in near), *((g, _TYPED if g.pitch else _LEVEL) for g in line)]
+    return any(max(g.left - right, left - g.right) < sizes * first.size for g, sizes in reach)
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:
