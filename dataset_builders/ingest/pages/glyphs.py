@@ -824,10 +824,12 @@ Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
 _RENAMED: Final = (
-    ("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("symbol", _LATIN),
-    ("msbm", _DOUBLE), ("tex_ams", _DOUBLE), ("mathjax_ams", _DOUBLE), ("eufm", _FRAKTUR),
-    ("cmsy", _SCRIPT), ("rsfs", _SCRIPT), ("eusm", _SCRIPT), ("tex_cal", _SCRIPT), ("mathjax_cal", _SCRIPT),
-)  # fmt: skip
+    ("mt-extra mtextra", _EXTRA),
+    ("symbol", _LATIN),
+    ("msbm tex_ams mathjax_ams", _DOUBLE),
+    ("eufm", _FRAKTUR),
+    ("cmsy lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
+)
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
 
@@ -835,7 +837,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:
-        meanings = next((table for name, table in _RENAMED if lower.startswith(name)), {})
+        meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)
