@@ -31,9 +31,7 @@ _WHOLE = 100
 _ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
 _SHARES = 3
-"""Questions that make options, or words in place of an answer, usual."""
-_LABEL = 12
-"""Characters of an answer that several questions may have."""
+"""Questions that make labels of options usual."""
 _SHOWN = re.compile(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
@@ -66,7 +64,6 @@ def draft_all(
     take_set_apart(body.segments)
     many = _in_section(body.segments)
     above_of = _above(body)
-    groups = Counter(id(segment.passage[0]) for segment in body.segments if segment.passage)
     names = []
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
@@ -78,7 +75,7 @@ def draft_all(
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         if draft.points is not None:
             return draft
-        worth = _product_of_passage(segment, groups)
+        worth: float | None = None
         passage = [item.text for item in (*segment.passage[:1], *segment.passage[-1:])]
         for text in ("\n".join([*passage, segment.section.text]), above_of.get(id(segment.section), "")):
             if worth is None:
@@ -92,20 +89,10 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_listed_points(take_filled(_without_form_words(made.drafts)), body)
+    made.drafts = _with_listed_points(take_filled(made.drafts), body)
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
-
-
-def _product_of_passage(segment: Segment, groups: Counter[int]) -> float | None:
-    """Points by a product in the passage (3 × 2 = 6), of which `groups` has the number of questions."""
-    passage = segment.passage
-    products = "\n".join(item.text for item in passage if points.says_product(item.text))
-    low, high = points.questions_of("\n".join(item.text for item in passage[:2]))
-    if not products or (high and not low <= segment.number <= high):
-        return None
-    return points.section_points(products, segment.number, high - low + 1 if high else groups[id(passage[0])])
 
 
 def _above(body: Body) -> dict[int, str]:
@@ -122,18 +109,6 @@ def _above(body: Body) -> dict[int, str]:
         else:
             text = ""
     return above
-
-
-def _without_form_words(drafts: Sequence[Draft]) -> list[Draft]:
-    """Drafts without what a form prints in place of each answer: "Write the letter here" is no key."""
-    answers = Counter(answer for draft in drafts for answer in draft.answer if len(answer) > _LABEL)
-    words = {answer for answer, many in answers.items() if many >= _SHARES}
-    return [_keyless(draft) if words & {*draft.answer} else draft for draft in drafts]
-
-
-def _keyless(draft: Draft) -> Draft:
-    doubts = [doubt for doubt in draft.doubts if doubt.kind != "answer"]
-    return draft.model_copy(update={"answer": [], "answer_from": "", "doubts": doubts})
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:

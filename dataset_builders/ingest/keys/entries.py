@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby, pairwise, takewhile
+from itertools import chain, count, dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
 
 from livek12.core.errors import UserError
@@ -37,10 +37,6 @@ from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatt
 from livek12.dataset_builders.ingest.questions.texts import table
 
 NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-FORM_COLUMN = re.compile(
-    r"(?:(?:Form|Version|Paper|Test|V)\s*[A-H1-4]|[A-H]\s*[卷형]|[가나홀짝]수?\s*형)", re.IGNORECASE
-)
-"""Names a column of answers after a form of the paper."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
@@ -70,6 +66,7 @@ class Entry:
         unsure: the reason why it may be another question's.
         of: id of the question that it stands below; "" if only the number tells.
         title: the question that it repeats, with its points.
+        printed: all of its lines, of which some may be the question's.
     """
 
     number: int
@@ -88,6 +85,7 @@ class Entry:
     unsure: str = ""
     of: str = ""
     title: str = ""
+    printed: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
 
 
@@ -183,19 +181,15 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables and of lines in columns, and the other items.
-
-    A table with a column for each form gives the form as `elective`; nothing else of that key is read.
-    """
+    """Entries of tables and of lines in columns, and the other items."""
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for rows, own in _tables(items):
-        in_rows = [Entry(*pair, where=where) for two in pairwise(rows) for pair in _of_rows(*two)]
+        in_rows = [entry for two in pairwise(rows) for entry in _of_rows(*two, where)]
         in_table = _by_columns(rows, where) or in_rows
         entries += in_table
         rest += [] if in_table else own
-    forms = [entry for entry in entries if entry.elective]
-    return (forms, []) if forms else (entries, rest)
+    return entries, rest
 
 
 def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]]]:
@@ -203,17 +197,21 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
     at = 0
     while at < len(items):
         if not items[at].line:
-            yield [[cell.strip() for cell in line.text.split("\t")] for line in items[at].block.lines], [items[at]]
+            texts = [line.text for line in items[at].block.lines]
+            apart = re.compile(r"\t") if "\t" in "".join(texts) else _APART
+            yield [[cell.strip() for cell in apart.split(text)] for text in texts], [items[at]]
             at += 1
             continue
         words = items[at].text.split()
-        names = [column_of(word) for word in words]
-        period = next((place for place, name in enumerate(names) if place and name == "number"), len(names))
-        named = names[:1] == ["number"] and period > 2 and names[:period].count("answer") == 1
-        rows = [*takewhile(bool, (_row(item.text, period if named else 0) for item in items[at + named :]))]
-        if named and rows and not len(rows[0]) % period:
-            whole = [row[begin : begin + period] for row in rows for begin in range(0, len(row), period)]
-            yield [words[:period], *whole], [*items[at : at + 1 + len(rows)]]
+        if at + 1 < len(items) and _of_rows(words, below := items[at + 1].text.split(), ""):
+            yield [words, below], [*items[at : at + 2]]
+            at += 2
+            continue
+        named = {"number", "answer"} <= {column_of(word) for word in words}
+        rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]
+        if named and rows:
+            whole = [row[begin : begin + len(words)] for row in rows for begin in range(0, len(row), len(words))]
+            yield [words, *whole], [*items[at : at + 1 + len(rows)]]
         elif len(rows) > _FEWEST and [int(row[0]) for row in rows] == [int(rows[0][0]) + n for n in range(len(rows))]:
             above = items[at - 1].text.split() if at else []
             width, _ = Counter(map(len, rows)).most_common(1)[0]
@@ -222,15 +220,14 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
         else:
             rows = []
             yield [], [items[at]]
-        at += (len(rows) + named) or 1
+        at += (len(rows) and len(rows) + named) or 1
 
 
-def _row(text: str, period: int) -> list[str]:
-    """Cells of a line: its words, if `period` of them make an entry, else a number and what is set apart behind it."""
-    if period:
-        cells = re.sub(rf"(?<!\S)(\d) (\d)(?=\s+[{_CIRCLED}])", r"\1\2", text).split()
-        begins = cells[::period]
-        return cells if not len(cells) % period and all(map(NUMBER_CELL.fullmatch, begins)) else []
+def _row(text: str, width: int) -> list[str]:
+    """Cells of a line: its words, if each `width` of them begin with a number, else a number and what is set apart."""
+    if width:
+        cells = text.split()
+        return cells if not len(cells) % width and all(map(NUMBER_CELL.fullmatch, cells[::width])) else []
     first, *others = _APART.split(text)
     match = re.fullmatch(r"(\d{1,3})(?:[.．、)]?\s+(\S.*))?", first)
     cells = [*filter(None, match.groups()), *others] if match else []
@@ -251,10 +248,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     columns = [*zip(*rows[1:], strict=True)]
     if len(rows) < 2 or len(columns) < 2:
         return []
-    forms = [place for place, name in enumerate(rows[0]) if place and FORM_COLUMN.fullmatch(name)]
     numbers = [at for at, cells in enumerate(columns) if names[at] == "number" or _counts_up([c for c in cells if c])]
-    if len(forms) > 1:
-        numbers = [0]
     if numbers[:1] != [0]:
         return []
     entries = []
@@ -262,26 +256,15 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        alike = sum(fit > fits[best] - 0.5 for fit in fits.values())
-        answers = forms if len(forms) > 1 else [best] if alike == 1 and fits[best] >= _FITS else []
-        kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at not in answers}
-        if (
-            answers
-            and not names[begin]
-            and (behind := answers[-1] + 1) < end
-            and all(re.fullmatch(r"\d{1,2}", cell) for cell in columns[behind] if cell)
-        ):
-            kinds["points"] = behind
-        for row in rows[1:]:
-            if NUMBER_CELL.fullmatch(row[begin]):
-                cells = {"number": row[begin], **{kind: row[at] for kind, at in kinds.items()}}
-                entries += [
-                    _of_cells(
-                        {**cells, "answer": row[at], **({"elective": rows[0][at]} if len(forms) > 1 else {})}, where
-                    )
-                    for at in answers
-                    if row[at]
-                ]
+        if fits.get(best, 0) < _FITS or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
+            continue
+        kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
+        behind = columns[best + 1] if best + 1 < end and not names[begin] else ()
+        if behind and all(re.fullmatch(r"\d{1,2}", cell) for cell in behind if cell):
+            kinds["points"] = best + 1
+        kinds |= {"number": begin, "answer": best}
+        answered = [row for row in rows[1:] if NUMBER_CELL.fullmatch(row[begin]) and row[best]]
+        entries += [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
     return entries
 
 
@@ -317,28 +300,19 @@ def _of_cells(cells: Mapping[str, str], where: str, label: str = "") -> Entry:
     )
 
 
-def _of_rows(above: Sequence[str], below: Sequence[str]) -> list[tuple[int, str]]:
-    """Answers of a row of numbers, or spans, above one of answers: both are named, or only the numbers count up."""
-    if (column_of(above[0]), column_of(below[0])) == ("number", "answer"):
-        above, below = above[1:], below[1:]
-    elif not _counts_up(above) or len(below) != len(above) or not _are_labels(below):
+def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Entry]:
+    """Entries of a row of numbers, or spans, above one of answers, each behind its name: a table on its side."""
+    numbers = [*dropwhile(lambda cell: not (NUMBER_CELL.fullmatch(cell) or _SPAN_CELL.fullmatch(cell)), above)]
+    begin = len(below) - len(numbers)
+    if not numbers or begin < 0 or (begin and _LABELS.fullmatch(below[begin - 1])):
         return []
-    entries = []
-    for cell, answer in zip(above, below, strict=False):
-        if answer and (number := NUMBER_CELL.fullmatch(cell)):
-            entries.append((int(number[1]), answer))
-        elif span := _SPAN_CELL.fullmatch(cell):
-            entries += of_span(int(span[1]), int(span[2]), answer)
-    return entries
-
-
-def _are_labels(cells: Sequence[str]) -> bool:
-    return all(map(_LABELS.fullmatch, cells)) and 2 * sum(len(cell) == 1 for cell in cells) > len(cells)
-
-
-def _cells(line: str) -> list[str]:
-    """Cells of a row that is a line of text."""
-    return _ANSWERS_ROW.sub("answer ", _NUMBERS_ROW.sub("number ", line, 1), 1).split()
+    names = " ".join(above[: len(above) - len(numbers)]), " ".join(below[:begin])
+    rows: list[tuple[str, str]] = [names]
+    for cell, answer in zip(numbers, below[begin:], strict=True):
+        span = _SPAN_CELL.fullmatch(cell)
+        whole = of_span(int(span[1]), int(span[2]), answer) if span else [(cell, answer)]
+        rows += [(str(number), own) for number, own in whole]
+    return _by_columns(rows, where) if len(rows) > 2 else []
 
 
 def _counts_up(cells: Sequence[str]) -> bool:
@@ -376,16 +350,14 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
 _LABELS = re.compile(
     rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
 )
-_SHORT = rf"[{_CIRCLED}√×✓✗]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
+_SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
 _ENTRY = re.compile(
-    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩]))"
+    r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
 _SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _APART = re.compile(r"\s{3,}|\t")
-_NUMBERS_ROW = re.compile(r"\s*(?:题\s*号|题目|문항(?:\s*번호)?|번호|No\.?|Question|Number)\s+", re.IGNORECASE)
-_ANSWERS_ROW = re.compile(r"\s*(?:答\s*案|정\s*답|Answers?|Key)\s+", re.IGNORECASE)
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
@@ -400,17 +372,21 @@ _VALUE_ALONE = re.compile(
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_BARE_NUMBER = re.compile(r"(\d{1,3})$")
-_SIGNED_NUMBER = re.compile(
-    r"(\d{1,3})\s?[.．、)）](?=\s*(?:[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)\s*[)）\]])?$)", re.I
+_BARE_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）]?$")
+_WITH_WORTH = re.compile(
+    r"\D{0,12}(\d{1,3})\s?[.．、)）]?"
+    r"(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)",
+    re.IGNORECASE,
 )
 _LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
 _BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-_LABELS_ALONE = _LABELLED, _BRACKETS, _SIGNED_NUMBER, _BARE_NUMBER
+_LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
 _HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _LEVEL, _RARELY = 3, 0.005, 8
+_FEWEST, _RARELY = 3, 8
+_PART = 3
+"""Characters of the label of a part, (a)."""
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
@@ -443,7 +419,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
     heads = [bool(item.line and (is_section(item.text) or numeral(item.text))) for item in items]
     starts = [at for at, is_head in enumerate(heads) if is_head or not at]
     titles = short_titles([items[start].text if heads[start] else "" for start in starts])
-    rows = {id(item) for pair in pairwise(items) if _lines_of_rows(*(item.text for item in pair)) for item in pair}
+    rows = {id(item) for a, b in pairwise(items) if _of_rows(a.text.split(), b.text.split(), name) for item in (a, b)}
     questions = {id(items[anchor.place]): anchor for anchor in _questions(items) if id(items[anchor.place]) not in rows}
     spans = [items[start:end] for start, end in pairwise([*starts, len(items)])]
     series = [
@@ -460,6 +436,8 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
             parts.append([entry])
             continue
         begins = rows | {id(own[anchor.place]) for anchor in run}
+        listed = {id(item): [answer for _, answer in _series(item.text)] for item in own}
+        begins |= {at for at, answers in listed.items() if len(answers) > 2 and all(map(_LABELS.fullmatch, answers))}
         below = run[0].place if len(run) > 1 else len(own)
         outer = [item for at, item in enumerate(own) if at < below or not item.line or id(item) in begins]
         short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
@@ -672,8 +650,6 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
             answers += enumerate(letters, 1)
         elif is_line and (len(own) > 2 or (goes_on and not alone)):
             answers += own
-        elif place + 1 < len(texts):
-            answers += _lines_of_rows(text, texts[place + 1])
     ranks: Counter[tuple[int, str]] = Counter()
     for at, entry in enumerate(entries := [*entries, *(Entry(*answer, where=where) for answer in answers)]):
         entries[at] = replace(entry, rank=ranks[entry.number, entry.elective])
@@ -720,21 +696,16 @@ def _value(head: re.Match[str]) -> int:
     return int(head["boxed"] or head["bare"])
 
 
-def _lines_of_rows(numbers: str, answers: str) -> list[tuple[int, str]]:
-    above, below = _cells(numbers), _cells(answers)
-    return _of_rows(above, below) if above and len(above) == len(below) else []
-
-
 def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
     """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
     alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
     anew = sum(a.number > b.number for a, b in pairwise(questions))
-    more = len({a.number for a in questions}) > len({a.number for a in alone})
+    more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
     chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
-    chosen = [run[0] for run in (list(own) for _, own in groupby(chosen, key=lambda anchor: anchor.number))]
+    parts = [[*own] for _, own in groupby(chosen, key=lambda anchor: anchor.number)]
     entries = []
-    for place, anchor in enumerate(chosen):
-        end = chosen[place + 1].place if place + 1 < len(chosen) else len(items)
+    for own, later in zip(parts, [*parts[1:], None], strict=False):
+        anchor, end = own[0], later[0].place if later else len(items)
         dash = _DASH.match(items[anchor.place].text[anchor.end :])
         first = _DASH.sub(r"\g<title>", items[anchor.place].text[anchor.end :])
         worth = marks(first) if says_worth(first) else []
@@ -746,12 +717,14 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         named = titled or (dash and dash["title"] and not _LABELS.fullmatch(first))
         answer, solution = ("", text) if named and "\n" in text else _answer_and_solution(text)
         listed = not (ANSWER_HEAD.search(text) or SOLUTION_HEAD.search(text) or _SOLVES.match(text))
-        points = worth[0].points if worth else None
+        parted = [part for part in own if items[part.place].text[part.end :].lstrip()[1:2].isalpha()] or own[:1]
+        each = [marks(items[part.place].text)[:1] for part in parted]
+        points = sum(mark.points for mark in chain(*each)) if worth and all(each) else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
         unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
-        own = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
-        entries.append(own)
+        entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
+        entries.append(replace(entry, printed=text))
     return entries
 
 
@@ -785,16 +758,13 @@ def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
     steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
     if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
         return []
-    left = items[lines[-1][0]].box.left
-    for place in range(lines[-1][0], len(items)):
-        match = re.match(r"\s*(\d{1,3})\s?[.．、)）]", items[place].text)
-        follows = match and int(match[1]) == int(lines[-1][1][1]) + 1 and abs(items[place].box.left - left) < _LEVEL
-        lines += [(place, match)] if match and follows else []
     return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
     text = _WORTH.sub("", text)
+    if len(ANSWER_HEAD.findall(f"\n{text}")) > 1:  # of parts
+        return "", text
     stem, answer, solution = split_answered("\n" + text)
     if answer is not None:
         several = "\n" in answer and len(answer) > LONGEST_ANSWER  # a text of several lines

@@ -16,7 +16,7 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.schemes import marks_in_solution
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
-from livek12.dataset_builders.ingest.keys.entries import FORM_COLUMN, NO_HEAD, Entry
+from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
 from livek12.dataset_builders.ingest.keys.words import RUN, PaperWords, QuestionWords, tokens, without_question
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD
 from livek12.dataset_builders.ingest.questions.kinds import asks as asks_for
@@ -27,12 +27,14 @@ from livek12.dataset_builders.reading.text import count_blanks, plain_width, spl
 from livek12.judges.rules.true_false import read_truth
 
 _LETTERS = re.compile(r"[\s(（]*(?:Option\s)?([A-J](?:[\s,，、]*[A-J])*)[\s)）.．。]*")
-_SMALL_LABEL = re.compile(r"[\s(（]*[a-h][\s)）.．。]*")
+_SMALL_LABEL = re.compile(r"[\s(（]*(?=[a-h])a?b?c?d?e?f?g?h?[\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
+LABEL_FIRST = re.compile(r"(?:[B-H](?=\s+[a-z]|\s*[:：]|\s*\Z)|A(?=\s*[:：]|\s*\Z))")
+"""A line that begins with a letter which is no word."""
 _REASONED = re.compile(
-    r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、])))"
-    r"(?:[.．。]\s*|(?=\s*[(（:：,，\s]))(?P<reason>.+)",
+    r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、]))"
+    rf"|{LABEL_FIRST.pattern})(?:[.．。:：]\s*|(?=\s*[(（,，\s]))(?P<reason>.+)",
     re.DOTALL,
 )
 _JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
@@ -88,7 +90,6 @@ def match(
         return list(drafts), [f"{source} is a key for {', '.join(theirs)}, not for this paper; none of it was taken"]
     forms = {_form(draft, headings) for draft in drafts} - {""}
     entries = [entry for entry in entries if not forms or _form_of(entry) in ("", *forms)]
-    entries = _of_this_form(entries, drafts, headings)
     rows = {} if forms else _aligned(drafts, entries)
     electives = list(dict.fromkeys(_part(draft) for draft in drafts if _part(draft)))
     used: set[int] = set()
@@ -126,7 +127,7 @@ def match(
                 solution = solution if entry.answer else without_question(solution, draft.markdown)
                 solution = solution[: paper.end(solution, draft.markdown)]
                 entry = replace(entry, solution="\n".join(solution).strip() or None)
-            matched.append(keyed(draft, entry, entry.source or source))
+            matched.append(_compared(keyed(draft, entry, entry.source or source), entry, paper))
     left = [entry for index, entry in enumerate(entries) if index not in used]
     lost = _behind_the_last(matched, left)
     for entry in left:
@@ -135,6 +136,18 @@ def match(
         else:
             lines.append(f"key {entry.number} ({entry.where}): no question has this number")
     return matched, lines
+
+
+def _compared(draft: Draft, entry: Entry, paper: PaperWords) -> Draft:
+    """The draft with a doubt if more than a little of its entry is neither in its key nor in the paper."""
+    there = re.sub(r"\W", "", "".join((draft.markdown, *draft.answer, draft.solution or "")))
+    lines = [line for line in entry.printed.split("\n") if not paper.has(line)]
+    letters = [re.sub(r"\W", "", line) for line in lines]
+    kept = [own[:_END] in there or own[-_END:] in there for own in letters]
+    lost = [line for line, is_kept in zip(lines, kept, strict=True) if not is_kept]
+    if sum(len(tokens(line)) for line in lost) <= _LITTLE:
+        return draft
+    return with_doubt(draft, "answer", f"a line of its key was left out: {lost[0][:40]!r}", 0.3)
 
 
 def _candidates(
@@ -215,6 +228,8 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
 
 
+_END, _LITTLE = 12, 24
+"""Letters of a line's beginning or end by which it is found; tokens of heads and points, which are no answer."""
 _WORTH_FIRST = 12
 """Characters at an end of a line in which points make it a question's."""
 _MOST_SECTIONS, _ALIKE = 12, 0.8
@@ -261,16 +276,6 @@ def _behind_the_last(drafts: Sequence[Draft], left: Sequence[Entry]) -> set[int]
     last = max((int(number) for number in numbers if number.isdigit()), default=0)
     sure = last and most and parts == {""} and len(numbers) == len(drafts)
     return set(takewhile(lambda number: others[number] == 1, count(last + 1))) if sure else set()
-
-
-def _of_this_form(entries: Sequence[Entry], drafts: Sequence[Draft], headings: str) -> list[Entry]:
-    """Of a key with a column for each form, the column of the form that the paper names."""
-    names = {entry.elective for entry in entries if FORM_COLUMN.fullmatch(entry.elective)}
-    if len(names) < 2 or any(draft.elective for draft in drafts):
-        return list(entries)
-    ours = {name for name in names if squeezed(name).lower() in headings.lower()}
-    ours = ours if len(ours) == 1 else names  # the paper does not say which: several keys, of which none is taken
-    return [replace(entry, elective="") for entry in entries if entry.elective in ours or entry.elective not in names]
 
 
 def _serves(entry: Entry, draft: Draft, drafts: Sequence[Draft]) -> bool:
@@ -356,6 +361,8 @@ def _concluded(draft: Draft, entry: Entry) -> Entry:
 def explained(entry: Entry) -> Entry:
     """An entry whose answer, or whole solution, is a label with its reason: the reason is its solution."""
     text = (entry.solution or "").strip()
+    if not entry.answer and (_labels(text) or read_truth(text, signs=True) is not None):
+        return replace(entry, answer=text, solution=None)
     ringed = bool(not entry.answer and _RINGED.match(text))
     match = _REASONED.fullmatch(f"{text[0]} {text[1:]}" if ringed else entry.answer.strip())
     reason = "\n".join(filter(None, (match["reason"].strip(), "" if ringed else entry.solution))) if match else ""

@@ -7,13 +7,15 @@ heads of answers and to the invariants.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import dropwhile
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
-from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST, keyed
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.segment import Segment
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -28,11 +30,12 @@ _FILLED: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4}
 def take_set_apart(segments: Sequence[Segment]) -> None:
     """Moves what ends most questions in a look of its own to their `printed` answers, in place."""
     looks = {item.line.look for segment in segments for item in segment.items if item.line} - {""}
-    for look in sorted(looks):
+    for look in ("", *sorted(looks)):
         ends = [(segment, _end(segment, look)) for segment in segments if not segment.inline]
         answered = [(segment, end) for segment, end in ends if end]
-        texts = {" ".join(item.text for item in end) for _, end in answered}
-        if len(answered) >= max(_FEWEST, len(segments) / 2) and 2 * len(texts) > len(answered):
+        texts = Counter(" ".join(item.text for item in end) for _, end in answered)
+        usual = max(texts.values(), default=0)
+        if len(answered) >= max(_FEWEST, len(segments) / 2) and 2 * usual < len(answered):
             for segment, end in answered:
                 own = set(map(id, end))
                 segment.items = [item for item in segment.items if id(item) not in own]
@@ -40,9 +43,16 @@ def take_set_apart(segments: Sequence[Segment]) -> None:
 
 
 def _end(segment: Segment, look: str) -> list[Item]:
-    """The last lines of a question that are set so; pictures and their labels are the question's."""
+    """The last lines of a question that are set so, or without a look begin with a letter behind its options.
+
+    Pictures and their labels are the question's.
+    """
     first, *lines = [item for item in segment.items if item.line]
     end: list[Item] = []
+    if not look:
+        options = [at for at, item in enumerate(lines) if begins_option(item.text)]
+        behind = lines[options[-1] + 1 :] if options else []
+        return [*dropwhile(lambda item: not LABEL_FIRST.match(item.text), behind)]
     for item in reversed(lines):
         if begins_option(item.text) or "://" in item.text:
             break

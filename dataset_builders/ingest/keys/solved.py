@@ -21,7 +21,7 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
 from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, TICKED, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
@@ -36,10 +36,12 @@ _HEAD, _FEWEST_RUNS = 40, 3
 _NUMBER: Final = re.compile(
     r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
 )
+_BEGIN, _LABEL = 20, 4
+"""Letters of an option that are compared, and of the label before them."""
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
-_REMARK: Final = 2
-"""Tokens of another wording, which is no solution."""
+_REMARK, _WORK = 2, 24
+"""Tokens of another wording, which is no solution; of what stands before an answer and is none of its head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
@@ -65,11 +67,13 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
     forms = Counter(line for draft in drafts for line in {*draft.markdown.split("\n")})  # "Select one:"
     entries: list[Entry] = []
     used: set[int] = set()
+    chosen: dict[str, str] = {}
     for index, (start, skip) in sorted(places.items()):
         draft = drafts[index]
         following = bisect_right(starts, start)
         end = starts[following] if following < len(starts) else len(stream.items)
         own = stream.items[start:end]
+        printed = "\n".join(item.text for item in own)
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(draft.markdown)
         heads = (
@@ -86,8 +90,10 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
             drawn = bool(solution) and (filled[0] < filled[1] or (IMAGE_MARK in copy.text and not draft.options))
             unread = drawn or (copy.unread and bool(_FORMULA.search(answer)))
             number = int(draft.number) if draft.number.isdigit() else 0
-            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread)
-            entries.append(replace(entry, elective=draft.elective, of=draft.id))
+            by_ocr = any(item.block.origin == "ocr" for item in own)
+            entry = Entry(number, answer, solution=solution or None, where=name, unread=unread, by_ocr=by_ocr)
+            entries.append(replace(entry, elective=draft.elective, of=draft.id, printed=printed))
+            chosen |= {draft.id: labels} if (labels := _chosen(draft, own)) else {}
     if len(entries) <= max(1, _MOST * len(drafts)):
         return []
     answered = sum(bool(entry.answer or entry.solution) for entry in entries)
@@ -99,10 +105,26 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
         return listed
     choices = {draft.id for draft in drafts if draft.options}
     bare = [entry for entry in entries if entry.of in choices and not entry.answer]
-    letters = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
-    if len(bare) >= _FEWEST_RUNS and len(numbers) == len(listed) and {entry.number for entry in bare} <= {*letters}:
-        return [replace(entry, answer=entry.answer or letters.get(entry.number, "")) for entry in entries]
+    by_number = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
+    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*by_number}
+    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else chosen
+    if len(bare) >= _FEWEST_RUNS and 2 * sum(entry.of in letters for entry in bare) > len(bare):
+        return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
     return entries
+
+
+def _chosen(draft: Draft, items: Sequence[Item]) -> str:
+    """Labels of the options in a copy that are ticked, or set as fewer than half of them are."""
+    looks, rest = {}, [(squeezed(item.text), item.line) for item in items if item.line]
+    for option in draft.options:
+        begin = squeezed(option.text.partition("\n")[0])[:_BEGIN]
+        at = next((at for at, (text, _) in enumerate(rest) if 0 <= text.find(begin) <= _LABEL), None)
+        if at is not None:
+            looks[option.label] = rest[at][1].look or rest[at][1].bold
+            rest = rest[at + 1 :]
+    usual = max(looks.values(), key=[*looks.values()].count, default="")
+    apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
+    return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
 
 
 def _locate(texts: Sequence[str], items: Sequence[Item]) -> dict[int, tuple[int, int]]:
@@ -188,9 +210,11 @@ def _difference(question: str, copy: str, stem: str = "") -> tuple[str, str] | N
 
 def _answered(text: str) -> tuple[str, str, str]:
     """Text without a head, answer and solution of what is new."""
-    _, answer, solution = split_answered(f"\n{text}")
-    own = "" if answer else _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n")
-    return own, answer or "", (answer and solution) or ""
+    work, answer, solution = split_answered(f"\n{text}")
+    if answer:
+        worked = work.strip("\n") if len(tokens(work)) > _WORK else ""
+        return "", answer, "\n".join(filter(None, (worked, solution)))
+    return _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n"), "", ""
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:

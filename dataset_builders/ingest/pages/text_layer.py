@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from livek12.dataset_builders.ingest.pages import layout
 from livek12.dataset_builders.ingest.pages.assemble import Crop, Piece, Sheet, assembled, box_of
 from livek12.dataset_builders.ingest.pages.atoms import AXIS, ideographic
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, is_caption
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, Block, Box, is_caption
 from livek12.dataset_builders.ingest.pages.formulas import TextLine, lines_of
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Rule, Shape, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _DOTS: Final = frozenset(".．·•∙˙")
-_FEW: Final = 2
+_FEW, _ALIKE = 2, 0.25
 _TALLEST: Final = 7.0
 """Letters of the page's ordinary size: what is higher is no sign of a formula."""
 _STROKE, _HIGHEST, _SIGN_RULE = 3.2, 4.5, 1.2
@@ -84,22 +84,30 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
 
 
 def read_choices(raw: RawPage, size: float) -> list[Bounds]:
-    """Reads empty circles and boxes before text as `CHOICE`, in place, if several are alike; returns their boxes."""
+    """Reads circles and boxes before text as `CHOICE`, in place, if several are alike; returns their boxes.
+
+    Those that are filled, if most are empty, are `TICKED`.
+    """
     letters = [g for g in raw.glyphs if g.text.strip()]
     rings = [shape for shape in raw.shapes if _is_ring(shape, size)]
     rings = [s for s in rings if not any(layout.contains(s.box, *g.centre) for g in letters)]
     rings = [s for s in rings if not any(o is not s and _within(s, o.box) and not _within(o, s.box) for o in rings)]
     others = [s.box for s in raw.shapes if not any(_within(s, ring.box) for ring in rings)]
-    alike = Counter(round(ring.right - ring.left) for ring in rings)
+    filled = {s.box for s in rings if s.filled}
+    ticked = filled if 2 * len(filled) < len(rings) else set[Bounds]()
+    wide = [s.right - s.left for s in rings]
+    alike = [sum(abs(width - other) < _ALIKE * width for other in wide) > _FEW for width in wide]
     read: dict[Bounds, Glyph] = {}
-    for left, top, right, bottom in (ring.box for ring in rings if alike[round(ring.right - ring.left)] > _FEW):
+    for left, top, right, bottom in (ring.box for ring, is_usual in zip(rings, alike, strict=True) if is_usual):
         row = _level_with((left, top, right, bottom), letters, size)
         text = min((g for g in row if 0 < g.left - right < 3 * size), key=lambda g: g.left, default=None)
         room = (left - size, top, right, bottom)
         beside = [box for box in others if not box[0] < left < right < box[2]]  # a frame may be around all
         if text and not any(layout.overlaps(room, box) for box in (*beside, *(g.box for g in row))):
             edge = max(right, text.left - 0.5 * text.size)
-            read[left, top, right, bottom] = Glyph(CHOICE, left, top, edge, bottom, text.base, text.size, edge, "")
+            ring = Glyph(CHOICE, left, top, edge, bottom, text.base, text.size, edge, "")
+            ring.colour = TICKED if (left, top, right, bottom) in ticked else ""
+            read[left, top, right, bottom] = ring
     if len(read) <= _FEW:
         return []
     raw.glyphs += read.values()

@@ -137,11 +137,6 @@ def _is_product(times: re.Match[str]) -> bool:
     return bool(times[3]) and int(times[1]) * _each(times) == float(times[3])
 
 
-def says_product(text: str) -> bool:
-    """Checks for a number of questions or parts, the points of each, and their product."""
-    return any(map(_is_product, _TIMES.finditer(_even(text))))
-
-
 def marks(text: str, leading: bool = False) -> list[Mark]:
     """All points printed in brackets, in order; `leading`: [4] at the beginning of a question or part is one, too."""
     text = _even(text)
@@ -277,12 +272,6 @@ def _without(text: str, mark: Mark) -> str:
 
 def _clauses(text: str) -> list[re.Match[str]]:
     return [match for match in _SOME.finditer(text) if match["list"] or int(match["low"]) < int(match["high"]) <= 200]
-
-
-def questions_of(text: str) -> tuple[int, int]:
-    """The first and last number of the questions that a text names first; zeros for none."""
-    spans = [(int(match["low"]), int(match["high"])) for match in _clauses(text) if match["low"]]
-    return spans[0] if spans else (0, 0)
 
 
 def said_of(text: str, number: int) -> str:

@@ -216,7 +216,7 @@ class Body:
 
 def segment(stream: Stream) -> Body:
     """Segments a paper."""
-    end = _answers_begin(stream.items)
+    end = _answers_begin(stream)
     body = Body(answers=stream.items[end:])
     items = stream.items[:end]
     part_of = parts(stream)
@@ -323,15 +323,23 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collect
     return heads
 
 
-def _answers_begin(items: Sequence[Item]) -> int:
-    """Begin of the key: its title or table; one that comes again heads each answer."""
+def _answers_begin(stream: Stream) -> int:
+    """Begin of the key: its title, alone or in the head of a page, or table; one that comes again heads each answer."""
+    items = stream.items
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
+    heads = [(page, re.sub(r"\d", "", text)) for page, own in stream.headings.items() for text in own]
+    usual = Counter(text for _, text in heads)
+    opened = {page for page, text in heads if usual[text] == 1 and begins_answers(text)}
     for place, item in enumerate(items):
+        is_first = place > 0 and items[place - 1].box.page < item.box.page
         late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
-        if once and not any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items))):
+        within = (
+            any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items))) if once else True
+        )
+        if (is_first and (once or item.box.page in opened)) or not within:
             return place  # numbers of a key begin anew
         if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
             return place

@@ -42,6 +42,37 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
     assert [draft.question for draft in paper.drafts] == asked
 
 
+def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
+    keys = ["B because it is the only one", "C", "A: 1/0.05 = 20", "D"]
+    asked = [f"{n}. Which of these is number {n}?" for n in (1, 2, 3, 4)]
+    options = ["(a) one", "(b) two", "(c) three", "(d) four"]
+    paper = read(page(*(line for ask, key in zip(asked, keys, strict=True) for line in (ask, *options, key))))
+    assert [draft.answer for draft in paper.drafts] == [["B"], ["C"], ["A"], ["D"]]
+    assert {draft.options[-1].text for draft in paper.drafts} == {"four"}
+    assert paper.drafts[2].solution == "1/0.05 = 20"
+
+
+@pytest.mark.parametrize("apart", ["box", "bold"])
+def test_the_option_that_is_set_apart_in_a_copy_is_the_key(apart: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    names = ["carbon dioxide", "nitrogen gas", "pure oxygen", "water vapour"]
+
+    def copy(name: str, keys: list[int]) -> Path:
+        lines = []
+        for number, key in enumerate(keys or [4, 4, 4], 1):
+            lines.append(rf"{number}\. Which of the gases number {number} is the one that leaves the vessel first?")
+            for at, text in enumerate(names):
+                box = f"#box(width: 7pt, height: 7pt, radius: 2pt, stroke: 0.6pt{', fill: blue' * (at == key)}) " * (
+                    apart == "box"
+                )
+                own = f"*{text}*" if apart == "bold" and at == key else text
+                lines.append(box + ("" if apart == "box" else "ABCD"[at] + ". ") + own)
+        return typeset("\n\n".join(lines), tmp_path / name)
+
+    paper = paper_of(copy("paper.pdf", []), copy("key.pdf", [2, 0, 3]))
+    assert [draft.answer for draft in paper.drafts] == [["C"], ["A"], ["D"]]
+
+
 @pytest.mark.parametrize(
     "frame",
     [

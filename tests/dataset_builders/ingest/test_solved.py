@@ -56,6 +56,15 @@ def test_the_difference_is_the_key() -> None:
     assert {draft.answer_from for draft in drafts.values()} == {"key.pdf"}
 
 
+def test_lines_of_a_key_that_are_left_out_are_named() -> None:
+    answers = "1. 12", "2. 13", "3. 第二部分的答案写在下面，评卷时请逐条对照给分。", "答案：14"
+    entries = entries_of_pages([page(*answers)], "k")
+    asked = page("1. How many are there?", "2. How many are left?", "3. How many are lost?")
+    paper = read(asked, key=AnswerKey(entries=entries, name="k"))
+    doubts = [[doubt.text for doubt in draft.doubts if "left out" in doubt.text] for draft in paper.drafts]
+    assert doubts[:2] == [[], []] and "第二部分" in doubts[2][0]
+
+
 def test_a_copy_in_another_order_is_matched_by_its_words() -> None:
     first, third, fourth = SOLVED[:2], SOLVED[3:6], SOLVED[6:8]
     lines = (
