@@ -415,8 +415,8 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         yield Glyph(
             meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and code != _RING, sound, item=address(item), upright=along >= down, place=at, parted=parted,
-            start=around[0] if 0 < box[0] - around[0] < size else None,
+            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
+            place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
             colour=_colour_of(item, colours), slanted=min(along, down) > _SLANT * max(along, down),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
@@ -811,6 +811,8 @@ _ENCODINGS: Final = (
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
+    ("wasy", {0x20: "●", 0x23: CHOICE, 0x32: CHOICE}),
+    ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
     ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
     (
