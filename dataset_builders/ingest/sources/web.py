@@ -274,8 +274,8 @@ class _Reader(HTMLParser):
         if last.text.strip():
             last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
-            label = OPTION.match(last.text) if self.is_right else None
-            self.writer.answers += [re.sub(r"\W", "", label[0])] if label else []
+            key = OPTION.match(last.text) if self.is_right else None
+            self.writer.answers += [re.sub(r"\W", "", key[0])] if key else []
             self.is_right = False
             self._put(last)
 
