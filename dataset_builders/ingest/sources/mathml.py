@@ -136,8 +136,6 @@ def _array(rows: Sequence[Sequence[str]], name: str = "matrix") -> str:
 
 def _accent(node: Element) -> str:
     sign, inner = _setting(node, "chr", "\u0302"), _part(node, "e")
-    if sign == "\u20d7" and len(inner) > 1 and not re.fullmatch(r"\\\w+", inner):
-        sign = "→"
     return _stacked(symbol(sign), sign, inner, "overset")
 
 

@@ -76,12 +76,12 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
     titles = [re.sub(r"\s*\\?\n\s*", " ", title).strip("\"' ") for title in _TITLE.findall(front or "")]
-    text = re.sub(r"!\[\[[^\]\n]*\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
+    text = re.sub(r"!\[\[[^\[\]\n]{0,300}\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
         place = match.end()
-        piece = text[match.start() : match.start() + MAX_COMMAND]
-        end = behind(piece, len(match[0]), match[6]) if match[6] else len(match[0])
+        piece = text[match.start() : match.start() + MAX_COMMAND] if match[6] else match[0]
+        end = behind(piece, len(match[0]), match[6])
         is_text = match[1] or match[0][0] == "`" or (match[3] and not re.search(r"[\\^_=]", match[3]))
         if is_text or end > len(piece):
             pieces.append(match[0])  # code, brackets that are escaped, a command that nothing closes
@@ -117,6 +117,7 @@ class _Reader(HTMLParser):
         self.lists: list[Numbering] = []  # the open ones
         self.unseen: list[str] = []  # open elements of one name that are not read
         self.solving: list[str] = []  # open elements of one name in a solution
+        self.is_right = False  # of the item that is read: it is marked as the solution
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
         self.formula: list[str] | None = None  # LaTeX that goes with an open formula of MathML
@@ -153,7 +154,9 @@ class _Reader(HTMLParser):
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
         is_solution = tag not in _VOID and "solution" in given.get("class", "").lower().split()
-        if self.solving[:1] == [tag] or (is_solution and not self.solving):
+        if is_solution and self.lists and self.paragraph.text.strip() == self.number.strip():
+            self.is_right = True
+        elif self.solving[:1] == [tag] or (is_solution and not self.solving):
             self.flush()
             self.solving.append(tag)
         if tag in _OWN_LINES and not (tag in ("p", "div") and self.paragraph.text.strip() == self.number.strip()):
@@ -213,11 +216,12 @@ class _Reader(HTMLParser):
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
         if tag in _OWN_LINES:
             self.flush()
+        is_over = self.solving == [tag] or (tag in ("ol", "ul") and not self.solving)
         if tag in self.solving:
             self.flush()
             self.solving.pop()
-            if not self.solving:
-                self.writer.reveal()
+        if is_over:
+            self.writer.reveal()
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()
         elif tag == "table" and self.tables:
@@ -270,6 +274,9 @@ class _Reader(HTMLParser):
         if last.text.strip():
             last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
+            key = OPTION.match(last.text) if self.is_right else None
+            self.writer.answers += [re.sub(r"\W", "", key[0])] if key else []
+            self.is_right = False
             self._put(last)
 
     def _put(self, paragraph: Paragraph) -> None:

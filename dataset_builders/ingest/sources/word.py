@@ -313,14 +313,10 @@ class _Document:
             self._text(child.text or "" if name == "t" else "\t", properties, paragraph)
         elif name in ("br", "cr"):
             paragraph.text += "" if _value(child, "type") in ("page", "column") else "\n"
-        elif name == "noBreakHyphen":
-            paragraph.text += "-"
         elif name == "sym":
             self._symbol(_value(child, "font"), _value(child, "char"), paragraph)
         elif name in ("drawing", "pict", "object", "AlternateContent"):
             self._drawing(_chosen(child) if name == "AlternateContent" else child, paragraph)
-        elif name in ("footnoteReference", "endnoteReference"):
-            self.writer.notes["footnotes were left out"] = None
         elif name not in (*_SKIPPED, "softHyphen", "pgNum", "separator", "continuationSeparator"):
             paragraph.gap()
 

@@ -544,6 +544,12 @@ def test_a_solution_of_a_web_page_stays_whole(tmp_path: Path) -> None:
     assert text_of(tmp_path / "paper.html").split("\n") == ["1. Why?", "【解析】a. One a", "b. Two", "Three", "2. How?"]
 
 
+def test_an_option_that_is_marked_as_the_solution_is_the_key(tmp_path: Path) -> None:
+    options = "<li>A) x</li><li><div class='solution'>B) <b>y</b></div></li><li>C) z</li>"
+    (tmp_path / "paper.html").write_text(f"<p>1. Why?<ul>{options}</ul><p>2. How?")
+    assert text_of(tmp_path / "paper.html").split("\n") == ["1. Why?", "A) x", "B) y", "C) z", "【答案】B", "2. How?"]
+
+
 def test_a_western_code_page_is_no_chinese(tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_bytes(b"\\begin{document}a student\x92s work")
     assert text_of(tmp_path / "paper.tex") == "a student’s work"
