@@ -238,7 +238,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
         if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
             return place
-        right = not left and item.box.left > max(edges, default=1.0) + _INNER
+        right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
         apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
         if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
             return place
