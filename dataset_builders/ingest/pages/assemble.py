@@ -6,6 +6,7 @@ and OCR meet here.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import BIG, OVER, ideographic
+from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
     TICKED,
@@ -25,9 +26,8 @@ from livek12.dataset_builders.ingest.pages.blocks import (
     Line,
     Origin,
     is_caption,
-    is_label,
 )
-from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, share_a_band
+from livek12.dataset_builders.ingest.pages.formulas import TextLine, is_level, lines_of, pair_fences, share_a_band
 from livek12.dataset_builders.ingest.pages.geometry import Bounds, Placed, Rule, around, hull
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 
@@ -77,10 +77,10 @@ class Segment(Placed):
     digits: int = 0
     size: float = 0.0
 
-    def parted(self, x: float, margin: float = 2.0) -> Iterator[Segment]:
-        """Itself, or its two parts if white space within it covers an x and a margin on both sides."""
+    def parted(self, x: float, begins: float = 0.0) -> Iterator[Segment]:
+        """Itself, or its two parts if white space within it covers an x and reaches to where a column begins."""
         for place, (left, right) in enumerate(self.gaps):
-            if left <= x - margin and x + margin <= right:
+            if left <= x - 2 and x + 2 <= right and right > begins - 3:
                 yield replace(self, right=left, gaps=self.gaps[:place], later=self.later[:place])
                 yield replace(
                     self,
@@ -103,17 +103,18 @@ def segments(glyphs: Sequence[Glyph]) -> list[Segment]:
     for row in rows.values():
         pieces: list[list[Glyph]] = []  # without any gap
         for glyph in sorted(row, key=lambda glyph: glyph.left):
-            if pieces and glyph.left - max(_ends(letter) for letter in pieces[-1][-3:]) < _GAP * glyph.size:
+            ends = max((max(g.right, g.advance) for last in pieces[-1:] for g in last[-3:]), default=-math.inf)
+            if glyph.left - ends < _GAP * glyph.size:  # a full-width comma has white space of its own
                 pieces[-1].append(glyph)
             else:
                 pieces.append([glyph])
         numbers = [_number(*pair) for pair in zip(pieces, [*pieces[1:], []], strict=True)]
         first = 0
         for place in range(1, len(pieces) + 1):
-            ends = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
+            parted = place == len(pieces) or pieces[place][0].left - pieces[place - 1][-1].right >= (
                 _RUN * pieces[place][0].size
             )
-            if ends:
+            if parted:
                 done.append(_segment(pieces[first:place], numbers[first:place]))
                 first = place
     _name_hung(done)
@@ -129,11 +130,6 @@ def _name_hung(runs: Sequence[Segment]) -> None:
                 wide = other.right - other.left > _TEXT * run.size and run.size > 0.9 * other.size
                 if level and wide and 0 < other.left - run.right < _HUNG * run.size:
                     run.number = run.digits
-
-
-def _ends(glyph: Glyph) -> float:
-    """The end of a letter with its own white space: a full-width comma has half a letter of it."""
-    return max(glyph.right, glyph.advance)
 
 
 def _segment(pieces: Sequence[Sequence[Glyph]], numbers: Sequence[int]) -> Segment:
@@ -265,8 +261,8 @@ def _edge_numbers(runs: Sequence[Segment]) -> list[Segment]:
     if not opening:
         return []
     edge = min(run.left for run in opening)
-    if any(run.left < edge - _GUTTER_EDGE for run in runs):
-        edge = min(run.left for run in runs)
+    first = min(run.left for run in runs if not run.titled or run.number)  # a section's title hangs out
+    edge = first if first < edge - _GUTTER_EDGE else edge
     numbered = [run for run in sorted(opening, key=lambda run: run.top) if run.left < edge + _GUTTER_EDGE]
     return [
         run
@@ -304,7 +300,7 @@ def _turns(left: Sequence[Segment], right: Sequence[Segment]) -> list[Segment] |
 def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, width: float) -> list[tuple[float, float]]:
     """Top and bottom of what crosses both columns, in order."""
     begins = min((run.left for run in texts if run.left > middle), default=middle)
-    runs = [part for run in texts for part in (run.parted(middle) if _is_parted(run, middle, begins) else (run,))]
+    runs = [part for run in texts for part in run.parted(middle, begins)]
     across = [(run.top, run.bottom) for run in runs if run.left < middle - 4 and run.right > middle + 4]
     across += [(box[1], box[3]) for box in others if box[0] < middle - 0.06 * width and box[2] > middle + 0.06 * width]
     lefts = [run for run in runs if run.right <= middle]
@@ -322,26 +318,18 @@ def bands(texts: Sequence[Segment], others: Sequence[Bounds], middle: float, wid
     return done
 
 
-def _is_parted(run: Segment, middle: float, begins: float) -> bool:
-    return any(left < middle < right and right > begins - 3 for left, right in run.gaps)
-
-
 Crop = Callable[[Bounds], bytes]
 """A region in points, as a picture."""
-CAPTION: Final = re.compile(
-    r"(第?\s*\d{0,3}\s*题?\s*(图|圖|表)\s*[\d一二三四五六①-⑳甲乙丙(（]*.{0,18}|<?\s*(그림|표|자료)\s*\d*\s*>?.{0,18}|(fig(ure)?|table)\.?\s*\d+.{0,60}|\(?[가-하]\)?|[甲乙丙丁]|\(?[a-h]\))$",
-    re.IGNORECASE,
-)
+_WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
+"""Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
-_BOXED: Final = re.compile(r"\d{1,3}．")
-"""The number of a question in a box, as `marks.name_numbers` writes it."""
-_EDGE: Final = 0.12
-"""Of the page's width: turned text this near to its edge is no part of what is asked."""
+_EDGE, _TABS = 0.12, 0.9
+"""Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
 _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
-_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
+_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", ")": "", "]": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
@@ -352,8 +340,6 @@ _KEYWORD: Final = re.compile(
 _ASSIGNMENT: Final = re.compile(r"^[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*[-+*/]?=[^=]")
 _FEW_STATEMENTS, _PITCH = 2, 0.5
 """Statements that may be text, and letter sizes of a column of code in a font for text."""
-_LIMIT: Final = 0.4
-"""Letter sizes between a sum or an integral and its limits, at most."""
 _LONGEST_FRACTION: Final = 25
 """Letter sizes of a fraction's line, or between brackets: a longer one parts the page."""
 _MARGIN: Final = 1.0
@@ -405,11 +391,9 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
         crop: cuts out a picture.
         before: the gutter of the page before.
     """
-    edge, sheet.glyphs = _edges(sheet)
     aside = _turned(sheet)
-    edge += [piece for piece in aside if piece.kind == "header"]
+    edge = [piece for piece in aside if piece.kind == "header"]
     sheet.pieces += [piece for piece in aside if piece.kind != "header"]
-    _level_arrows(sheet.glyphs)
     runs = _joined(segments(sheet.glyphs), sheet)
     solid = [piece.box for piece in sheet.pieces]
     landscape = sheet.width > 1.25 * sheet.height
@@ -424,53 +408,34 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
     return [_block(piece, column, sheet, crop) for piece, column in ordered], middle
 
 
-def _level_arrows(glyphs: Sequence[Glyph]) -> None:
-    """Gives arrows over letters their base line, in place."""
-    for arrow in (glyph for glyph in glyphs if glyph.text in OVER):
-        under = (g for g in glyphs if arrow.left - 1 < (g.left + g.right) / 2 < arrow.right + 1 and g is not arrow)
-        near = [g for g in under if g.text.isalnum() and abs(g.top - arrow.bottom) < 0.4 * arrow.size]
-        arrow.base = max((g for g in near), key=lambda g: g.size, default=arrow).base
-
-
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
-    for left, top, right, bottom in (*_brackets(sheet.glyphs, runs), *_fractions(runs, sheet.rules)):
+    for left, top, right, bottom in (*_brackets(sheet), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
         box = hull(inside)
         head.left, head.top, head.right, head.bottom = box
         for run in inside:
             run.number, run.gaps, run.later, run.digits = run.number * (run is head), (), (), 0
-    for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
-        x, y = sign.centre
-        near = [run for run in runs if run.left < sign.right and sign.left < run.right]
-        lines = [run for run in runs if run.left < x < run.right and run.top < y < run.bottom]
-        for line in sorted(lines, key=_width)[-1:]:
-            for run in near:  # limits belong to the line
-                if max(sign.top - run.bottom, run.top - sign.bottom) < _LIMIT * sign.size and _width(run) < _width(
-                    line
-                ):
-                    line.top, line.bottom = min(line.top, run.top), max(line.bottom, run.bottom)
+    for rule in (rule for rule in sheet.rules if rule.flat):  # a blank is a part of its line
+        for run in runs:
+            level = run.bottom - 0.3 * run.size < rule.top < run.bottom + 0.4 * run.size
+            if level and -2 < rule.left - run.right < _GAP * run.size:
+                run.right = rule.right
     return runs
 
 
-def _width(run: Segment) -> float:
-    return run.right - run.left
-
-
-def _brackets(glyphs: Sequence[Glyph], runs: Sequence[Segment]) -> Iterator[Bounds]:
-    tall = [glyph for glyph in glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
+def _brackets(sheet: Sheet) -> Iterator[Bounds]:
+    size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
+    flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
+    for opening, closing in pair_fences(upright, flat, centres, size):
+        yield opening.left - size, opening.top, closing.right + size, opening.bottom
+    tall = [glyph for glyph in sheet.glyphs if glyph.text in _PAIRS and glyph.bottom - glyph.top > _TALL * glyph.size]
     for first in tall:
         ends = (g for g in tall if g.text == _PAIRS[first.text] and g.left > first.right and is_level(g, first))
         last = min(ends, key=lambda glyph: glyph.left, default=None)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
-        elif first.text == "{" and not last:  # rows of cases, and what follows them
-            edge = first.right + first.size
-            for run in sorted(runs, key=lambda run: run.left):
-                if first.left < run.left < edge and first.top < run.bottom and run.top < first.bottom:
-                    edge = max(edge, run.right + first.size)
-            yield first.left, first.top, edge, first.bottom
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
@@ -487,25 +452,10 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
                 yield rule.left - size, top, rule.right + size, bottom
 
 
-def _edges(sheet: Sheet) -> tuple[list[Piece], list[Glyph]]:
-    """Takes out framed text at the left or right edge: a tab, unless it is a question's number."""
-    tabs = [frame for frame in sheet.frames if frame[0] > 0.9 * sheet.width or frame[2] < 0.1 * sheet.width]
-    pieces: list[Piece] = []
-    glyphs = sheet.glyphs
-    for tab in tabs:
-        inside = [glyph for glyph in glyphs if layout.contains(tab, *glyph.centre)]
-        if _BOXED.fullmatch("".join(glyph.text for glyph in inside).strip()) and tab[2] < 0.5 * sheet.width:
-            continue
-        glyphs = [glyph for glyph in glyphs if not layout.contains(tab, *glyph.centre)]
-        lines = lines_of(inside, [])
-        if lines:
-            pieces.append(Piece("header", around([line.box for line in lines]), lines))
-    return pieces, glyphs
-
-
 def _turned(sheet: Sheet) -> list[Piece]:
     """Takes turned text out, each line a piece; at the edge it is a header."""
-    stacked = _stacked(sheet)
+    tabs = [frame for frame in sheet.frames if frame[0] > _TABS * sheet.width]
+    stacked = _stacked(sheet) | {id(g) for g in sheet.glyphs if any(layout.contains(tab, *g.centre) for tab in tabs)}
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
     sheet.glyphs = [glyph for glyph in sheet.glyphs if glyph.upright and id(glyph) not in stacked]
     pieces: list[Piece] = []
@@ -551,13 +501,18 @@ def _margin(placed: Sequence[tuple[float, float, Glyph]], width: float) -> set[i
 
 
 def _regions(
-    runs: Sequence[Segment], solid: Sequence[Bounds], middle: float | None, sheet: Sheet
-) -> list[tuple[Bounds, int]]:
-    """Rectangles in reading order, with the number of their column."""
+    runs: Sequence[Segment],
+    solid: Sequence[Bounds],
+    middle: float | None,
+    sheet: Sheet,
+    area: Bounds = (-1e4, -1e4, 1e4, 1e4),
+    column: int = 0,
+) -> Iterator[tuple[Bounds, int]]:
+    """Rectangles of an area in reading order, with the number of their column."""
     if middle is None:
-        return [((-1e4, -1e4, 1e4, 1e4), 0)]
-    done: list[tuple[Bounds, int]] = []
-    at = -1e4
+        yield area, column
+        return
+    left, begin, right, end = area
     across = bands(runs, solid, middle, sheet.width)
     for rule in sheet.dividers:
         if abs((rule.left + rule.right) / 2 - middle) < 3:
@@ -565,24 +520,33 @@ def _regions(
             foot = [band[0] for band in across if band[1] >= rule.bottom]
             across = [band for band in across if rule.top < band[0] and band[1] < rule.bottom]
             across = [*([(-1e4, max(head))] if head else []), *across, *([(min(foot), 9e3)] if foot else [])]
-    for top, bottom in [*across, (1e4, 1e4)]:
-        done.append(((-1e4, at, middle, top), 0))
-        done.append(((middle, at, 1e4, top), 1))
-        if bottom < 1e4:
-            done.append(((-1e4, top, 1e4, bottom), 0))
-        at = bottom
-    return done
+    parts = [part for run in runs for part in run.parted(middle)]
+    sides = []
+    for first, last in ((left, middle), (middle, right)):
+        own = [part for part in parts if first <= part.centre[0] < last]
+        boxes = [box for box in solid if first <= (box[0] + box[2]) / 2 < last]
+        x = gutter(own, boxes, (), sheet.width)
+        counted = x is not None and _counts_on([part for run in own for part in run.parted(x)], x)
+        sides.append((first, last, own, boxes, x if counted else None))
+    for top, bottom in [*(band for band in across if begin < band[1] and band[0] < end), (end, end)]:
+        number = column
+        for first, last, own, boxes, x in sides:
+            inner = [*_regions(own, boxes, x, sheet, (first, begin, last, top), number)]
+            yield from inner
+            number = 1 + max(number for _, number in inner)
+        if bottom < end:
+            yield (left, top, right, bottom), column
+        begin = bottom
 
 
 def _column(region: Bounds, sheet: Sheet) -> list[Piece]:
     inside = [glyph for glyph in sheet.glyphs if _within(region, *glyph.centre)]
     rules = [r for r in sheet.rules if _within(region, *r.centre)]
     own = [p for p in sheet.pieces if _within(region, (p.box[0] + p.box[2]) / 2, (p.box[1] + p.box[3]) / 2)]
-    labels, inside = _figure_labels(inside, own)
-    printed = _lines(inside, rules, sheet.frames)
-    _name_listings(printed)
-    _unsound([*printed, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
-    lines, captions = _captions(printed, own)
+    captions, labels, inside = _labels(inside, [piece for piece in own if piece.kind in ("figure", "table")])
+    lines = _lines(inside, rules, sheet.frames)
+    _name_listings(lines)
+    _unsound([*lines, *(line for piece in own if piece.kind == "table" for line in piece.lines)], sheet)
     paragraphs = _paragraphs(lines, own, sheet.frames)
     return _in_rows([*paragraphs, *captions, *own, *labels], {id(label) for label in labels})
 
@@ -621,7 +585,7 @@ def _name_listings(lines: Sequence[TextLine]) -> None:
     """Gives lines of code in a font for text a pitch, in place: three statements, some indented or explained."""
     ordered = sorted(lines, key=lambda line: line.base)
     for is_code, group in groupby(
-        ordered, lambda line: bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
+        ordered, lambda line: "$" not in line.text and bool(_KEYWORD.search(line.text) or _ASSIGNMENT.match(line.text))
     ):
         run = list(group)
         lefts = [line.box[0] for line in run]
@@ -651,56 +615,35 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
     return beside and level and box[3] - box[1] < max(3 * line.size, bottom - top + line.size)
 
 
-def _captions(lines: Sequence[TextLine], own: Sequence[Piece]) -> tuple[list[TextLine], list[Piece]]:
-    """Gives figures their captions; returns the other lines, and the captions."""
-    kept: list[TextLine] = []
+def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Glyph]]:
+    """Takes captions of figures, and labels of options (A., ①) alone beside them, out of the letters."""
     captions: list[Piece] = []
-    figures = [piece for piece in own if piece.kind == "figure"]
-    for line in lines:
-        near = [figure for figure in figures if not figure.caption and _under_figure(line.box, [figure])]
-        if not near or not is_caption(line.text):
-            kept.append(line)
-            continue
-        top, bottom = line.box[1::2]
-        figure = min(near, key=lambda near: min(abs(top - near.box[3]), abs(near.box[1] - bottom)))
-        figure.caption = line.text.strip()
-        captions.append(Piece("caption", line.box, [line]))
-    for figure in figures:
-        labels = [line for line in figure.lines if is_label(line.text)]
-        if len(labels) == 1 and not figure.caption:
-            figure.caption = labels[0].text.strip()
-    return kept, captions
-
-
-def _figure_labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Glyph]]:
-    """Labels of options (A., ①) alone beside figures, as pieces."""
-    figures = [piece for piece in own if piece.kind in ("figure", "table")]
-    if not figures:
-        return [], glyphs
-    pieces: list[Piece] = []
+    labels: list[Piece] = []
     taken: set[int] = set()
-    for run in layout.runs(glyphs, 0.9):
-        text = "".join(glyph.text for glyph in run).strip()
-        box = hull(run)
-        size = run[0].size
-        middle = (box[1] + box[3]) / 2
-        before_figure = _LABEL.fullmatch(text) and any(
-            piece.box[1] - size < middle < piece.box[3] + size and -2 < piece.box[0] - box[2] < 4 * size
-            for piece in figures
-        )
-        if before_figure and not any(
-            abs(g.base - run[0].base) < 0.3 * size and 0 <= g.left - box[2] < 2 * size and g.text.strip()
-            for g in glyphs
-        ):
-            taken.update(id(glyph) for glyph in run)
-            pieces.append(Piece("text", box, lines_of(run, [])))
-    return pieces, [glyph for glyph in glyphs if id(glyph) not in taken]
+    for run in layout.runs(glyphs, _WORDS) if own else ():
+        text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
+        near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
+        captioned, labelled = near and is_caption(text), _LABEL.fullmatch(text)
+        level = (g for g in glyphs if abs(g.base - run[0].base) < 0.3 * size and g.text.strip() and g.left >= box[2])
+        room = min((g.left - box[2] for g in level), default=math.inf) if captioned or labelled else 0.0
+        beside = (p for p in own if p.box[1] - size < (box[1] + box[3]) / 2 < p.box[3] + size)
+        if captioned and room > _TITLED * size:
+            figure = min(near, key=lambda near: min(abs(box[1] - near.box[3]), abs(near.box[1] - box[3])))
+            (line, *_) = lines_of(run, [])
+            figure.caption = line.text.strip()
+            captions.append(Piece("caption", box, [line]))
+        elif labelled and room > _ALONE * size and any(-2 < p.box[0] - box[2] < 4 * size for p in beside):
+            labels.append(Piece("text", box, lines_of(run, [])))
+        else:
+            continue
+        taken.update(map(id, run))
+    return captions, labels, [glyph for glyph in glyphs if id(glyph) not in taken]
 
 
 def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
     """Pieces from top to bottom; figures side by side and their labels from left to right."""
     rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: (piece.box[1], piece.box[0])):
+    for piece in sorted(pieces, key=lambda piece: (_height(piece), piece.box[0])):
         aside = piece.kind in ("figure", "table") or id(piece) in labels
         last = rows[-1] if rows else None
         if last and aside and all(member.kind in ("figure", "table") or id(member) in labels for member in last):
@@ -712,6 +655,11 @@ def _in_rows(pieces: list[Piece], labels: set[int]) -> list[Piece]:
                 continue
         rows.append([piece])
     return [piece for row in rows for piece in sorted(row, key=lambda piece: piece.box[0])]
+
+
+def _height(piece: Piece) -> float:
+    """Y of the middle of a text's first line; of the top of others, which may begin beside a line."""
+    return sum(piece.lines[0].box[1::2]) / 2 if piece.kind == "text" else piece.box[1]
 
 
 def _within(region: Bounds, x: float, y: float) -> bool:
@@ -731,19 +679,13 @@ def _paragraphs(lines: list[TextLine], own: Sequence[Piece], frames: Sequence[Bo
             last.box = around([last.box, line.box])
         else:
             done.append(Piece("text", line.box, [line]))
-    for piece in done:
-        if len(piece.lines) == 1 and CAPTION.match(piece.lines[0].text) and _under_figure(piece.box, own):
-            piece.kind = "caption"
     return done
 
 
-def _under_figure(box: Bounds, own: Sequence[Piece]) -> bool:
-    return any(
-        (-2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24)
-        and box[0] < piece.box[2]
-        and box[2] > piece.box[0]
-        for piece in own
-    )
+def _is_under(box: Bounds, piece: Piece) -> bool:
+    """Checks for text right under or over a figure."""
+    near = -2 < box[1] - piece.box[3] < 24 or -2 < piece.box[1] - box[3] < 24
+    return near and box[0] < piece.box[2] and box[2] > piece.box[0]
 
 
 def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece], frames: Sequence[Bounds]) -> bool:
@@ -758,7 +700,7 @@ def _follows(last: TextLine, line: TextLine, usual: float, own: Sequence[Piece],
     middles = [((a + c) / 2, (b + d) / 2) for a, b, c, d in (last.box, line.box)]
     if any(len({layout.contains(frame, *middle) for middle in middles}) > 1 for frame in frames):
         return False
-    return not any(last.box[3] - 2 < piece.box[1] and piece.box[1] < line.box[3] for piece in own)
+    return not any(middles[0][1] < piece.box[1] < middles[1][1] for piece in own)
 
 
 def _block(piece: Piece, column: int, sheet: Sheet, crop: Crop) -> Block:

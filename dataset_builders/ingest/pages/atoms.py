@@ -37,7 +37,8 @@ ACCENTS: Final = {
 WIDE: Final = {"vec": "overrightarrow", "bar": "overline", "hat": "widehat", "tilde": "widetilde"}
 OVER: Final = {"⟶": "\u20d7", "→": "\u20d7", "⟵": "\u20d6", "←": "\u20d6"}
 """Arrows that may stand over letters."""
-ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "=": "", "⟹": "\\xRightarrow"}
+ARROWS: Final = {"⟶": "\\xrightarrow", "→": "\\xrightarrow", "⟵": "\\xleftarrow", "⟹": "\\xRightarrow"}
+LABELLED: Final = frozenset("=∼≈≡≅≤≥≠∝") | {*ARROWS}
 """Signs with a label over or under them."""
 BRACES: Final = frozenset("⏞⏟")
 BELOW: Final = frozenset("⏝⏟\u0332")
@@ -243,6 +244,8 @@ _SMALLER = 0.75
 _MINUS: Final = frozenset("-−–‐")
 _STOPS: Final = frozenset("。，、；：？！")
 _NO_SCRIPT: Final = FENCES | _STOPS
+_LEVEL: Final = 0.2
+"""Letter sizes from the line to the script of a script, at most."""
 _SHIFTED: Final = 0.14
 """Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
@@ -299,8 +302,8 @@ def _tokens(row: Sequence[Atom], reference: Atom, off: float = 0.3) -> list[_Tok
         scripts: list[tuple[Atom, int]] = []
         while at < len(row) and row[at].text.strip():
             shift = _shift(row[at], reference, off, row[at - 1] if at else None)
-            if not shift and scripts and _touches(row[at], scripts[-1][0], reference):
-                shift = scripts[-1][1]
+            if scripts and (_is_second(row[at], *scripts[-1], reference) or not shift):
+                shift = scripts[-1][1] if shift or _touches(row[at], scripts[-1][0], reference) else 0
             if not shift:
                 break
             scripts.append((row[at], shift))
@@ -316,7 +319,8 @@ def _overlap(atom: Atom, other: Atom) -> bool:
     """Checks for two signs of a line one over the other: what they mean together was not read."""
     across = min(atom.right, other.right) - max(atom.left, other.left)
     apart = min(atom.bottom, other.bottom) < max(atom.top, other.top)
-    return apart and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
+    letters = atom.text.isalnum() and other.text.isalnum()  # a full stop may be set under its letter
+    return (apart or letters) and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
 
 
 def _too_big(script: Atom, reference: Atom) -> bool:
@@ -358,6 +362,13 @@ def _plain(atom: Atom) -> _Token:
     return _Token(text, atom.math, *atom.span, atom.size, pitch=atom.pitch)
 
 
+def _is_second(atom: Atom, script: Atom, shift: int, reference: Atom) -> bool:
+    """Checks for a script of a script, set back towards the line (the ∞ of an index L^∞)."""
+    off = shift * (script.base - atom.base)
+    near = abs(reference.base - atom.base) < _LEVEL * reference.size
+    return script.text.isalnum() and atom.size < _FULL * script.size and off < 0 and near
+
+
 def _touches(atom: Atom, script: Atom, reference: Atom) -> bool:
     """A small letter right behind a script is the script's own, and so is a digit on its line."""
     level = atom.text.isdigit() and max(abs(atom.base - script.base), abs(atom.size - script.size)) < 0.03 * atom.size
@@ -382,9 +393,7 @@ def _script(tokens: list[_Token], shifted: Sequence[tuple[Atom, int]], reference
         return
     while tokens and tokens[-1].space:
         tokens.pop()
-    if tokens and tokens[-1].text.endswith("】"):  # a title carries no script: OCR saw half of a fraction
-        tokens += [_plain(atom) for atom in scripts]
-    elif tokens and left - tokens[-1].right < 0.8 * size and not _is_no_base(tokens[-1].text):
+    if tokens and left - tokens[-1].right < 0.8 * size and not _is_no_base(tokens[-1].text):
         last = tokens[-1]
         if not last.math and len(last.text) > 1 and not last.text.isascii():  # a run that OCR read: its last letter
             tokens.append(_Token(last.text[-1], False, last.right, last.right, last.size))
@@ -693,8 +702,8 @@ def _neutral(tokens: list[_Token]) -> None:
         before = at > 0 and tokens[at - 1].math and _gap(tokens[at - 1], tokens[at]) < _NEAR
         after = end < len(tokens) and tokens[end].math and _gap(tokens[end - 1], tokens[end]) < _NEAR
         closes = before and tokens[at].text in ")]" and _open(tokens[:at])
-        if closes and not after:
-            end = at + 1
+        while end > at + 1 and not after and (closes or tokens[end - 1].text in "(["):  # of a label behind
+            end -= 1
         if (before and after) or closes or (before and tokens[at].text in "=<>+-" and not _is_hyphen(tokens, at)):
             for token in tokens[at:end]:
                 token.math, token.text = True, _in_formula(token.text)

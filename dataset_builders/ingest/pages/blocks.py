@@ -26,6 +26,7 @@ _NAME: Final = (
     rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"
     rf"|[题題]\s*\d{{1,3}}\s*[图圖]|그\s*림\s*{_NUMBER}|fig(?:ure|\.)?\s*\d{{1,3}}(?:\.\d{{1,2}})?)"
 )
+_NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］】)）]?\s*[.．:：。]?", re.IGNORECASE)
 _MORE: Final = re.compile(rf"(?:[<＜〈\[［【]\s*{_NAME}\s*[>＞〉\]］】]|{_NAME}\s*[.．:：])\s*\S", re.IGNORECASE)
 
@@ -166,6 +167,11 @@ class PageBlocks:
 def is_label(text: str) -> bool:
     """Checks for a line that is only a figure's number ("图1", "第3题图", "<그림 1>"); it leaves the text."""
     return bool(_LABEL.fullmatch(text.strip()))
+
+
+def figure_names(text: str) -> list[str]:
+    """The figures that a text names, without spaces and brackets ("图三")."""
+    return [re.sub(r"[\s()（）]", "", match[0]).casefold() for match in _NAMES.finditer(text)]
 
 
 def is_caption(text: str) -> bool:

@@ -24,6 +24,7 @@ from livek12.dataset_builders.ingest.pages.atoms import (
     BRACES,
     FENCES,
     FUNCTIONS,
+    LABELLED,
     LIMITS,
     OVER,
     STRETCHED,
@@ -55,26 +56,28 @@ _HANGS: Final = 0.15
 def drawn_fences(atoms: list[Atom], upright: list[Rule], flat: Sequence[Rule]) -> list[Atom]:
     """Adds signs for pairs of upright rules of one height around letters; the others stay in `upright`."""
     size = max((atom.size for atom in atoms), default=0.0)
+    centres = [atom.centre for atom in atoms if atom.text.strip()]
+    for pair in [*pair_fences([*upright], flat, centres, size)]:
+        for rule in pair:
+            upright.remove(rule)
+            base = (rule.top + rule.bottom) / 2 + AXIS * size
+            atoms = [*atoms, Atom("|", *rule.box, base, size, True, advance=rule.right)]
+    return atoms
+
+
+def pair_fences(
+    upright: Sequence[Rule], flat: Sequence[Rule], centres: Sequence[tuple[float, float]], size: float
+) -> Iterator[tuple[Rule, Rule]]:
+    """Pairs of upright rules of one height around letters, without boxes; `size` is that of letters in points."""
     unpaired = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
     while unpaired:
         first = unpaired.pop(0)
         last = next((r for r in unpaired if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
         ends = [r for r in flat if min(abs(r.top - first.top), abs(r.top - first.bottom)) < 1.5]
         boxed = any(rule.left < first.right + 1.5 and first.left - 1.5 < rule.right for rule in ends)
-        if last is None or boxed or not any(_within(atom, first, last) for atom in atoms):
-            continue
-        unpaired.remove(last)
-        for rule in (first, last):
-            upright.remove(rule)
-            base = (rule.top + rule.bottom) / 2 + AXIS * size
-            sign = Atom("|", *rule.box, base, size, True, advance=rule.right)
-            atoms = [*atoms, sign]
-    return atoms
-
-
-def _within(atom: Atom, first: Rule, last: Rule) -> bool:
-    across = first.left < atom.middle < last.right
-    return across and first.top < (atom.top + atom.bottom) / 2 < first.bottom and bool(atom.text.strip())
+        if last and not boxed and any(first.left < x < last.right and first.top < y < first.bottom for x, y in centres):
+            unpaired.remove(last)
+            yield first, last
 
 
 def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
@@ -82,7 +85,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     arrows = [atom for atom in atoms if atom.text in OVER and _spans(atom, atoms)]
     for arrow in arrows:
         arrow.text = OVER[arrow.text]
-    signs = [atom for atom in atoms if atom.text in ACCENTS]
+    signs: list[Atom] = []
+    for sign in sorted((a for a in atoms if a.text in ACCENTS), key=lambda atom: (round(atom.top), atom.left)):
+        last = signs[-1] if signs else sign
+        if last is not sign and last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top:
+            last.right = max(last.right, sign.right)  # a long arrow of many pieces
+        else:
+            signs.append(sign)
     if not signs:
         return atoms
     finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
@@ -100,14 +109,13 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             for atom in finder.between(accent.left - accent.size, accent.right + accent.size)
             if -0.3 * atom.size
             < (accent.top - atom.bottom if accent.text in BELOW else atom.top - accent.bottom)
-            < 0.6 * atom.size
+            < (1.3 if long and atom.size < _SCRIPT * accent.size else 0.6) * atom.size  # scripts of letters are lower
             and atom.size < 1.6 * accent.size
             and (atom.text.isalnum() | atom.built or (long and atom.text in "+-−='"))
             and (accent not in arrows or accent.left < atom.middle < accent.right)
             and min(atom.right, accent.right) - max(atom.left, accent.left)
             > 0.4 * min(atom.right - atom.left, accent.right - accent.left)
         ]
-        below += _scripts_under(accent, below, finder)
         if below:
             made = _accented(ACCENTS[accent.text], below, accent)
             made.sound = made.sound and accent.text not in BRACES  # what is written at them is not read
@@ -116,19 +124,6 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
-
-
-def _scripts_under(accent: Atom, letters: Sequence[Atom], finder: Finder) -> list[Atom]:
-    """Scripts of the letters of a wide accent that stand under it too."""
-    if len(letters) < 2 or accent.text in BELOW:
-        return []
-    size, foot = max(atom.size for atom in letters), max(atom.bottom for atom in letters)
-    return [
-        atom
-        for atom in finder.between(accent.left, accent.right)
-        if atom not in letters and atom.size < _SCRIPT * size
-        if accent.bottom - 0.3 * size < atom.top and (atom.top + atom.bottom) / 2 < foot + 0.4 * size
-    ]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:
@@ -465,7 +460,7 @@ def operators(atoms: list[Atom]) -> list[Atom]:
             for atom in finder.between(head.left - reach, head.right + reach)
             if atom is not head and atom.size < 0.85 * (min(head.size, usual) if head.text in _INTEGRALS else head.size)
             if not any(
-                other is not head and other.text not in ARROWS and _is_script_of(atom, other)
+                other is not head and other.text not in LABELLED and _is_script_of(atom, other)
                 for other in heads
                 if head.text not in _INTEGRALS or not head.left < atom.middle < head.right
             )
@@ -473,15 +468,15 @@ def operators(atoms: list[Atom]) -> list[Atom]:
         off = 0.35 * usual if head.text in _INTEGRALS else 0.7 * head.size
         under = _limit([a for a in near if -0.25 * a.size < a.top - head.bottom < off], head)
         over = _limit([a for a in near if -0.25 * a.size < head.top - a.bottom < off], head)
-        if head.text in ARROWS or head.text in _INTEGRALS:
+        if head.text in LABELLED or head.text in _INTEGRALS:
             under, over = ([a for a in row if _is_label(row, head, finder)] for row in (under, over))
         if not under and not over:
             continue
         text = head.text if head.built else symbol(head.text)
-        if head.text == "=":
-            text = f"\\overset{{{tex(over)}}}{{=}}" if over else text
-        elif head.text in ARROWS:
+        if head.text in ARROWS:
             text = f"{ARROWS[head.text]}{f'[{tex(under)}]' if under else ''}{{{tex(over)}}}"
+        elif head.text in LABELLED:
+            text = f"\\overset{{{tex(over)}}}{{{text}}}" if over else text
         else:
             text += (f"_{{{tex(under)}}}" if under else "") + (f"^{{{tex(over)}}}" if over else "")
         size = min(head.size, usual) if head.text in _INTEGRALS else head.size
@@ -509,7 +504,7 @@ def _is_label(row: Sequence[Atom], head: Atom, finder: Finder) -> bool:
 
 def _limited(atom: Atom) -> bool:
     name = atom.text if atom.built else symbol(atom.text) if len(atom.text) == 1 else ""
-    return atom.text in ARROWS or name in LIMITS
+    return atom.text in LABELLED or name in LIMITS
 
 
 def _limit(near: list[Atom], head: Atom) -> list[Atom]:
@@ -656,7 +651,7 @@ def _rows_behind(atoms: list[Atom], brace: Atom) -> list[list[Atom]]:
     for row in centred if len(rows) > 2 else ():
         edge = max(atom.right for other in rows if other is not row for atom in other) - 1
         ordered = sorted(row, key=lambda atom: atom.left)
-        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > 0.3 * full)
+        parted = (y for x, y in pairwise(ordered) if y.left > edge and y.left - x.right > _PARTED * full)
         first = ordered[0] if ordered[0].left > edge else next(parted, None)
         row[:] = [atom for atom in row if first is None or atom.left < first.left]
     return [row for row in rows if row]

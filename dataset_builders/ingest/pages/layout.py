@@ -198,6 +198,7 @@ def contains(box: Bounds, x: float, y: float) -> bool:
 _NODE, _GROUND, FEWEST_LETTERS = 0.5, 0.3, 8
 """Shares of a figure that a frame of its own takes, and of a page that a figure's ground does, at most; letters of a
 label."""
+_MOST_FRAMES: Final = 100
 _WORDS: Final = 0.9
 """Letter sizes between the words of a line."""
 
@@ -239,7 +240,9 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
     ground = _ground(raw, lines)
     parts.ground = [shape.box for shape in raw.shapes if id(shape) in ground]
     shapes = [shape for shape in raw.shapes if id(shape) not in ground and _drawn(shape, raw, parts)]
-    loose = _tables(raw, parts, before)
+    borders = [*parts.frames, *parts.ground][:_MOST_FRAMES]
+    shapes = [shape for shape in shapes if not any(_on_border(shape, frame) for frame in borders)]
+    loose = [r for r in _tables(raw, parts, before) if not any(_on_border(r, frame) for frame in borders)]
     drawings = [shape for shape in shapes if shape.kind == "drawing" and not shape.filled]
     strokes = [shape for shape in drawings if any(_parts_cell(shape.box, table) for table in parts.tables)]
     parts.ground += [shape.box for shape in strokes]
@@ -284,6 +287,13 @@ def find(raw: RawPage, before: Sequence[float] = ()) -> Found:
         joined = [frame for own in nodes for frame in own]
         parts.frames = [frame for frame in parts.frames if frame not in joined]
     return parts
+
+
+def _on_border(ink: Rule | Shape, frame: Bounds) -> bool:
+    """Checks for a piece of a frame's own border: a dash, a corner."""
+    left, top, right, bottom = frame
+    off = (left - ink.left, top - ink.top, ink.right - right, ink.bottom - bottom)
+    return max(off) < _MEET and min(ink.right - left, right - ink.left, ink.bottom - top, bottom - ink.top) < _SAME
 
 
 def _parts_cell(box: Bounds, table: PageTable) -> bool:
@@ -401,13 +411,16 @@ def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
 
 def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
-    loose: list[Rule] = []
-    boxes = [rule.box for rule in raw.rules]
+    high = [rule for rule in raw.rules if not rule.flat and rule.length > 0.35 * raw.height]
+    loose = [r for r in high if not any(o is not r and abs(o.top - r.top) + abs(o.bottom - r.bottom) < 6 for o in high)]
+    parts.dividers += loose  # the side of a table has another
+    drawn = [rule for rule in raw.rules if rule not in loose]
+    boxes = [rule.box for rule in drawn]
     for group in groups(boxes, 2.2):
-        rules = [raw.rules[at] for at in group]
+        rules = [drawn[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
-        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
+        tall = [rule for rule in upright if rule in high]
         xs, ys = (
             _positions([(r.left + r.right) / 2 for r in upright]),
             _positions([(r.top + r.bottom) / 2 for r in flat]),
@@ -428,7 +441,7 @@ def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
             loose += rules
             continue
         cells, texts = set(table.merged.values()), len(filled)
-        own = around([boxes[at] for at in group if _short(raw.rules[at], raw)] or [box])
+        own = around([rule.box for rule in rules if _short(rule, raw)] or [box])
         hugs = max(xs[0] - own[0], own[2] - xs[-1], ys[0] - own[1], own[3] - ys[-1]) < NEAR
         odd = len(cells) < 9 or texts < 0.6 * len(cells)  # a big table may have steps in its outline
         torn = len(cells) > 1 and odd and not is_grid(xs, ys, table.merged, rules)

@@ -381,7 +381,7 @@ def _under(glyph: Glyph, line: Rule, bottom: float) -> bool:
     return line.left - 1 < middle < line.right + 1 and line.top < (glyph.top + glyph.bottom) / 2 < bottom + 1
 
 
-_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|\(?\d{1,2}\s*[.．、)]")
+_ANCHOR: Final = re.compile(r"[①-⑳㉑-㉟]|[(（]?[A-H]\s*[.．、)）]|[(（][a-h][)）].|\(?\d{1,2}\s*[.．、)]")
 _LONGEST_LABEL: Final = 30
 """Letters of a label within the width of its figure that no column of text begins at."""
 _SLANTED: Final = 1.5

@@ -14,11 +14,14 @@ from itertools import pairwise
 
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
+_BEGINS = re.compile(r"(?:[(（]\s*[)）]\s*)?(?:[(（]?\d{1,3}[)）.．、]|①|[(（]?[Aa][)）.．、])")
+"""Begins a question, a part or its options."""
+_MOST_CAPTIONS = 200
 _OPTIONS = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
 """Options may read the same on several pages, and stand at the foot of them."""
 _HANGUL = re.compile(f"[{HANGUL}]+")
@@ -134,6 +137,7 @@ def flatten(pages: Sequence[PageBlocks]) -> Stream:
     _edge_marks(stream)
     _typed(stream.items)
     _pictures_behind_lines(stream.items)
+    _pictures_behind_names(stream.items)
     return stream
 
 
@@ -206,8 +210,29 @@ def _pictures_behind_lines(items: list[Item]) -> None:
     for place in range(len(items) - 2, -1, -1):
         at = place
         while at + 1 < len(items) and items[at].line is None and _stands_beside(items[at], items[at + 1]):
+            if at > place and _BEGINS.match(items[at + 1].text):
+                break
             items[at], items[at + 1] = items[at + 1], items[at]
             at += 1
+
+
+def _pictures_behind_names(items: list[Item]) -> None:
+    """Moves a picture and its caption to the one paragraph of its page that names it, if that is another question's."""
+    named = [(item, name) for item in items if item.block.kind == "text" for name in figure_names(item.text)]
+    for picture in [item for item in items if item.line is None and is_label(item.block.caption)][:_MOST_CAPTIONS]:
+        name, page = figure_names(picture.block.caption), picture.box.page
+        own = [item for item in items if item.block.kind == "caption" and item.box.page == page]
+        own = [picture, *(item for item in own if figure_names(item.text) == name)]
+        lines = [item for item, other in named if [other] == name and item.box.page == page]
+        places = [at for at, item in enumerate(items) if any(item is each for each in own)]
+        named_at = [at for at, item in enumerate(items) if any(item is each for each in lines)]
+        begins = [at for at, item in enumerate(items) if _BEGINS.match(item.text) and at > named_at[0]] if lines else []
+        if len(lines) == 1 and (places[0] < named_at[0] or any(at < places[-1] for at in begins)):
+            end = min(begins, default=len(items))
+            before, behind = (
+                [items[at] for at in part if at not in places] for part in (range(end), range(end, len(items)))
+            )
+            items[:] = [*before, *own, *behind]
 
 
 def _stands_beside(picture: Item, line: Item) -> bool:
@@ -215,8 +240,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
         return False
     height = line.box.bottom - line.box.top
     shared = min(picture.box.bottom, line.box.bottom) - max(picture.box.top, line.box.top)
-    if picture.box.left > line.box.right - height / 2 and shared > height / 2:
-        return picture.box.top <= line.box.top  # it goes on with the line
+    if picture.box.left > line.box.left + height and shared > height / 2:
+        return picture.box.top <= line.box.top  # it is in the line, or goes on with it
     right = picture.box.left > line.box.left + height and picture.box.bottom > line.box.bottom
     return right and line.box.top - height < picture.box.top <= line.box.top
 

@@ -131,6 +131,19 @@ def test_a_wide_accent_has_the_scripts_under_it_and_bars_that_meet_are_one_a_let
     assert row(glyph("A", 0, 7), glyph("B", 7, 14), rules=(Rule(0, 90, 14, 90.5),)) == (r"$\overline{AB}$", True)
 
 
+def test_small_letters_over_a_relation_are_its_label_and_pieces_of_an_arrow_are_one_accent() -> None:
+    over = [glyph(text, left, left + 2, 7, 94) for text, left in (("i", 14), (".", 17), ("i", 20), ("d", 23))]
+    relation = Glyph("∼", 16, 96, 23, 98, 100, 10, 23, "CMSY10", math=True)
+    assert row(glyph("X", 3, 10), *over, relation, glyph("N", 29, 36)) == (r"$X\overset{i.id}{\sim}N$", True)
+    pieces = [Glyph("\u20d7", left, 89, left + 4, 90, 99, 10, left + 4, "CambriaMath") for left in (0, 2, 4, 6, 8, 10)]
+    assert row(*pieces, glyph("B", 0, 7), glyph("M", 7, 14)) == (r"$\overrightarrow{BM}$", True)
+
+
+def test_a_script_of_a_script_stays_in_it() -> None:
+    index = glyph("L", 8, 12, 7, 102), glyph("∞", 13, 17, 5, 99), glyph("Ω", 17.5, 22, 7, 102)
+    assert row(glyph("u", 0, 7), *index) == (r"$u_{L^{\infty}\Omega}$", True)
+
+
 def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
     below = [glyph(text, left, left + 5, base=108) for text, left in (("l", 10), ("n", 16), ("x", 22))]
     assert row(glyph("1", 15, 20, base=96), *below, rules=(Rule(9, 98, 28, 98.5),)) == (r"$\frac{1}{\ln x}$", True)

@@ -830,3 +830,13 @@ def test_lines_that_announce_questions_lead_the_next() -> None:
     lines = ["1. 1-1. a를 구하시오(1점).", "표를 기반으로 아래의 작업을 수행하시오.", "2. 2-1. b를 구하시오(1점)."]
     first, second = (draft.question for draft in read(page(*lines)).drafts)
     assert "표를" not in first and second.startswith("표를")
+
+
+def test_a_picture_stands_where_its_caption_is_named() -> None:
+    made = page("1. What is 2?", "2. Find x in 圖(二).", "(A) 1", "3. What is 3?", "圖(二)", "4. What is 4?")
+    place = made.blocks[4].box
+    figure = Block(kind="figure", box=place, picture=b"\x89PNG", caption="圖(二)")
+    caption = replace(made.blocks[4], kind="caption")
+    pages = [replace(made, blocks=[*made.blocks[:4], figure, caption, *made.blocks[5:]])]
+    order = [item.text or "figure" for item in flatten(pages).items]
+    assert order[1:4] == ["2. Find x in 圖(二).", "figure", "(A) 1"]

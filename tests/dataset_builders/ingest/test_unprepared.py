@@ -45,6 +45,14 @@ def test_columns_of_any_width_and_length(tmp_path: Path, widths: str, left: int)
     assert texts(paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP)).drafts) == asked(range(1, 7))
 
 
+def test_three_columns_of_a_folded_sheet_with_a_title_that_hangs_out(tmp_path: Path) -> None:
+    columns = ["\n".join(map(question, range(first, first + 4))) for first in (1, 5, 9)]
+    body = "#grid(columns: (1fr, 1fr, 1fr), column-gutter: 14pt, [#pad(left: -4mm)[一、选择题]\n{}], [{}], [{}])"
+    setup = SETUP.replace('"a4"', '"a3", flipped: true')
+    paper = paper_of(typeset(body.format(*columns), tmp_path / "p.pdf", setup=setup))
+    assert texts(paper.drafts) == asked(range(1, 13))
+
+
 def test_bands_of_columns_below_titles_that_do_not_cross(tmp_path: Path) -> None:
     def band(first: int) -> str:
         left, right = (
