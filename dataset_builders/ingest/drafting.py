@@ -32,7 +32,7 @@ _ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
 _SHARES = 3
 """Questions that make labels of options usual."""
-_SHOWN = re.compile(
+SHOWN = re.compile(
     r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
     r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
     r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
@@ -265,6 +265,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
-    if _SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
+    if SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft

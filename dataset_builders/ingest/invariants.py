@@ -20,11 +20,11 @@ from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import usual_labels
+from livek12.dataset_builders.ingest.drafting import SHOWN, usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import is_torn, with_doubt
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks, is_caption, is_label
+from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Box, PageBlocks, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
     INSTRUCTS,
     SOLVED,
@@ -34,22 +34,20 @@ from livek12.dataset_builders.ingest.questions.headings import (
     is_running,
     is_section,
     passage_range,
-    rank_of,
     width,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.labels import label_lists, stray_labels
 from livek12.dataset_builders.ingest.questions.points import (
     NUMBERS,
-    bare_marks,
     each_and_total,
+    each_blank,
     is_shared,
     marks,
-    says_worth,
 )
 from livek12.dataset_builders.ingest.questions.segment import Body, Section, Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option, wraps
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, asks_to_choose, begins_option
 
 _N = r"(\d{1,3})"
 _COUNTS = (
@@ -360,10 +358,9 @@ _SHARES = 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SAYS_SOLVED: Final = re.compile(r"[^•.。]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE)
-_SENTENCE: Final = re.compile(r"(?<=[.。!?？！])\s+|(?<=[。？！])|\n")
-_LONG_ANSWER = 200
-"""Letters behind a demand."""
+_SAYS_SOLVED: Final = re.compile(
+    r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
+)
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _TEXT: Final = re.compile(r"\\(?:text|mathrm)\{[^{}]*\}(?![_^])|\\frac\{[^{}]*[가-힣][^{}]*\}\{[^{}]*\}")
 _WOVEN: Final = re.compile(
@@ -381,7 +378,6 @@ _CLOSE: Final = 0.015
 """Of the page."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
-_ANNOUNCES_MORE: Final = re.compile(r"(?<!答)(?<!Answer)(?<!답)[:：]\s*$")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
 _ENDS: Final = re.compile(r"(?:[^\w\s,，、+=＝]|[다라오_])\s*$")
 _ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
@@ -429,20 +425,13 @@ _ODD_SIGN: Final = re.compile(
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
-_EACH: Final = re.compile(r"每|各|本题|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
-"""In a title, points that are not those of all its questions together."""
+_EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
-_SHARES_OF_ALL: Final = re.compile(r"[(（]\s*\d{1,3}\s*%\s*[)）]")
-_SCORED: Final = re.compile(r"^\s*(?:marks?|points?|score|worth)\b[^\d\n]{0,12}\d[\d.]*", re.MULTILINE | re.IGNORECASE)
-"""A line of a question's points, beside it."""
 _HEAD: Final = re.compile(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
-_WORTH_HEAD: Final = re.compile(r"\s*[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}:?\s*[(\[]\s*\d{1,3}\s*(?:points?|pts|marks?)\b")
-"""A title with points of its own, "Bonus Question: (10 points)"."""
-_NAMED: Final = re.compile(r"(?:[图圖]|그\s*림|\bfig(?:ure)?s?\.?)\s*(\d{1,2})(?![\d.-]*\d)", re.IGNORECASE)
 _SCRIPTS: Final = re.compile(r"LATIN|CJK|HANGUL|GREEK|MATHEMATICAL|FULLWIDTH|IDEOGRAPHIC|SUPERSCRIPT|SUBSCRIPT|CIRCLED")
 _FOREIGN, _FEWEST_LETTERS = 0.1, 200
 """Share of letters of other scripts, in a text of so many letters at least."""
@@ -470,24 +459,18 @@ def _no_sign_of_errors(reading: PaperReading) -> Iterator[Breach]:
 
 def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     """Text before, between or behind questions or below a title, and in none, is not needed by them."""
-    body = reading.body
-    questions = {
-        id(item): place
-        for place, segment, _ in reading.pairs
-        for item in (*segment.passage, *segment.items, *segment.printed)
-    }
-    others = {id(item) for section in body.sections for item in section.items} | {*map(id, body.answers)}
+    body, owners = reading.body, reading.body.owners
     front = {*map(id, body.front)} | {id(item) for item in reading.stream.titles if item.box.page == 1}
     end = max((page.number for page in reading.pages), default=0)
     notices = {(item.box.page, item.column) for item in reading.stream.items if is_notice(item.text)}
     last = 0
     groups: dict[tuple[int, bool], list[Item]] = {}
     for item in sorted((*reading.stream.titles, *reading.stream.items), key=lambda item: item.box.page):
-        last = questions.get(id(item), last)
+        last = max(last, owners.get(id(item), last))
         noticed = item.box.page == end and (end, item.column) in notices
-        if id(item) not in questions and id(item) not in others and not noticed:
+        if id(item) not in owners and not noticed:
             groups.setdefault((last, id(item) in front), []).append(item)
-    first = min((item.box.page for item in reading.stream.items if id(item) in questions), default=0)
+    first = min((item.box.page for segment in body.segments for item in segment.items), default=0)
     for (place, before), items in groups.items():
         texts = [item.text for item in items]
         if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
@@ -497,6 +480,11 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
             yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
+    for item in body.front if sum(draft.is_doubtful for draft in reading.drafts) < len(reading.drafts) else ():
+        signs = [sign for sign in _MATH.findall(item.text) if re.search("[A-Za-z]", sign)]
+        using = [at for at, draft in enumerate(reading.drafts) if any(sign in draft.markdown for sign in signs)]
+        text = f"a line before the first question has a sign of it: {one_line(item.text, 40)!r}"
+        yield Breach(text, tuple(using), "text", 0.3)
     for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
         named = section_type(section.title)
@@ -555,38 +543,19 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
     """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
     if is_section(line.text) and not is_part_of_section(line.text):
         return True
-    worth = segment.items[: -1 if line is segment.items[-1] else 1]  # a last line may be a title below points
-    if _WORTH_HEAD.match(line.text) and any(says_worth(item.text) for item in worth) and not rank_of(line.text):
-        return True
-    if form and form.match(line.text):
+    if form and (number := form.match(line.text)):
         level = (abs(head.box.left - line.box.left) < _CLOSE / 2 for head in heads if head.column == line.column)
-        return bool(re.search(r"(?<!\\)[^\W\d_]", form.pattern)) or any(level)
+        return bool(re.search(r"[^\W\d_]", number[0])) or any(level)
     return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
-    """The form of most printed numbers."""
+    """The forms of printed numbers that come often; a bracket or a bare number is one if most have it."""
     shapes = Counter(re.sub(r"\d+", "#", squeezed(each.items[0].text[: each.end])) for each in segments)
-    shape, many = shapes.most_common(1)[0] if shapes else ("", 0)
-    if many < _SHARES or 5 * many < 4 * len(segments) or "#" not in shape:
-        return None
-    signs = (r"\d{1,3}" if sign == "#" else re.escape(sign) for sign in shape)
-    return re.compile(r"\s*" + r"\s*".join(signs) + r"(?![\d.,])")
-
-
-def _questions_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
-    """A last line is full at the end of a sentence alone."""
-    columns = reading.stream.columns
-    full = Counter((item.box.page, item.column) for item in reading.stream.items if item.line and wraps(item, columns))
-    for place, segment, draft in reading.pairs:
-        last = segment.items[-1]
-        edges = columns.get((last.box.page, last.column)) if not draft.solution else None
-        if not last.line or not edges or last.line.pitch or _is_aside(last.text):
-            continue
-        whole = draft.options or _ENDS.search(last.text) or not (is_running(last.text) or "$" in last.text)
-        if not whole and wraps(last, columns) and full[last.box.page, last.column] >= _SHARES:
-            text = f"it ends within a sentence, at the end of a line: {one_line(last.text[-40:], 40)!r}"
-            yield Breach(text, (place,), "text", 0.3)
+    often = {shape: 5 * many >= 4 * len(segments) for shape, many in shapes.items() if "#" in shape and many >= _SHARES}
+    usual = [shape for shape, most in often.items() if most or (len(shape) > 1 and shape[0] not in "(（[")]
+    forms = (r"\s*".join(r"\d{1,3}" if sign == "#" else re.escape(sign) for sign in shape) for shape in usual)
+    return re.compile(rf"\s*(?:{'|'.join(forms)})(?![\d.,])") if usual else None
 
 
 def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
@@ -596,15 +565,11 @@ def _roles_are_sure(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(segment.guess, (place,), "text", 0.3)
 
 
-def _is_aside(text: str) -> bool:
-    """Captions, which stand wherever their figure does, and options, which their labels count."""
-    return is_label(text) or begins_option(text) or bool(_CAPTIONS.fullmatch(text))
-
-
 def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
     """The text layer has lines in an order of its own: where a question's differs from it, one of them is wrong."""
     for place, segment, _ in reading.pairs:
-        lines = [item for item in segment.items if item.line and not _is_aside(item.text)]
+        lines = [item for item in segment.items if not (is_label(item.text) or begins_option(item.text))]
+        lines = [item for item in lines if not _CAPTIONS.fullmatch(item.text)]  # it stands where its figure does
         placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
         turned = next((b[2] for a, b in pairwise(placed) if a[0] == b[0] and b[1] < a[1]), "")
         if turned:
@@ -617,10 +582,9 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     without = sum(draft.points is None for draft in reading.drafts)
     outside = "\n".join(_outside(reading.stream, reading.body))
     most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
-    bare = 2 * sum(bool(bare_marks(draft.markdown)) for draft in reading.drafts) > len(reading.drafts)
+    by_section = reading.by_section
     above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
-    by_section = reading.by_section
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {_either(lost)}"
         yield Breach(text, (0,), "number", 0.3, error=True)
@@ -630,13 +594,13 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         total = len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)  # of the section
         title = "" if len(by_section[id(segment.section)]) > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
-        match = _WORTHY.search("\n".join(texts)) or _SCORED.search(f"{draft.question}\n{outside}")
-        if draft.points is None and (match or bare or most):
-            others = "numbers in brackets may be some" if bare else "the other questions have them"
-            why = f"{match[0].strip()!r} may be some" if match else others
+        match = _WORTHY.search("\n".join(texts))
+        if draft.points is None and (match or most):
+            why = f"{match[0].strip()!r} may be some" if match else "the other questions have them"
+            why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))
-        if several or len(_SHARES_OF_ALL.findall(lines[-1])) > 1:
+        if several:
             yield Breach("several points stand in its text, and it has no parts", (place,), "text", 0.3)
 
 
@@ -681,15 +645,11 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_stand_with_solutions(reading: PaperReading) -> Iterator[Breach]:
-    """A solution, and no answer, of a question that asks nothing: a teacher's edition prints the answer into it."""
+    """A question of a type with short answers has one if it has a solution."""
     short = {*CHOICE_TYPES, "fill_in_blank", "true_false"}
-    text = "a solution is printed below it, and no answer: that may stand in the question"
     for place, draft in enumerate(reading.drafts):
-        open_ = draft.question_type not in short and (
-            draft.answer_from not in ("", "the paper") or asks(draft.question)
-        )
-        if draft.solution and not (draft.answer or open_):
-            yield Breach(text, (place,), "answer", 0.3)
+        if draft.solution and not draft.answer and draft.question_type in short:
+            yield Breach("it has a solution, and no answer was found in it", (place,), "answer", 0.3)
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
@@ -705,26 +665,15 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, without, "text", 0.3)
 
 
-def _nothing_stands_behind_what_is_asked(reading: PaperReading) -> Iterator[Breach]:
-    """Long text behind the last demand of most questions is their answers."""
-    long: list[int] = []
-    for place, draft in enumerate(reading.drafts):
-        sentences = _SENTENCE.split(draft.markdown) if not draft.options and not draft.solution else []
-        last = max((at for at, sentence in enumerate(sentences) if asks(sentence)), default=len(sentences))
-        if sum(map(width, sentences[last + 1 :])) > _LONG_ANSWER:
-            long.append(place)
-    if len(long) >= max(_SHARES, len(reading.drafts) / 2):
-        yield Breach("long text stands behind what it asks: it may be the answer", tuple(long), "text", 0.3)
-
-
 def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
     """Labels, brackets, listings, blanks and numbers of questions are parts of whole ones."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     last = {segment.elective: segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:
-        own = "" if segment.inline else draft.markdown if segment.passage else draft.question
+        own = "" if segment.inline else _CODE.sub("", draft.markdown if segment.passage else draft.question)
         fields = [draft.question, *_option_texts(draft)]
         strays = [*stray_labels(own), *(label for text in fields[1:] for label in stray_labels(text, whole=False))]
+        strays = [label for label in strays if not _has_earlier(label, draft.markdown)]
         lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         halves = list(filter(None, map(_half_bracket, fields)))
@@ -736,6 +685,7 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
         if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
             yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
+        halves += ["$" for field in fields if field.count("$") % 2 and "\\" in _CODE.sub("", field)]
         if halves or any(field.count("```") % 2 for field in fields):
             where = one_line(halves[0], 40) if halves else "```"
             yield Breach(f"a bracket or listing of it is not whole: {where!r}", (place,), "text", 0.2)
@@ -743,6 +693,12 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
             yield Breach("it has no blank to fill in: one may be lost, or filled", (place,), "text", 0.3)
         if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
             yield Breach("it has no words: its text may be elsewhere", (place,), "text", 0.1)
+
+
+def _has_earlier(label: str, text: str) -> bool:
+    """Checks for the label before another anywhere, as in "Find: (1) …"."""
+    name = re.sub(r"\W", "", label) or label
+    return label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
 
 
 def _half_bracket(text: str) -> str:
@@ -788,7 +744,7 @@ def _options_end_at_their_end(reading: PaperReading) -> Iterator[Breach]:
 
 def _pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
     """A picture covers no line and no other picture, and stands level with its own question."""
-    places = {id(item): place for place, segment, _ in reading.pairs for item in (*segment.passage, *segment.items)}
+    places = {id_: place for id_, place in reading.body.owners.items() if place >= 0}
     by_page: dict[int, list[Item]] = {}
     for item in reading.stream.items:
         by_page.setdefault(item.box.page, []).append(item)
@@ -821,17 +777,15 @@ _UNUSED: Final = 0.03
 
 def _pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
     """A big picture right above a question is in one, or in the title of a section; else those below may lack it."""
-    segments = reading.body.segments
-    places = {id(item): place for place, segment in enumerate(segments) for item in segment.items}
-    others = [*(item for each in segments for item in (*each.passage, *each.printed)), *reading.body.answers]
-    used = {*places, *map(id, others), *(id(item) for each in reading.body.sections for item in each.items)}
+    segments, owners = reading.body.segments, reading.body.owners
     for item, below in pairwise(reading.stream.items):
         big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED
-        if big and id(item) not in used and id(below) in places:
-            first = places[id(below)]
-            same = (at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section)
+        first = owners.get(id(below), -1)
+        if big and id(item) not in owners and first >= 0:
+            same = [at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section]
+            lacking = [at for at in same if SHOWN.search(reading.drafts[at].question)]
             text = f"a picture on page {item.box.page} is in no question: it may belong to these"
-            yield Breach(text, tuple(same), "figure", 0.3)
+            yield Breach(text, tuple(lacking or same), "figure", 0.3)
 
 
 def _covers(box: Box, other: Item) -> bool:
@@ -845,31 +799,6 @@ def _covers(box: Box, other: Item) -> bool:
 def _level_with(box: Box, line: Box) -> float:
     """Share of a line that is level with a picture."""
     return (min(box.bottom, line.bottom) - max(box.top, line.top)) / max(line.bottom - line.top, 1e-6)
-
-
-def _pictures_are_those_named(reading: PaperReading) -> Iterator[Breach]:
-    """A question has the pictures that it names."""
-    captions = [text for page in reading.pages for block in page.blocks for text in (block.caption, block.text)]
-    printed = {name for text in captions for line in text.split("\n") for name in _captioned(line)}
-    labels, named = [], []
-    for _, segment, draft in reading.pairs:
-        items = (*segment.passage, *segment.items)
-        blocks = [item.block for item in items if item.line is None and item.block.kind == "figure"]
-        within = {n for block in blocks for text in (block.caption, *block.text.split("\n")) for n in _captioned(text)}
-        beside = {n for item in items if item.line for n in _captioned(item.text)}
-        labels.append(within | beside)
-        named.append({match[1] for match in _NAMED.finditer(draft.question)} - beside)
-    for place, draft in enumerate(reading.drafts):
-        if lost := sorted((named[place] & printed) - labels[place], key=int):
-            others = [at for at, names in enumerate(labels) if lost[0] in names - named[at]]
-            where = f"stands in {reading.drafts[others[0]].number}" if others else "is the caption of no picture of it"
-            yield Breach(f"figure {lost[0]} of question {draft.number} {where}", (place, *others), "figure", 0.3)
-
-
-def _captioned(text: str) -> list[str]:
-    """Numbers of the captions that a line consists of."""
-    parts = re.split(r"\s{3,}", text)
-    return [match[1] for part in parts if is_caption(part) and (match := _NAMED.search(part))]
 
 
 def _adjoin(box: Box, other: Box) -> bool:
@@ -926,9 +855,10 @@ _FEW: Final = 0.75
 
 
 def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
-    """If most questions have doubts, the layout is not understood, and errors stand in the others too."""
+    """If most questions have doubts of their bounds, the layout is not understood, and others have errors too."""
     without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
-    all_, doubtful = len(reading.drafts), len(reading.drafts) - len(without)
+    kinds = [{doubt.kind for doubt in draft.doubts} for draft in reading.drafts]
+    all_, doubtful = len(kinds), sum(bool(own & {"number", "text", "options"}) for own in kinds)
     if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:
         text = f"the layout of this paper is not understood: {doubtful} of its {all_} questions have doubts"
         yield Breach(text, without, "text", 0.4)
@@ -944,8 +874,6 @@ def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
     for place, draft in enumerate(reading.drafts):
         if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
             yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
-        elif not draft.options and not draft.figures and _ANNOUNCES_MORE.search(draft.question):
-            yield Breach("it ends in a colon: what it announces is not in it", (place,), "text", 0.3)
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
         alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
         if draft.options and alone:
@@ -1001,17 +929,13 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
         entries = [entry for entry in reading.entries if (entry.source or reading.key_name) == source]
         listed_numbers = {str(entry.number) for entry in entries}
         covered = len(listed_numbers & numbers | {reading.drafts[place].number for place in places})
-        if 2 * len(listed_numbers & numbers) < len(listed_numbers):
-            text = f"{source} has keys of {len(listed_numbers)} questions, most not of this paper: it may be another's"
-            yield Breach(text, tuple(places), "answer", 0.1)
-        if not entries or 2 * covered >= len(numbers):
-            continue
-        if all(entry.listed for entry in entries):
+        few = bool(entries) and 2 * covered < len(numbers)
+        if few and all(entry.listed for entry in entries):
             text = f"{source} has a numbered list, and it is no key: {covered} of {len(numbers)} questions"
             yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
-        else:
-            text = f"{source} has keys of {covered} of {len(numbers)} questions alone: compare them with it"
-            yield Breach(text, tuple(places), "answer", 0.3)
+        elif few or 2 * len(listed_numbers & numbers) < len(listed_numbers):
+            text = f"{source} has {len(listed_numbers)} keys, for {covered} of {len(numbers)} questions: compare them"
+            yield Breach(text, tuple(places), "answer", 0.1)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
@@ -1051,7 +975,6 @@ INVARIANTS: Final = (
     _ink_has_an_owner,
     _sections_have_questions,
     _one_head_a_question,
-    _questions_end_at_their_end,
     _roles_are_sure,
     _order_is_that_of_the_layer,
     _points_are_read,
@@ -1061,11 +984,9 @@ INVARIANTS: Final = (
     _no_solution_in_the_question,
     _answers_stand_with_solutions,
     _answers_are_told_from_all,
-    _nothing_stands_behind_what_is_asked,
     _formulas_are_whole,
     _pictures_have_one_question,
     _pictures_are_used,
-    _pictures_are_those_named,
     _choices_have_options,
     _options_are_alike,
     _options_end_at_their_end,

@@ -60,22 +60,17 @@ def accounts(pages: Sequence[PageBlocks], stream: Stream, body: Body, drafts: Se
 
     Text behind the title of answers is of the key if an answer has it.
     """
-    in_questions = _ids(
-        item for segment in body.segments for item in (*segment.items, *segment.passage, *segment.printed)
-    )
-    titles = _ids(item for section in body.sections for item in section.items)
     key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
-    keys = _ids(item for item in body.answers if key and _is_in(key, item))
-    heads = _ids(stream.titles)
+    answers, heads, owners = _ids(body.answers), _ids(stream.titles), body.owners
     counts: dict[int, Counter[str]] = {page.number: Counter() for page in pages}
     left: dict[int, list[str]] = {page.number: [] for page in pages}
     for item in (*stream.items, *stream.titles):
-        for name, ids in (("questions", in_questions), ("sections", titles), ("key", keys)):
-            if id(item) in ids:
-                counts[item.box.page][name] += 1
-                break
-        else:
-            left[item.box.page] += [_said(item)] if id(item) not in heads or item.line is None else []
+        owner = owners.get(id(item))
+        if owner is not None and (id(item) not in answers or (key and _is_in(key, item))):
+            name = "key" if id(item) in answers else "questions" if owner >= 0 else "sections"
+            counts[item.box.page][name] += 1
+        elif id(item) not in heads or item.line is None:
+            left[item.box.page].append(_said(item))
     for page in pages:
         heads_and_feet = (text for text in stream.headings[page.number] if text.strip())
         left[page.number] += [f"head or foot: {one_line(text, _LONGEST)}" for text in heads_and_feet]
@@ -401,9 +396,10 @@ def _with_keys(
         keyed = [by_id[draft.id] for draft in keyed]
     if not given and not any(draft.answer or draft.solution for draft in keyed) and not body.answers:
         why = f"{key.name} was not read" if key.name else "none was given (--answers)"
-        keyed = [
-            _without_key(draft, f"no key was found: the paper has none that was read, and {why}") for draft in keyed
-        ]
+        text = f"no key was found: the paper has none that was read, and {why}"
+        for place, draft in enumerate(keyed):
+            if draft.question_type not in READER_TYPES:
+                keyed[place] = matching.with_doubt(draft, "answer", text, 0.7)
     return keyed, lines, given
 
 
@@ -428,11 +424,6 @@ def _taken(
         else:
             lines.append(question.line)
     return taken, lines
-
-
-def _without_key(draft: Draft, text: str) -> Draft:
-    asks = draft.question_type not in READER_TYPES
-    return matching.with_doubt(draft, "answer", text, 0.7) if asks else draft
 
 
 def _settled(draft: Draft) -> Draft:

@@ -47,10 +47,6 @@ _NAMES = re.compile(
     r"|(?:(?<=[一二三四五六七八九十][、．.])|^)\s*(?:填空|选择|判断(?:对错|正误|是非)?|解答|计算|简答|证明)(?=\s*(?:[第(（：:\n]|$))",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(
-    r"(?:解答|计算|简答|综合)题?\s*[与和及、]\s*证明题|证明(?:题?\s*[与和及、]\s*(?:解答|计算|简答|综合)题)"
-)
-"""A title that names proofs beside other types: its questions tell which they are."""
 _LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
 _NOT_CHOICE = "非选择题"
@@ -133,10 +129,10 @@ def type_of(
     if has_options:
         return _choice(text, section, raw), raw, 1.0
     kind = kind_of(_plain(raw)) if raw and raw != _NOT_CHOICE else None
-    if kind == "proof" and (_BESIDE.search(section) or (_ASKS.search(text) and not _PROVES.search(text))):
+    if kind == "proof" and asks(text) and not _PROVES.search(text):
         kind = FREE
     if kind in (CHOICE, *CHOICE_TYPES):
-        return _choice(text, section, raw), raw, 0.4
+        return _choice(text, section, raw), raw, 1.0
     blanks = count_blanks(_CODE.sub("", text))
     if kind == "fill_in_blank" or (kind is None and blanks):
         return "fill_in_blank", raw, 1.0 if kind or not _TELLS.search(text) else 0.4
@@ -152,14 +148,10 @@ def type_of(
     if kind not in (FREE, None):
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
-        return CHOICE, raw, 0.3
-    evidence = asks(f"{section}\n{text}") or _LEFT_OPEN.search(text)
-    if language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section)):
-        return "short_answer", raw, 0.8 if raw or evidence else 0.4
-    works = _PART.search(text) or _WORKS_OUT.search(text) or _WRITES.search(text)
-    if evidence and asks(text.strip().rsplit("\n", 1)[-1]):
-        return FREE, raw, 0.8  # nothing stands behind what it asks
-    return FREE, raw, 0.9 if raw or works else 0.7 if evidence else 0.4
+        return CHOICE, raw, 1.0
+    evidence = raw or asks(f"{section}\n{text}") or _LEFT_OPEN.search(text) or _PART.search(text)
+    short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section))
+    return "short_answer" if short else FREE, raw, 0.8 if evidence else 0.4
 
 
 def asks(text: str) -> bool:

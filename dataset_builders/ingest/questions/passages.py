@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, combinations, pairwise, starmap
 from statistics import median
 
 from livek12.dataset_builders.base import one_line
@@ -31,7 +31,7 @@ from livek12.dataset_builders.ingest.questions.labels import first_label, label_
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.points import marks, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.ingest.questions.texts import wraps
+from livek12.dataset_builders.ingest.questions.texts import CHOOSES, wraps
 
 _TITLE = re.compile(r"(?:\d{1,2}\.?\s+)?(?=.*[^\W\d_]{3})[A-Z가-힣一-鿿][^$=|\[\]()（），。.;；?？!！_]{2,60}")
 _BRACKET = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
@@ -39,21 +39,32 @@ _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
 """Begins an option or a part."""
-_PART_LABEL = re.compile(r"\s*\d{1,2}\s?[-–.]\s?\d{1,2}\s?[.．)]")
 _ANNOUNCES = re.compile(
     r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
+_NEXT_FEW = re.compile(
+    r"\bnext\b[^.]{0,20}\b(?:questions|problems)\b|(?:接下来|以下|下面)的?几[个道]?小?题", re.IGNORECASE
+)
+_FEW = 4
+"""Questions that "the next few" are."""
 _LARGER = 1.2
 """Size of a title's letters, of those of text."""
 _FEWEST_LABELS = 3
 _OUT = 0.012
 """Of the page's width: text that stands so far left of all of a question's is not its own."""
+_BARE = 20
+"""Letters of a line of points alone."""
+_INNER = 0.08
+"""Of the page's width: a line that begins so far right of all others is centred or at the edge."""
+_LETTERED = re.compile(r"\s*[(（]?([a-h])[)）.]?\s")
 _FEWEST_ALIKE, _ALIKE = 3, 0.7
 """Lines, and their share of the shorter, that two covers have in common."""
 _MOST_ALIKE = 2
 """Lines of one title: more are of each question, as "Answer"."""
+_BRIEF = 2
+"""Lines of a title, a foot or a note."""
 _LEAST = 100
 """Letters of a passage that nothing names, one of Chinese or Korean counting two: fewer are none."""
 Columns = Mapping[tuple[int, int], tuple[float, float]]
@@ -92,28 +103,39 @@ def find_passages(
     passages, named = _set_apart(items, heads), dict[int, SharedText]()
     bounds = sorted({*heads, *titles, len(items)})
     guesses: dict[int, int] = {}
+    usual = median([0.0, *(_gap(items[at - 1], items[at]) for at in heads if at)])
     for begin, end in pairwise([-1, *bounds]):
         if end in heads:
             own = begin if begin in heads else begin + 1
             named |= _named(items, own, range(begin + 1, end), heads[end], columns)
             passages |= named
-        if begin in heads and end in heads and not any(begin < place < end for place in passages):
-            rest = _own_end(items[begin:end], columns)
-            guesses |= {begin + rest: end} if rest is not None else {}
-            if rest is None and (lead := _leading(items, begin, end)):
-                text = f"what announces questions here may be of the next: {one_line(items[lead].text, 40)!r}"
-                passages[lead] = SharedText((heads[end].number, heads[end].number), text)
+        if begin not in heads or end in titles or any(begin < place < end for place in passages):
+            continue
+        following = items[end] if end in heads else None
+        announced = next((at for at in range(begin + 1, end) if _NEXT_FEW.search(items[at].text)), begin)
+        rest = announced - begin or _own_end(items[begin:end], following, usual, columns)
+        lead = begin + rest
+        if rest and _is_brief(items[lead:end]):
+            titled = _is_set_apart(items[lead], items[begin:lead])
+            shown = one_line(items[lead].text, 40)
+            text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
+            numbers = (heads[end].number, heads[end].number) if following else None
+            passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
+        elif rest and following:
+            guesses[lead] = end
     for place, first in guesses.items():
         end = min(bound for bound in (*passages, *guesses, *titles, len(items)) if bound > first)
         before = max(at for at in heads if at < place)
         behind = min(bound for bound in bounds if bound > first)
         titled = _is_set_apart(items[place], items[before:place])
-        choices = _options_end(items[before:place], columns) and _options_end(items[first:behind], columns)
+        choices = items[place].line and _options_end(items[before:place], columns)
+        choices = choices and _options_end(items[first:behind], columns)
         here = [at for at in heads if first <= at < end]
         here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
+        here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
         last = max(heads[at].number for at in here)
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
-        guess = "" if titled else f"{text}: {one_line(items[place].text, 40)!r}"
+        guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
     passages |= dict.fromkeys(_repeated(items, passages, bounds) - {*named}, SharedText(None))
     first = min(heads, default=len(items))
@@ -125,31 +147,20 @@ def find_passages(
 
 def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:
     """Titles in a look that only lines right before questions have, the first one among them; those of empty pages."""
-    looks: dict[tuple[bool, float], list[int]] = {}
+    looks: dict[tuple[bool, float, str], list[int]] = {}
     above = min(heads, default=0) - 1
     for place, item in enumerate(items):
         if item.line and item.line.place >= 0 and place >= above and place not in heads and place not in bounds:
-            looks.setdefault((item.line.bold, round(item.line.size, 3)), []).append(place)
+            sign = item.text[:1] if _BRACKET.fullmatch(item.text) else ""
+            looks.setdefault((item.line.bold, round(item.line.size, 3), sign), []).append(place)
     own = next((places for places in looks.values() if places[0] == above and len(places) > 1), [])
-    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(_BRACKET.sub("", items[at].text)) for at in own)
+    names = {at: _BRACKET.sub("", items[at].text) or items[at].text.strip("[(（）)] 0123456789") for at in own}
+    leads = all(at + 1 in (*heads, *bounds, *own) and _is_title(name) for at, name in names.items())
     many = Counter(item.box.page for item in items)
     bare = [at for at, item in enumerate(items) if many[item.box.page] == 1 and at > above + 1 and item.line]
     ends = {*heads, *bounds, len(items)}
     bare = [at for at in bare if at + 1 in ends and at not in ends and _is_title(items[at].text)]
     return dict.fromkeys(bare, SharedText(None)) | dict.fromkeys(own if leads else [], SharedText(None, is_title=True))
-
-
-def _leading(items: Sequence[Item], begin: int, end: int) -> int:
-    """Place of the last lines of a question that announce the next, behind its last label or points; 0 for none."""
-    if end - begin < 2 or not _ANNOUNCES.search(items[end - 1].text):
-        return 0
-    closed = (at for at in range(end - 2, begin, -1) if _closes(items[at].text))
-    return next(closed, end - 2) + 1
-
-
-def _closes(line: str) -> bool:
-    """Checks for a line that ends with points or begins with a label."""
-    return bool(_PART_LABEL.match(line) or first_label(line) or (marks(line[-12:]) and _ENDED.search(line)))
 
 
 def _page_top(items: Sequence[Item], place: int, bounds: Collection[int]) -> int:
@@ -186,7 +197,7 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
         before, below = items[own:place], items[place + 1].text if place + 1 < run.stop else ""
         line = items[place].text if not is_caption(items[place].text) else ""
         numbers = named_questions(line, below, following.number)
-        if not numbers or numbers[1] < following.number:
+        if not numbers or numbers[1] < following.number or (not own and numbers[0] > following.number):
             continue
         if (
             numbers[0] < numbers[1]
@@ -199,23 +210,71 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
     return passages
 
 
-def _own_end(own: Sequence[Item], columns: Columns) -> int | None:
-    """The place from which the lines behind a question's head are not its own; None if all are.
+def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Columns) -> int:
+    """The place from which the lines behind a question's head are not its own; 0 if all are.
 
-    They are behind its last option, or behind a sentence on a new page or left of all its text.
+    They are behind its last option, or behind a sentence on a new page, left of all its text or at a distance that its
+    own lines do not have; `below` is the next head, and `usual` the distance of heads from what is above them.
     """
-    if options := _options_end(own, columns):
+    options = _options_end(own, columns)
+    if options:
         place = next((at for at in range(options, len(own)) if own[at].line), len(own))
-        return place if _leads(own[place:], own[:place], closed=True) else None
-    for place in range(1, len(own)):
-        item, before = own[place], own[:place]
+        if _leads(own[place:], own[:place], closed=True):
+            return place
+    for place in range(max(options, 1), len(own)):
+        item, before, rest = own[place], own[:place], own[place:]
         lines = [each.text for each in before if each.text]
-        if item.line is None or not lines or not _ENDED.search(lines[-1]) or not any(map(asks, lines[-_LAST:])):
+        closed = place > 1 and len(lines[-1]) < _BARE and marks(lines[-1]) if lines else False
+        demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines[-_LAST:])))
+        if place != options and (item.line is None or not demanded):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
-        if not same or item.box.left < min(each.box.left for each in same) - _OUT:
-            return place if _leads(own[place:], before, closed=False) else None
-    return None
+        edges = [each.box.left for each in same if len(each.text) > _BARE or not marks(each.text)]
+        left = not same or item.box.left < min(each.box.left for each in same) - _OUT
+        steps = [0.3 * min(each.line.size for each in before if each.line), *starmap(_gap, pairwise(before))]
+        above = _gap(own[place - 1], item)
+        under = _gap(rest[-1], below) if below else 1.0
+        nearer = above > 1.2 * under and (item.line or under > 0)
+        far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
+        if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
+            return place
+        right = not left and item.box.left > max(edges, default=1.0) + _INNER
+        apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
+        if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
+            return place
+    return 0
+
+
+def _goes_on(item: Item, before: Sequence[Item]) -> bool:
+    """Checks for the label of a part, "b" or "(b)", whose question has the one before it."""
+    label = _LETTERED.match(item.text)
+    earlier = [match[1] for each in before if (match := _LETTERED.match(each.text))]
+    return label is not None and chr(ord(label[1]) - 1) in earlier
+
+
+def _gap(above: Item, below: Item) -> float:
+    """White between two items of a column; 0 for others."""
+    level = (above.box.page, above.column) == (below.box.page, below.column)
+    return max(0.0, below.box.top - above.box.bottom) if level else 0.0
+
+
+def _is_brief(rest: Sequence[Item]) -> bool:
+    """Checks for few lines that ask nothing or announce questions, and have neither label nor points."""
+    text = "\n".join(item.text for item in rest)
+    announces = bool(_ANNOUNCES.search(text))
+    worth = bool(marks(text)) or says_worth(text)
+    own = (
+        worth
+        or "__" in text
+        or begins_answer(text)
+        or bool(SOLVED.match(text))
+        or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
+    )
+    words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
+    few = len(rest) <= _BRIEF and "$" not in text and not is_caption(rest[0].text)
+    return (
+        words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
+    )
 
 
 def _is_set_apart(item: Item, others: Sequence[Item]) -> bool:

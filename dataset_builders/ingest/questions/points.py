@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 _NUMBER = r"(\d{1,3}(?:\.\d)?)"
 NUMBERS = {name: value for value, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
@@ -86,14 +86,12 @@ _SOME = re.compile(
     re.IGNORECASE,
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
-_SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
     r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
+_BEGINS_PART = re.compile(r"(?m)^\s*(?:[(（]\s*\w{1,4}\s*[)）]|\w{1,2}[.)．])\s")
 _HALF_BLANK = re.compile(r"每\s*小?[空格]")
 _OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
-_DETAILED = re.compile(r"[(（]\s*本[小大]?题[^()（）]{0,12}?满分\s*(\d{1,3})\s*分[，,；;]([^()（）]*第[^()（）]*)[)）]")
-"""Points of a question and of its parts in one bracket."""
 _SAID_FIRST = re.compile(
     r"(?P<before>[^\n]*?)[(（，,.。\s]\s{0,9}(\d{1,3})\s*(?:pts|points?|marks?)\s*[)）]?\s*(?=\n|$)", re.IGNORECASE
 )
@@ -180,9 +178,6 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
     products = [m for m in places if text[m.end() :].strip() or "\n" not in text[: m.start()].strip()]
     if len(products) == 1:
         return _without(text, Mark(0, products[0].start(), products[0].end())), float(products[0][3]), []
-    if detailed := _DETAILED.search(text):
-        parts_worth = [float(own) for own in re.findall(r"(\d{1,3})\s*分", detailed[2])]
-        return f"{text[: detailed.start()]}{text[detailed.end() :]}".strip(), float(detailed[1]), parts_worth
     totals = list(_TOTAL.finditer(text))
     if totals and len({total_mark[1] for total_mark in totals}) == 1:
         worth = _sum(totals[0][1])
@@ -198,21 +193,39 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
         return text, None, []
     printed = _without_alternatives(text, printed)
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
-    at_head = not text[: printed[0].start].strip(" 　*")
-    total = printed[0] if len(printed) == 1 or at_head or (parts and printed[0].start < parts[0]) else None
+    above = text[: printed[0].start]
+    sums = len(printed) > 2 and add_up(printed[0].points, printed[1:])
+    leads = not above.strip(" 　*") or (parts and len(above) < parts[0]) or (sums and not _BEGINS_PART.search(above))
+    total = printed[0] if len(printed) == 1 or leads else None
     *own, last = printed
     below = text[last.end :].strip() or len(own) < 2  # what a total stands above that is repeated below the parts
     if not below and total and total.points == last.points and text[: last.start].endswith("\n"):
         text, printed = text[: last.start].rstrip(), own
     elif not (below or total or text[own[-1].end : last.start].strip()) and sum(m.points for m in own) == last.points:
         total = last
-    rest = [mark.points for mark in printed if mark is not total]
-    part_points = rest if parts and len(rest) >= 2 else []
+    others = [mark for mark in printed if mark is not total]
+    levels = add_up(total.points, others) if total else []
+    rest = [mark.points for mark in levels or others]
+    part_points = rest if (parts or levels) and len(rest) >= 2 else []
     if total is None:
         return text, sum(rest), part_points
     if not rest and len(total.terms) == len(parts):
         part_points = [*total.terms]
     return _without(text, total), total.points, part_points
+
+
+def add_up(worth: float, printed: Sequence[Mark]) -> list[Mark]:
+    """Marks of a question's parts if they are its points, without those of the parts of parts; else none."""
+    if sum(mark.points for mark in printed) == worth:
+        return [*printed]
+    top: list[Mark] = []
+    end = 0
+    for place, mark in enumerate(printed):
+        if place >= end:
+            sums = list(accumulate(other.points for other in printed[place + 1 :]))
+            end = place + 2 + sums.index(mark.points) if mark.points in sums[1:] else place + 1
+            top.append(mark)
+    return top if sum(mark.points for mark in top) == worth else []
 
 
 def _without_alternatives(text: str, printed: Sequence[Mark]) -> list[Mark]:
@@ -264,7 +277,8 @@ def _with_marks(text: str, total: float) -> str:
 
 
 def _without(text: str, mark: Mark) -> str:
-    before, after = text[: mark.start].rstrip(" 　"), text[mark.end :].lstrip(" 　")
+    formula = "$" * (text[mark.start : mark.end].count("$") % 2)  # it ends within the mark
+    before, after = text[: mark.start].rstrip(" 　") + formula, text[mark.end :].lstrip(" 　")
     after = after if before else after.lstrip(":：. 　\n")
     apart = before and after and not before.endswith("\n") and after[0] not in ".。．,，"
     return (before + (" " if apart else "") + after).strip()
@@ -320,9 +334,6 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
 
 def section_points(text: str, number: int, many: int = 0, choice: bool = False) -> float | None:
     """Points of a question by the instructions of its section, which has so `many`; an only one has those of all."""
-    for match in _SINGLES.finditer(text):
-        if str(number) in re.split(r"\D+", match[1]):
-            return float(match[2])
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None

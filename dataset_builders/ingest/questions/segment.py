@@ -213,6 +213,15 @@ class Body:
     part_heads: list[Item] = field(default_factory=list)
     named: list[Item] = field(default_factory=list)
 
+    @property
+    def owners(self) -> dict[int, int]:
+        """Place of each item's question, by the item's id; -1 for sections and the key."""
+        others = [*self.answers, *(item for section in self.sections for item in section.items)]
+        owners = dict.fromkeys(map(id, others), -1)
+        for place, each in enumerate(self.segments):
+            owners |= dict.fromkeys(map(id, (*each.passage, *each.items, *each.printed)), place)
+        return owners
+
 
 def segment(stream: Stream) -> Body:
     """Segments a paper."""

@@ -21,7 +21,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_label_order
-from livek12.dataset_builders.ingest.questions.headings import FORM, begins_answer
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.ingest.questions.stream import Item
 from livek12.dataset_builders.reading.options import plain_label
@@ -35,7 +35,7 @@ _FOR_EACH = re.compile(
     r"\beach of the following\b|\bfor each (?:statement|element|item|sentence|case|row)\b"
     r"|^\W*(?:define|explain|describe|simplify|evaluate|calculate|compute|solve|find|convert|state|factor\w*|differentiate"
     r"|integrate|sketch|prove|draw|determine|expand|give)\b[^.?!]{0,40}\bfollowing\b"
-    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\n\s*Part\s+[A-H1-9]\b",
+    r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\d\s*(?:points?|marks?)\s+each\b|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
 _VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
@@ -45,6 +45,12 @@ _DEMANDS = re.compile(
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
+_COMMANDS = re.compile(
+    rf"(?:^|[.:;,]\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    r"|(?:^|[。；，：\n])\s*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
+    re.IGNORECASE,
+)
+"""Ends in a command: a list behind it has its parts, unless it is set as options are."""
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
@@ -57,7 +63,7 @@ _TASK = re.compile(
 _LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
-_LONGEST_SMALL, _FEWEST_SMALL = 80, 3
+_LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
 
@@ -91,18 +97,21 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
     to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
     worth = sum(bool(_WORTH.search(option.text)) for option in options)
-    as_usual = any(each.is_capital and each.names == [*usual] for each in lists)
+    labels = [plain_width(plain_label(option.label)) for option in options]
+    capitals = [each.names for each in lists if each.is_capital]
+    set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
     demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
     if (
         to_write
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or as_usual))
+        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or [*usual] in capitals))
+        or (options and _COMMANDS.search(stem) and not (choice or asks_to_choose(stem) or set_so))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []
     return _closed(stem), [
-        Option(label=plain_width(plain_label(option.label)), text=_closed(option.text)) for option in options
+        Option(label=name, text=_closed(option.text)) for name, option in zip(labels, options, strict=True)
     ]
 
 
@@ -155,7 +164,7 @@ def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bo
 CHOOSES = re.compile(
     r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
     r"|\b(?:select|choose|circle|tick) (?:all|one|which|the (?:best|correct))\b"
-    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|고르시오|것은\s*[?？]",
+    r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|(?:고르|선택하)시오|것은\s*[?？]",
     re.IGNORECASE,
 )
 
@@ -231,11 +240,8 @@ _CLOSING = 5
 _INDENT = 2.5
 """Letters by which the first line of a paragraph stands further in."""
 _SAME_ROW = 0.004
-_IN_CELL = re.compile(r"[(（]?([A-H])(?:[)）]|[.．、])?\s+(\S.*)", re.DOTALL)
 _FEWEST_CELLS, _OPTION_LINES = 3, 2
-"""Cells of a table that are options; lines of code below an option's first that are no listing."""
-_FORM_TABLE = re.compile(rf"(?=[\s\d]*[一-鿿])(?:{FORM.pattern}|题\s*分|\d+)+")
-"""For the points of a question."""
+"""Options, and lines of code below the first of each, that are no listing."""
 _SMALL = 1000
 """Bytes of a picture that may be empty."""
 _MARKS = re.compile(r"<\s*im(?:age|g)\b|!\[", re.IGNORECASE)
@@ -330,13 +336,7 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
-        if block.kind == "table" and _FORM_TABLE.fullmatch(block.text):
-            return
-        if options := _option_cells(block):
-            self.release()
-            self.paragraphs += [option.replace(PICTURE, IMAGE_MARK) for option in options]
-            self.last = None
-        elif rows := table(block):
+        if rows := table(block):
             self.release()
             self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
             self.found.tables += 1
@@ -487,17 +487,6 @@ def join(before: str, after: str) -> str:
     if re.search(r"[A-Za-z][-‐]$", before) and after[0].islower():
         return before.removesuffix("‐") + after
     return f"{before.rstrip()} {after.lstrip()}"
-
-
-def _option_cells(block: Block) -> list[str]:
-    """Options in the cells of a table, with their labels (A text); empty for none."""
-    cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
-    matches = [_IN_CELL.fullmatch(cell) for cell in cells] if block.kind == "table" else []
-    options = sorted((match[1], match[2]) for match in matches if match)
-    labels = "".join(label for label, _ in options)
-    if not _FEWEST_CELLS <= len(options) == len(cells) or labels != "ABCDEFGH"[: len(labels)]:
-        return []
-    return [f"{label}. {text}" for label, text in options]
 
 
 def table(block: Block) -> str:

@@ -78,9 +78,9 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "1: 'Solution.' in the text",
     ),
     "answers stand with solutions": (
-        (page("1. 函数的定义域为R.", "解法一", "因为分母不为零.", "2. 求值…"),),
+        (page("1. 函数的定义域为____.", "解法一", "因为分母不为零.", "2. 求值…"),),
         "",
-        "1: a solution is printed below it",
+        "1: it has a solution, and no answer",
     ),
     "answers are told from all": (
         (page(*[line for n in range(1, 5) for line in (f"{n}. 求值。", *["解：二。"] * (n < 4))]),),
@@ -96,11 +96,6 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         (page("1. Which of them?…", "A. one", "B. two", "C. three", "D. four", "Time and marks are short."),),
         "",
         "1: option D goes on",
-    ),
-    "pictures are those named": (
-        (page("1. Look at Fig. 1. Why?", "Fig. 1    Fig. 2", "2. Compare with Fig. 2. Why?", "3. Where?"),),
-        "",
-        "2: figure 2 of question 2 stands in 1",
     ),
     "structure is used": ((page("1. (b) Find b.", "2. Find c."),), "", "1: label (b) has none before it"),
     "numbers come once": (
@@ -368,7 +363,7 @@ def test_what_follows_an_answer_explains_it(text: str, answer: str, solution: st
     assert split_answered(text)[1:] == (answer, solution)
 
 
-@pytest.mark.parametrize(("many", "doubt"), [(1, "1 of 4 questions alone"), (9, "most not of this paper")])
+@pytest.mark.parametrize(("many", "doubt"), [(1, "1 keys, for 1 of 4 questions"), (9, "9 keys, for 4 of 4 questions")])
 def test_keys_of_few_or_other_questions_are_doubted(many: int, doubt: str) -> None:
     paper = read(SOUND, key=key(*(Entry(number, "7") for number in range(1, many + 1))))
     assert by_number(paper)["1"].answer == ["7"]
@@ -539,11 +534,8 @@ ASKS = ["1. Why is it so?", "2. How?", "3. Where?"]
     [
         (["Total: 60 marks"], ASKS, True),
         (["Multiple-choice questions are worth three points each, free-response ones 12 points each."], ASKS, True),
-        (["Marks 24.00/25.00"], ASKS, True),
         (["1\t40%", "2\t40%"], ASKS, True),
         (["Time: 60 minutes"], ASKS, False),
-        ([], ["1. Why is it so?", "Mark 1.00 out of", "of all…", "2. How?", "3. Where?"], True),
-        ([], ["1. Why is it so? (10)", "2. How? (20)", "3. Where? (20)"], True),
         ([], ["1. Why is it (1)?", "2. How? (20)", "3. Where?"], False),
         ([], ["1. Why do 30% of all fall?", "They are ill.", "2. How?", "3. Where?"], False),
     ],
@@ -655,15 +647,14 @@ def test_an_answer_in_an_option_is_a_doubt_of_the_options() -> None:
     assert {doubt.kind for doubt in doubts if "an answer or solution" in doubt.text} == {"options"}
 
 
-def test_shares_of_a_grade_at_the_end_of_a_question_are_doubted() -> None:
-    drafts = read(page("1. 값을 구하시오.…", "2. 합을 구하시오.…", "평가: 중간(50%), 기말(50%)")).drafts
-    assert [any("several points" in doubt.text for doubt in draft.doubts) for draft in drafts] == [False, True]
-
-
 def test_a_lead_at_the_end_of_a_question_is_doubted_in_both() -> None:
     lead = "Use the table of states to answer the following questions."
     drafts = read(page("1. Find a.", lead, "2. Find b.", "3. Find c.")).drafts
-    assert [any("announces" in doubt.text for doubt in draft.doubts) for draft in drafts] == [True, True, False]
+    assert [any("may not be its own" in doubt.text for doubt in draft.doubts) for draft in drafts] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_section_without_a_question_is_an_error() -> None:
@@ -678,13 +669,6 @@ def test_short_questions_below_a_title_that_names_their_type_ask() -> None:
     text = "nothing on the paper says"
     assert not any(text in doubt.text for draft in read(page("一、判断题", *listed)).drafts for doubt in draft.doubts)
     assert all(any(text in doubt.text for doubt in draft.doubts) for draft in read(page("目录", *listed)).drafts)
-
-
-def test_long_text_behind_what_most_questions_ask_may_be_their_answer() -> None:
-    told = "The hosts wait until a piece of data is long. Then they send it on its way to the next host of the net."
-    solved = read(page(*(line for n in "123" for line in (f"{n}. What do the hosts do?", told, told))))
-    assert all(any("may be the answer" in doubt.text for doubt in draft.doubts) for draft in solved.drafts)
-    assert not any("may be the answer" in doubt.text for draft in read(page(*STEMS)).drafts for doubt in draft.doubts)
 
 
 def test_questions_that_ask_nothing_are_doubted_unless_their_section_asks() -> None:
@@ -756,7 +740,7 @@ def test_a_product_behind_an_instruction_is_its_points() -> None:
 
 
 def test_where_most_questions_have_doubts_all_have() -> None:
-    lines = [f"{n}. The figure shows what is x. Find {n}." for n in range(1, 5)]
+    lines = [f"{n}. Find the first ({n}." for n in range(1, 5)]
     doubts = [[doubt.text for doubt in draft.doubts] for draft in read(page(*lines, "5. Find y.")).drafts]
     assert any("4 of its 5 questions" in text for text in doubts[-1])
     assert not any("not understood" in text for own in doubts[:-1] for text in own)
@@ -768,6 +752,7 @@ def test_the_total_of_a_section_is_of_no_question() -> None:
         return [any("may be some" in doubt.text for doubt in draft.doubts) for draft in drafts]
 
     assert doubts("一、计算题（20分）") == [False, False]
+    assert doubts("一、（本题共20分）") == [False, False]
     assert doubts("一、计算题 各题皆 10分") == [True, True]
 
 
@@ -821,15 +806,6 @@ def test_digits_that_are_printed_small_are_doubted(text: str, doubted: bool) -> 
     assert any("superscripts" in doubt.text for doubt in draft.doubts) is doubted
 
 
-@pytest.mark.parametrize(
-    ("last", "doubted"), [("of which the cube is the sum of", True), ("whose cube is the sum.", False)]
-)
-def test_a_full_last_line_that_ends_no_sentence_is_doubted(last: str, doubted: bool) -> None:
-    lines = [line for n in "12" for line in (f"{n}. Find all of the numbers…", f"{last}…")]
-    draft = read(page(*lines, "3. Why?")).drafts[0]
-    assert any("ends within a sentence" in doubt.text for doubt in draft.doubts) is doubted
-
-
 def test_a_type_that_most_of_a_section_have_is_not_doubted() -> None:
     drafts = read(page("1. Find a.", "2. The largest of three", "3. Find c.", "4. Find d.")).drafts
     assert not any(doubt.kind == "type" for draft in drafts for doubt in draft.doubts)
@@ -840,17 +816,11 @@ def test_a_label_of_a_solution_on_a_line_that_wraps_is_seen() -> None:
     assert any("an answer or solution" in doubt.text for doubt in draft.doubts)
 
 
-def test_a_table_to_fill_in_is_not_doubted_and_the_box_for_points_is_no_text() -> None:
-    made = page("1. Read the table.", "", "2. Why?", "")
-    rows = [("Rule\tYes\tNo", "a\t\t", "b\t\t"), ("题分\t得分", "15\t")]
-    for place, texts in zip((1, 3), rows, strict=True):
-        line = made.blocks[place].lines[0]
-        made.blocks[place] = replace(
-            made.blocks[place], kind="table", lines=[replace(line, text=text) for text in texts]
-        )
-    drafts = read(made).drafts
-    assert not any("cells of its table" in doubt.text for doubt in drafts[0].doubts)
-    assert drafts[1].question == "Why?"
+def test_a_table_to_fill_in_is_not_doubted() -> None:
+    made = page("1. Read the table.", "", "2. Why?")
+    lines = [replace(made.blocks[1].lines[0], text=text) for text in ("Rule\tYes\tNo", "a\t\t", "b\t\t")]
+    made.blocks[1] = replace(made.blocks[1], kind="table", lines=lines)
+    assert not any("cells of its table" in doubt.text for doubt in read(made).drafts[0].doubts)
 
 
 @pytest.mark.parametrize(

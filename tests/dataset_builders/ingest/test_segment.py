@@ -219,6 +219,65 @@ def test_text_at_the_head_of_a_page_is_a_guess() -> None:
     assert all(any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts)
 
 
+@pytest.mark.parametrize(
+    ("note", "set_apart"), [("Moving charges", True), ("What follows from it?", False), ("(b) A mill", False)]
+)
+def test_a_line_at_a_distance_behind_a_question_is_not_its_own(note: str, set_apart: bool) -> None:
+    above = both(page("1. Why does it rain?", "Explain the water’s way."), page(note, top=0.3))
+    drafts = read(both(above, page("2. Where is the mill?", "3. Who owns it?", top=0.4))).drafts
+    assert [note in draft.question for draft in drafts[1:]] == [set_apart, False]
+    doubted = [any("may not be its own" in doubt.text for doubt in draft.doubts) for draft in drafts]
+    assert doubted == [set_apart, set_apart, False]
+
+
+def test_text_for_the_next_few_questions_is_a_guess_of_theirs() -> None:
+    text = "The next few problems refer to these vectors:", "(a) u = (3, 4)"
+    questions = [f"{n}. Find norm {n} of every vector above." for n in range(2, 8)]
+    drafts = read(page("1. Why?", *text, *questions, top=0.05)).drafts
+    assert ["The next few" in draft.question for draft in drafts] == [False, *[True] * 4, False, False]
+    assert [any("may be of either" in doubt.text for doubt in draft.doubts) for draft in drafts[:5]] == [True] * 5
+
+
+def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
+    pages = page("1. Why?", "2. Find a.", "[6+6 = 12 marks]")
+    line = page("ALL THE BEST", top=0.3).blocks[0]
+    line = replace(line, box=replace(line.box, left=0.28))
+    last = read(replace(pages, blocks=[*pages.blocks, line])).drafts[-1]
+    assert "BEST" not in last.question
+    assert any("may not be its own" in doubt.text for doubt in last.doubts)
+
+
+@pytest.mark.parametrize(
+    ("stem", "labels", "options"),
+    [
+        ("Find the field", ["(a)", "(b)", "(c)"], 0),
+        ("Find the field", ["A.", "B.", "C.", "D."], 4),
+        ("Which is the field?", ["(a)", "(b)", "(c)"], 3),
+        ("说明下列各条指令", ["(1)", "(2)", "(3)", "(4)", "(5)"], 0),
+    ],
+)
+def test_a_list_below_a_command_has_its_parts(stem: str, labels: list[str], options: int) -> None:
+    text = "\n".join([stem, *(f"{label} value {n}" for n, label in enumerate(labels))])
+    assert len(texts.split(text, "en", None)[1]) == options
+
+
+def test_a_table_near_the_next_question_is_doubted_for_both() -> None:
+    options = page("1. Which of the following is right?", "A. one", "B. two", "C. three", "D. four")
+    rows = page("load\t1", "store\t2", top=0.5).blocks
+    box = rows[0].box.joined(rows[1].box)
+    table = replace(rows[0], kind="table", box=box, lines=[line for row in rows for line in row.lines])
+    made = both(replace(options, blocks=[*options.blocks, table]), page("2. Why is it so?", "3. Why?", top=0.55))
+    doubts = [any("may be of either" in doubt.text for doubt in draft.doubts) for draft in read(made).drafts]
+    assert doubts[:2] == [True, True]
+
+
+def test_lines_in_brackets_before_questions_alone_are_titles() -> None:
+    made = page("[1차 방정식]", "1. 해를 구하라.", "y = 2x", "2. 풀어라.", "[2차 방정식]", "3. 해를 구하라.")
+    blocks = [replace(b, lines=[replace(b.lines[0], place=at)]) for at, b in enumerate(made.blocks)]
+    sections = [draft.section for draft in read(replace(made, blocks=blocks)).drafts]
+    assert sections == ["[1차 방정식]", "[1차 방정식]", "[2차 방정식]"]
+
+
 def test_lists_within_questions_are_none() -> None:
     statements = ["1. It rains.", "2. It snows.", "3. It is dry."]
     lines = [line for n in range(1, 5) for line in (f"{n}. Consider these statements:", *statements, "Which are true?")]
@@ -424,7 +483,19 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
         ("(a) x [2]\n(b) y [3]\nOR\nz [3]", None, 5, [2, 3]),
         ("(a) x [2]\n(b) (i) y [1]\n(ii) z [2]\nOR\n(i) u [2]\n(ii) v [1]", None, 5, [2, 1, 2]),
-        ("（本题满分14分，第1小题满分6分，第2小题满分8分）求a", "求a", 14, [6, 8]),
+        (
+            "Let f(a) = a. (11 points)\n(a) One. (8 points)\n(b) Two. (3 points)",
+            "Let f(a) = a. \n(a) One. (8 points)\n(b) Two. (3 points)",
+            11,
+            [8, 3],
+        ),
+        (
+            "(9 points)\n(a) (3 points)\n(i) (1 point)\n(ii) (2 points)\n(b) (6 points)",
+            "(a) (3 points)\n(i) (1 point)\n(ii) (2 points)\n(b) (6 points)",
+            9,
+            [3, 6],
+        ),
+        ("Solve $x = 0. (4$ points)", "Solve $x = 0.$", 4, []),
         ("Find x.    [2.5]", "Find x.", 2.5, []),
         ("(12 points total) Find x.", "Find x.", 12, []),
         ("Answer ONE，15 pts\nWhy?", "Answer ONE\nWhy?", 15, []),

@@ -139,7 +139,7 @@ def test_a_solved_paper_covers_the_questions_whose_keys_it_gives() -> None:
     first = Entry(1, "C", source="key.pdf")
     given = AnswerKey(entries=[first], name="key.pdf", pages={"key.pdf": [page(*SOLVED)]})
     paper = read(page(*PAPER), key=given)
-    assert not any("questions alone" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
+    assert not any("keys, for" in doubt.text for draft in paper.drafts for doubt in draft.doubts)
 
 
 def test_a_solution_is_whole_lines_of_the_copy() -> None:
