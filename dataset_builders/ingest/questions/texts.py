@@ -171,7 +171,7 @@ CHOOSES = re.compile(
 
 def asks_to_choose(stem: str) -> bool:
     """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
-    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2})\s*[。．.]?\s*$", stem))
+    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2}|…|\.{3})\s*[。．.]?\s*$", stem))
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:
