@@ -473,6 +473,9 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     first = min((item.box.page for segment in body.segments for item in segment.items), default=0)
     terms = _terms("\n".join(draft.markdown for draft in reading.drafts))
     for (place, before), items in groups.items():
+        texts = [item.text for item in items]
+        if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
+            continue  # rules
         near = [item.text for item in items if item.box.page > 1 or item.box.page == first or not before]
         beyond = [line for line in _needed(near) if not before or asks(line) or _terms(line) & terms]
         if sum(map(width, beyond)) >= _FEWEST_TOLD:
