@@ -46,7 +46,7 @@ _DEMANDS = re.compile(
 )
 """A demand of its own, or room for its answer: a part, no option."""
 _COMMANDS = re.compile(
-    rf"(?:^|[.:;,]\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    rf"(?:^|[.:;,]\$?\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
     r"|(?:^|[。；，：\n])\s*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
 )
