@@ -15,7 +15,7 @@ from statistics import mode
 from typing import Final
 
 from livek12.dataset_builders.ingest.pages import layout
-from livek12.dataset_builders.ingest.pages.atoms import ideographic
+from livek12.dataset_builders.ingest.pages.atoms import BIG, ideographic
 from livek12.dataset_builders.ingest.pages.blocks import (
     PICTURE,
     TICKED,
@@ -50,6 +50,8 @@ _HEADS: Final = 4
 """Lines across the middle of a page in landscape: its title and subject, its head and its foot."""
 _FEWEST: Final = 3
 """Numbers that make a count: two may stand side by side in a line."""
+_LIMIT: Final = 0.4
+"""Letter sizes between a sum or an integral and its limits, at most."""
 _GUTTER_EDGE: Final = 6.0
 """Points: the numbers of one column begin within these."""
 
@@ -329,7 +331,7 @@ _FEWEST_STACKED, _NEAR = 6, 5
 """Letters of a word down the margin, and how many sizes one is below the other."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
-_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", ")": "", "]": ""}
+_PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
 _TALL: Final = 1.35
 """Letter sizes: a higher bracket encloses several rows."""
 _EXPLAINED: Final = re.compile(r"(?<![\w:])//|/\*|\w\([^()]*\);$")
@@ -410,7 +412,7 @@ def assembled(sheet: Sheet, crop: Crop, before: float | None) -> tuple[list[Bloc
 
 def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
     """Runs; those of a pair of tall brackets or a fraction share one box."""
-    for left, top, right, bottom in (*_brackets(sheet), *_fractions(runs, sheet.rules)):
+    for left, top, right, bottom in (*_brackets(sheet, runs), *_fractions(runs, sheet.rules)):
         inside = [run for run in runs if layout.overlaps((left, top, right, bottom), run.box)]
         head = min(inside, key=lambda run: run.left)
         box = hull(inside)
@@ -422,10 +424,14 @@ def _joined(runs: list[Segment], sheet: Sheet) -> list[Segment]:
             level = run.bottom - 0.3 * run.size < rule.top < run.bottom + 0.4 * run.size
             if level and -2 < rule.left - run.right < _GAP * run.size:
                 run.right = rule.right
+    for sign in (glyph for glyph in sheet.glyphs if glyph.text in BIG):
+        off = _LIMIT * sign.size
+        for run in (run for run in runs if layout.contains(run.box, *sign.centre)):  # its limits are of its line
+            run.top, run.bottom = min(run.top, sign.top - off), max(run.bottom, sign.bottom + off)
     return runs
 
 
-def _brackets(sheet: Sheet) -> Iterator[Bounds]:
+def _brackets(sheet: Sheet, runs: Sequence[Segment]) -> Iterator[Bounds]:
     size, centres = layout.body_size(sheet.glyphs), [glyph.centre for glyph in sheet.glyphs if glyph.text.strip()]
     flat, upright = ([rule for rule in sheet.rules if rule.flat is level] for level in (True, False))
     for opening, closing in pair_fences(upright, flat, centres, size):
@@ -436,6 +442,12 @@ def _brackets(sheet: Sheet) -> Iterator[Bounds]:
         last = min(ends, key=lambda glyph: glyph.left, default=None)
         if last and last.right - first.left < _LONGEST_FRACTION * first.size:
             yield first.left - first.size, first.top, last.right + first.size, first.bottom
+        elif first.text == "{" and not last:  # rows of cases, and what follows them
+            edge = first.right + first.size
+            for run in sorted(runs, key=lambda run: run.left):
+                if first.left < run.left < edge and first.top < run.bottom and run.top < first.bottom:
+                    edge = max(edge, run.right + first.size)
+            yield first.left, first.top, edge, first.bottom
 
 
 def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bounds]:
@@ -518,15 +530,17 @@ def _regions(
         if abs((rule.left + rule.right) / 2 - middle) < 3:
             head = [band[1] for band in across if band[0] <= rule.top]
             foot = [band[0] for band in across if band[1] >= rule.bottom]
-            across = [band for band in across if rule.top < band[0] and band[1] < rule.bottom]
+            across = [band for band in across if rule.top < band[0] < band[1] < rule.bottom]  # no turns beside a line
             across = [*([(-1e4, max(head))] if head else []), *across, *([(min(foot), 9e3)] if foot else [])]
     parts = [part for run in runs for part in run.parted(middle)]
     sides = []
     for first, last in ((left, middle), (middle, right)):
         own = [part for part in parts if first <= part.centre[0] < last]
         boxes = [box for box in solid if first <= (box[0] + box[2]) / 2 < last]
-        x = gutter(own, boxes, (), sheet.width)
-        counted = x is not None and _counts_on([part for run in own for part in run.parted(x)], x)
+        lines = [rule for rule in sheet.dividers if first < rule.centre[0] < last]
+        x = gutter(own, boxes, lines, sheet.width)
+        drawn = any(x == rule.centre[0] for rule in lines)
+        counted = x is not None and (drawn or _counts_on([part for run in own for part in run.parted(x)], x))
         sides.append((first, last, own, boxes, x if counted else None))
     for top, bottom in [*(band for band in across if begin < band[1] and band[0] < end), (end, end)]:
         number = column
@@ -617,9 +631,7 @@ def _in_line(box: Bounds, line: TextLine) -> bool:
 
 def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], list[Piece], list[Glyph]]:
     """Takes captions of figures, and labels of options (A., ①) alone beside them, out of the letters."""
-    captions: list[Piece] = []
-    labels: list[Piece] = []
-    taken: set[int] = set()
+    captions, labels, taken = list[Piece](), list[Piece](), set[int]()
     for run in layout.runs(glyphs, _WORDS) if own else ():
         text, box, size = "".join(glyph.text for glyph in run), hull(run), run[0].size
         near = [piece for piece in own if piece.kind == "figure" and not piece.caption and _is_under(box, piece)]
@@ -629,7 +641,7 @@ def _labels(glyphs: list[Glyph], own: Sequence[Piece]) -> tuple[list[Piece], lis
         beside = (p for p in own if p.box[1] - size < (box[1] + box[3]) / 2 < p.box[3] + size)
         if captioned and room > _TITLED * size:
             figure = min(near, key=lambda near: min(abs(box[1] - near.box[3]), abs(near.box[1] - box[3])))
-            (line, *_) = lines_of(run, [])
+            (line, *_) = lines_of([g for g in glyphs if layout.contains(box, *g.centre)], [])
             figure.caption = line.text.strip()
             captions.append(Piece("caption", box, [line]))
         elif labelled and room > _ALONE * size and any(-2 < p.box[0] - box[2] < 4 * size for p in beside):

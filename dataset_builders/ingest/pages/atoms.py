@@ -244,8 +244,8 @@ _SMALLER = 0.75
 _MINUS: Final = frozenset("-−–‐")
 _STOPS: Final = frozenset("。，、；：？！")
 _NO_SCRIPT: Final = FENCES | _STOPS
-_LEVEL: Final = 0.2
-"""Letter sizes from the line to the script of a script, at most."""
+_LEVEL, _ON = 0.2, 0.5
+"""Letter sizes from the line to the script of a script, and between two letters printed on each other, at most."""
 _SHIFTED: Final = 0.14
 """Letter sizes by which a letter of a formula's part stands off its line: the smallest scripts are as big as it."""
 _NUMBER: Final = re.compile(r"\d+(\.\d+)?")
@@ -319,7 +319,8 @@ def _overlap(atom: Atom, other: Atom) -> bool:
     """Checks for two signs of a line one over the other: what they mean together was not read."""
     across = min(atom.right, other.right) - max(atom.left, other.left)
     apart = min(atom.bottom, other.bottom) < max(atom.top, other.top)
-    letters = atom.text.isalnum() and other.text.isalnum()  # a full stop may be set under its letter
+    on = abs(atom.span[0] - other.span[0]) < _ON * atom.size  # the tail of a Q may be under its u
+    letters = on and atom.text.isalnum() and other.text.isalnum()
     return (apart or letters) and across > 0.6 * min(atom.right - atom.left, other.right - other.left)
 
 

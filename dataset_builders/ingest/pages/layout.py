@@ -411,16 +411,13 @@ def whole(figures: list[Bounds], lines: Sequence[Bounds] = ()) -> list[Bounds]:
 
 def _tables(raw: RawPage, parts: Found, before: Sequence[float]) -> list[Rule]:
     """Takes grids and frames out of the rules; returns the others."""
-    high = [rule for rule in raw.rules if not rule.flat and rule.length > 0.35 * raw.height]
-    loose = [r for r in high if not any(o is not r and abs(o.top - r.top) + abs(o.bottom - r.bottom) < 6 for o in high)]
-    parts.dividers += loose  # the side of a table has another
-    drawn = [rule for rule in raw.rules if rule not in loose]
-    boxes = [rule.box for rule in drawn]
+    loose: list[Rule] = []
+    boxes = [rule.box for rule in raw.rules]
     for group in groups(boxes, 2.2):
-        rules = [drawn[at] for at in group]
+        rules = [raw.rules[at] for at in group]
         flat = [rule for rule in rules if rule.flat and rule.length > 8]
         upright = [rule for rule in rules if not rule.flat and rule.length > 6]
-        tall = [rule for rule in upright if rule in high]
+        tall = [rule for rule in upright if rule.length > 0.35 * raw.height]
         xs, ys = (
             _positions([(r.left + r.right) / 2 for r in upright]),
             _positions([(r.top + r.bottom) / 2 for r in flat]),
