@@ -655,7 +655,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         mark = _SLASH if slash else accent
         pair = glyph.text.replace("ı", "i") + mark if mark else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
-        near = max(glyph.left - last.right, last.left - glyph.right) < (0 if accent else 0.4) * glyph.size
+        left, right = [sum(last.box[::2]) / 2] * 2 if accent else (last.left, last.right)
+        near = max(glyph.left - right, left - glyph.right) < (0.1 if accent else 0.4) * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
             last.left, last.top, last.right, last.bottom = hull((last, glyph))
             last.text, last.advance = whole, max(last.advance, glyph.advance)

@@ -271,7 +271,7 @@ def _is_brief(rest: Sequence[Item]) -> bool:
         or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
     )
     words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
-    few = len(rest) <= _BRIEF and "$" not in text and not is_caption(rest[0].text)
+    few = len(rest) <= _BRIEF and "$" not in text and not (is_caption(rest[0].text) or text[:1].islower())
     return (
         words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
     )

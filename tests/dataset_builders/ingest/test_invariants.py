@@ -125,13 +125,15 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
 @pytest.mark.parametrize(
     ("above", "doubted"),
     [
-        (["The river rises in the hills and runs to the sea in one week.", f"{LONG}."], True),
+        (["The stream rises in the hills and runs to the sea in one week.", f"{LONG}."], True),
+        (["There will be no mercy for the weak of this house at any time."], False),
+        (["Find the area of the square below for a start, and its side."], True),
         (["Answer all the questions that follow in the space that is given.", "Write your name on each page."], False),
         (["Final examination in mathematics for the second year of the course"], False),
     ],
 )
 def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: list[str], doubted: bool) -> None:
-    paper = read(page(*above, *STEMS))
+    paper = read(page(*above, "1. Where does the stream begin?", *STEMS[1:]))
     text = "text before the first question is in none"
     assert any(text in line for line in paper.errors) is doubted
     assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
