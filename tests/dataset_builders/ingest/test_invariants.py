@@ -554,12 +554,6 @@ def test_numbers_with_a_word_of_points_are_taken_or_doubted(above: list[str], li
         (["注：第1~2题每题8分，第3题每题5分。"], ["1. 求a。", "2. 求b。", "3. 求c。"], [8, 8, 5]),
         (["Each question is worth three points."], ASKS, [3, 3, 3]),
         (["A quiz on this and that…"], [piece for line in ASKS for piece in (line, "Mark out of 1.00")], [1, 1, 1]),
-        (
-            ["A quiz on…"],
-            ["1. Why? (30)", "2. Tell", "(a) how (20)", "(b) and why (10)", "3. Where? (40)"],
-            [30, 30, 40],
-        ),
-        (["Question\tWeight", "1\t30%", "2\t20%", "3\t50%"], ASKS, [30, 20, 50]),
     ],
 )
 def test_plain_statements_of_points_are_read(above: list[str], lines: list[str], worth: list[float]) -> None:
