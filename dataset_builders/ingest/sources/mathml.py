@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.pages.atoms import FUNCTIONS, symbol
 _ACCENTS: Final = {
     "\u0302": "hat", "^": "hat", "\u0303": "tilde", "~": "tilde", "\u0304": "bar", "\u0305": "overline",
     "¯": "overline", "‾": "overline", "_": "underline", "\u0332": "underline", "\u20d7": "vec", "→": "overrightarrow",
-    "\u0307": "dot", "˙": "dot", "\u0308": "ddot", "¨": "ddot", "⏞": "overbrace", "⏟": "underbrace",
+    "\u0307": "dot", "˙": "dot", "\u0308": "ddot", "¨": "ddot",
     "⌢": "overset{\\frown}", "\u0311": "overset{\\frown}", "⏜": "overset{\\frown}",
 }  # fmt: skip
 _STYLES: Final = {"double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "b": "mathbf"}
@@ -139,11 +139,6 @@ def _accent(node: Element) -> str:
     return _stacked(symbol(sign), sign, inner, "overset")
 
 
-def _grouped(node: Element) -> str:
-    sign, stack = _setting(node, "chr", "⏟"), "overset" if _setting(node, "pos") == "top" else "underset"
-    return _stacked(symbol(sign), sign, _part(node, "e"), stack)
-
-
 def _nary(node: Element) -> str:
     shown = [name for name in ("sub", "sup") if _setting(node, f"{name}Hide") not in ("1", "on", "true")]
     limits = {name: _part(node, name) for name in shown}
@@ -175,7 +170,6 @@ _RULES: Final[dict[str, Callable[[Element], str]]] = {
     "limUpp": lambda node: _scripts(_part(node, "e"), "", _part(node, "lim")),
     "acc": _accent,
     "bar": lambda node: f"\\{'overline' if _setting(node, 'pos') == 'top' else 'underline'}{{{_part(node, 'e')}}}",
-    "groupChr": _grouped,
     "borderBox": lambda node: f"\\boxed{{{_part(node, 'e')}}}",
     "m": lambda node: _array([[_row(cell) for cell in row] for row in _parts(node, "mr")]),
     "eqArr": lambda node: _array([[_row(row)] for row in _parts(node, "e")], "array"),

@@ -48,9 +48,12 @@ _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} 
 """A labelled line of Markdown, "answer: 2", above another."""
 _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
 _SOLUTION: Final = re.compile(r"\s*solutions?\s*[:.]?\s*", re.IGNORECASE)
+_BULLETS: Final = re.compile(r"(?m)(?:^ {0,6}[-*+] .*\n){2,}")
+_TICK: Final = re.compile(r"^\s*\[[xX]\] |\(\*\)\s*$")
+_RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
-MAX_COMMAND, MAX_UNCLOSED = 100_000, 99  # characters of a command with its arguments, and commands without an end
+MAX_COMMAND, MAX_UNCLOSED, MAX_OPTIONS = 100_000, 99, 8  # characters of a command, those without an end, a list
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -77,6 +80,7 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
     titles = [re.sub(r"\s*\\?\n\s*", " ", title).strip("\"' ") for title in _TITLE.findall(front or "")]
     text = re.sub(r"!\[\[[^\[\]\n]{0,300}\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
+    text = _BULLETS.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
         place = match.end()
@@ -100,6 +104,16 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("softbreak", lambda *_: "<softbreak>")
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
+
+
+def _lettered(bullets: re.Match[str]) -> str:
+    """A list of Markdown with its options lettered, if some of them are ticked."""
+    items = [item.strip()[2:].removeprefix("[ ] ") for item in bullets[0].splitlines()]
+    texts = [_TICK.sub("", item).strip() for item in items]
+    marks = [_RIGHT * bool(_TICK.search(item)) for item in items]
+    if not 0 < len("".join(marks)) < len(items) <= MAX_OPTIONS:
+        return bullets[0]
+    return "".join(f"- {chr(ord('A') + n)}. {mark}{texts[n]}\n" for n, mark in enumerate(marks))
 
 
 def _number(given: dict[str, str], name: str, default: int) -> int:
@@ -274,7 +288,8 @@ class _Reader(HTMLParser):
         if last.text.strip():
             last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
-            key = OPTION.match(last.text) if self.is_right else None
+            key = OPTION.match(last.text) if self.is_right or _RIGHT in last.text else None
+            last.text = last.text.replace(_RIGHT, "")
             self.writer.answers += [re.sub(r"\W", "", key[0])] if key else []
             self.is_right = False
             self._put(last)

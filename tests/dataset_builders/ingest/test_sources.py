@@ -531,6 +531,8 @@ def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path
          ["Quiz 6 Part A", "1. \\textbf{Why? and", "2. $x$"]),
         ("~~~\n\\frac{a}{b} $x$\n~~~", ["```", "\\frac{a}{b} $x$", "```"]),
         ("![[Pasted image.png]] Why?", ["□ Why?"]),
+        ("1. Why?\n* `x`\n* y (*)\n\n2. How?\n- [ ] x\n- [x] y\n",
+         ["1. Why?", "A. x", "B. y", "【答案】B", "2. How?", "A. x", "B. y", "【答案】B"]),
     ],
 )  # fmt: skip
 def test_markdown_that_is_no_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
