@@ -86,6 +86,7 @@ _SOME = re.compile(
     re.IGNORECASE,
 )
 """Numbers of the questions that a clause of the instructions speaks of."""
+_SINGLES = re.compile(rf"第?\s*((?:\d{{1,3}}\s*[、,，和]\s*)*\d{{1,3}})\s*(?:小?题)\s*(?:每小?题\s*)?{_NUMBER}\s*分")
 _PART = re.compile(
     r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
@@ -334,6 +335,9 @@ def each_and_total(text: str) -> tuple[float | None, float | None]:
 
 def section_points(text: str, number: int, many: int = 0, choice: bool = False) -> float | None:
     """Points of a question by the instructions of its section, which has so `many`; an only one has those of all."""
+    for match in _SINGLES.finditer(text):
+        if str(number) in re.split(r"\D+", match[1]):
+            return float(match[2])
     own = said_of(text, number)
     if _HALF_BLANK.search(own):
         return None
