@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, k
 from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
-from livek12.dataset_builders.ingest.questions.headings import begins_answer, rank_of
+from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
@@ -26,9 +26,6 @@ from livek12.dataset_builders.reading.text import count_blanks
 
 _SURE = 0.75
 """Text read with less confidence is a doubt."""
-_WHOLE = 100
-"""Points of most papers."""
-_ROW = re.compile(r"(?:^|\n)[ ]*(\d{1,2})[ ]*\t[ ]*(\d{1,2})[ ]*%?[ ]*(?=\n|$)")
 _LONGEST_TEXT = 60_000
 _SHARES = 3
 """Questions that make labels of options usual."""
@@ -63,7 +60,6 @@ def draft_all(
     ids, columns = UniqueIds(), by_column(stream)
     take_set_apart(body.segments)
     many = _in_section(body.segments)
-    above_of = _above(body)
     names = []
     for segment in body.segments:
         part = f"{safe_name(segment.elective)}-" if segment.elective else ""
@@ -75,11 +71,8 @@ def draft_all(
         draft = _draft(segment, stream, names[place], language, subject, template, at, made.pictures, usual)
         if draft.points is not None:
             return draft
-        worth: float | None = None
-        passage = [item.text for item in (*segment.passage[:1], *segment.passage[-1:])]
-        for text in ("\n".join([*passage, segment.section.text]), above_of.get(id(segment.section), "")):
-            if worth is None:
-                worth = points.section_points(text, segment.number, len(many[place]), bool(draft.options))
+        text = "\n".join([*(item.text for item in (*segment.passage[:1], *segment.passage[-1:])), segment.section.text])
+        worth = points.section_points(text, segment.number, len(many[place]), bool(draft.options))
         return draft.model_copy(update={"points": worth})
 
     made.drafts = [*map(draft_of, range(len(names)))]
@@ -89,26 +82,10 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_listed_points(take_filled(made.drafts), body)
+    made.drafts = _with_leading_points(take_filled(made.drafts))
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made
-
-
-def _above(body: Body) -> dict[int, str]:
-    """Text of the sections that hold others, as Section B its Part A and Part B: those without a question of theirs."""
-    asking = {id(segment.section) for segment in body.segments}
-    above: dict[int, str] = {}
-    text = word = ""
-    for section, before in zip(body.sections, [None, *body.sections], strict=False):
-        rank = rank_of(section.title)
-        if id(section) not in asking:
-            text, word = section.own, ""
-        elif rank and text and ((not word and before and id(before) not in asking) or word == rank[0]):
-            above[id(section)], word = text, rank[0]
-        else:
-            text = ""
-    return above
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
@@ -118,20 +95,8 @@ def usual_labels(drafts: Sequence[Draft]) -> str:
     return usual if many >= _SHARES and 3 * many >= 2 * labels.total() else ""
 
 
-def _with_listed_points(drafts: list[Draft], body: Body) -> list[Draft]:
-    """Takes bare numbers, (10) at lines' ends or in the front's table, as points, if all have some that add up.
-
-    Those that begin most questions or their parts, [4], are points.
-    """
-    rows = dict(row for item in body.front for row in _ROW.findall(item.block.text))
-    for worth in (
-        [points.bare_marks(draft.markdown) for draft in drafts],
-        [[float(rows.get(draft.number, 0))] for draft in drafts],
-    ):
-        if all(map(sum, worth)) and sum(map(sum, worth)) == _WHOLE and all(draft.points is None for draft in drafts):
-            parts = [own if len(own) > 1 else [] for own in worth]
-            made = zip(drafts, map(sum, worth), parts, strict=True)
-            return [draft.model_copy(update={"points": total, "part_points": own}) for draft, total, own in made]
+def _with_leading_points(drafts: list[Draft]) -> list[Draft]:
+    """Takes bare numbers that begin most questions or their parts, [4], as points."""
     names = "question", "points", "part_points"
     led = [dict(zip(names, points.split_points(draft.question, leading=True), strict=True)) for draft in drafts]
     most = 2 * sum(own["points"] is not None for own in led) > len(drafts)

@@ -471,11 +471,13 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
         if id(item) not in owners and not noticed:
             groups.setdefault((last, id(item) in front), []).append(item)
     first = min((item.box.page for segment in body.segments for item in segment.items), default=0)
+    terms = _terms("\n".join(draft.markdown for draft in reading.drafts))
     for (place, before), items in groups.items():
         texts = [item.text for item in items]
         if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
             continue  # rules
-        beyond = _needed([item.text for item in items if item.box.page > 1 or item.box.page == first or not before])
+        near = [item.text for item in items if item.box.page > 1 or item.box.page == first or not before]
+        beyond = [line for line in _needed(near) if not before or asks(line) or _terms(line) & terms]
         if sum(map(width, beyond)) >= _FEWEST_TOLD:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
@@ -494,6 +496,12 @@ def _ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
         if own and more:
             text = f"what stands above it may be its own text: {one_line(section.own, 60)!r}"
             yield Breach(text, (*([own[0] - 1] if own[0] and says else []), own[0]), "text", 0.3, error=True)
+
+
+def _terms(text: str) -> set[str]:
+    """Long Latin words, Korean words and pairs of Chinese letters of a text."""
+    pairs = (a + b for a, b in pairwise(text) if "一" <= a <= "鿿" and "一" <= b <= "鿿")
+    return {*pairs, *re.findall(r"[a-zà-ɏ]{6,}|[가-힣]{2,}", text.lower())}
 
 
 def _needed(lines: Sequence[str]) -> list[str]:
@@ -696,9 +704,12 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _has_earlier(label: str, text: str) -> bool:
-    """Checks for the label before another anywhere, as in "Find: (1) …"."""
+    """Checks for the label before another, with its bracket, within a line: "Find: (1) …"."""
     name = re.sub(r"\W", "", label) or label
-    return label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
+    return (
+        label[-1] in ")）"
+        and label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
+    )
 
 
 def _half_bracket(text: str) -> str:

@@ -186,7 +186,7 @@ def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item
     rest: list[Item] = []
     for rows, own in _tables(items):
         in_rows = [entry for two in pairwise(rows) for entry in _of_rows(*two, where)]
-        in_table = _by_columns(rows, where) or in_rows
+        in_table = _by_columns(rows, where, _FITS * bool(own[0].line)) or in_rows
         entries += in_table
         rest += [] if in_table else own
     return entries, rest
@@ -234,8 +234,11 @@ def _row(text: str, width: int) -> list[str]:
     return cells if len(cells) > 2 else []
 
 
-def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
-    """Entries of a table: behind each column that counts, the column that holds answers."""
+def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -> list[Entry]:
+    """Entries of a table: behind each column that counts, the column that holds answers.
+
+    The only other column of a table that counts from 1 fits with `alone`.
+    """
     filled = (
         [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]
         if len({*map(len, rows)}) == 1
@@ -244,6 +247,7 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
     rows = [[row[at] for at in filled] for row in rows] if filled else rows
     titled = max(range(len(rows)), key=lambda at: sum(map(bool, map(column_of, rows[at]))), default=0)
     names = [column_of(name) for name in rows[titled]] if rows else []
+    rows = rows if any(names) or not rows or not NUMBER_CELL.fullmatch(rows[0][0]) else [[""] * len(names), *rows]
     rows = [rows[titled], *(row for row in rows[titled + 1 :] if len(row) == len(names))] if rows else []
     columns = [*zip(*rows[1:], strict=True)]
     if len(rows) < 2 or len(columns) < 2:
@@ -256,7 +260,8 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str) -> list[Entry]:
         own = [*range(begin + 1, end)]
         fits = {at: _PRIOR.get(names[at], 0.0) + _fit([cell for cell in columns[at] if cell]) for at in own}
         best = max(own, key=lambda at: fits[at], default=0)
-        if fits.get(best, 0) < _FITS or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
+        needed = alone if len(columns) == 2 and rows[1][0].strip(".．、") == "1" else _FITS
+        if fits.get(best, 0) < needed or sum(fit > fits[best] - 0.5 for fit in fits.values()) > 1:
             continue
         kinds = {names[at]: at for at in own if names[at] in ("points", "solution", "elective") and at != best}
         behind = columns[best + 1] if best + 1 < end and not names[begin] else ()
@@ -392,7 +397,8 @@ _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
 _OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_FIRST_PART, _NEXT_PART = re.compile(r"[(（]?(?:1|a|i|一)[)）]"), re.compile(r"(?:^|\n)[(（]?(?:2|b|ii|二)[)）]")
+_FIRST_PART = re.compile(r"part\s[a1I]\b|[(（]?(?:1|a|i|一)[)）]", re.IGNORECASE)
+_NEXT_PART = re.compile(r"(?:^|\n)(?:part\s(?:[b2]|II)\b|[(（]?(?:2|b|ii|二)[)）])", re.IGNORECASE)
 _TWICE = "a number comes twice in the key: those behind it may be of other questions"
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(
@@ -426,20 +432,31 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
         [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
         for own in spans
     ]
+    named: dict[str, list[str]] = {}
+    for own in spans:
+        if section_type(own[0].text) and numeral(own[0].text):
+            named.setdefault(_IN_BRACKETS.sub("", own[0].text[1:]), []).append(own[0].text[:1])
     firsts = [run[0].number for run in series if run]
     goes_on = sum(first > 1 for first in firsts) > sum(first == 1 for first in firsts)
     parts: list[list[Entry]] = []
     for title, own, printed in zip(titles, spans, series, strict=True):
         few = not printed and is_section(own[0].text)  # or with remarks in place of answers
         run = _questions(own) if few else printed
-        if entry := _of_numeral(own, bool(run) and (goes_on or is_section(own[0].text)), name):
+        same = named.get(_IN_BRACKETS.sub("", own[0].text[1:]), [])
+        again = len({*same}) == len(same) > 1 and not any(own[at.place].text[:1].isdigit() for at in run)
+        if entry := _of_numeral(own, bool(run) and (goes_on or is_section(own[0].text)), again, name):
             parts.append([entry])
             continue
         begins = rows | {id(own[anchor.place]) for anchor in run}
         listed = {id(item): [answer for _, answer in _series(item.text)] for item in own}
         begins |= {at for at, answers in listed.items() if len(answers) > 2 and all(map(_LABELS.fullmatch, answers))}
         below = run[0].place if len(run) > 1 else len(own)
-        outer = [item for at, item in enumerate(own) if at < below or not item.line or id(item) in begins]
+        within = range(below, run[-1].place if len(run) >= _FEWEST else below)
+        outer = [
+            item
+            for at, item in enumerate(own)
+            if at < below or (not item.line and at not in within) or id(item) in begins
+        ]
         short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
         due = {1, *(entry.number + 1 for entry in short)}
         run = [anchor for anchor in run if len(questions) > 1 or anchor.number in due]
@@ -479,11 +496,12 @@ def _named(parts: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [replace(entry, label="") if apart else replace(entry, elective="") for part in parts for entry in part]
 
 
-def _of_numeral(items: Sequence[Item], is_title: bool, where: str) -> Entry | None:
-    """The entry of a question that only a Chinese numeral counts; a title of a section is none."""
+def _of_numeral(items: Sequence[Item], is_title: bool, again: bool, where: str) -> Entry | None:
+    """The entry of a question that only a Chinese numeral counts; a title of a section, that comes once, is none."""
     end = numeral(items[0].text) if items[0].line else None
     text = items[0].text[end[1] :] if end else ""
-    alone = bool(begins_answer(text) or _SOLVES.match(text))
+    alone = bool(begins_answer(text) or _SOLVES.match(text) or again)
+    text = "" if again else text
     titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or is_title
     if not end or (titled and not alone):
         return None

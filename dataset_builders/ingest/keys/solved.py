@@ -214,7 +214,8 @@ def _answered(text: str) -> tuple[str, str, str]:
     if answer:
         worked = work.strip("\n") if len(tokens(work)) > _WORK else ""
         return "", answer, "\n".join(filter(None, (worked, solution)))
-    return _SAID.sub("", SOLUTION_HEAD.sub("", f"\n{text}", count=1), count=1).strip("\n"), "", ""
+    headed, heads = SOLUTION_HEAD.subn("", f"\n{text}", count=1)
+    return (headed if heads else _SAID.sub("", headed, count=1)).strip("\n"), "", ""
 
 
 def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> list[tuple[str, str]]:

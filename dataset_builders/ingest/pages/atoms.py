@@ -179,7 +179,7 @@ def atom_of(glyph: Glyph) -> Atom:
         size = min(size, glyph.bottom - glyph.top)
         base = (glyph.top + glyph.bottom) / 2 + AXIS * size
     text = glyph.text if glyph.sound or glyph.text == PICTURE else UNREAD
-    roman = len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha()
+    roman = len(glyph.text) == 1 and glyph.text.isascii() and glyph.text.isalpha() and "MI" not in glyph.font[:4]
     return Atom(
         text, *glyph.box, base, size, math, False, glyph.bold, glyph.sound, glyph.advance, roman,
         glyph.confidence, glyph.start, glyph.pitch, glyph.place, glyph.parted,

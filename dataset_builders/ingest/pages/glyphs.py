@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-from livek12.dataset_builders.ingest.pages.blocks import CHOICE, UNREAD
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED, UNREAD
 from livek12.dataset_builders.ingest.pages.geometry import Affine, Bounds, Placed, Rule, Shape, hull
 
 MAX_OBJECTS: Final = 20_000
@@ -182,13 +182,8 @@ def is_ruled(item: Any) -> bool:
 def _subpath(points: list[tuple[float, float]], curved: bool, filled: bool, faint: bool, drawn: RawPage) -> None:
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     top, bottom = min(y for _, y in points), max(y for _, y in points)
-    if (
-        right < 0
-        or bottom < 0
-        or left > drawn.width
-        or top > drawn.height
-        or not math.isfinite(left + right + top + bottom)
-    ):
+    outside = right < 0 or bottom < 0 or left > drawn.width or top > drawn.height
+    if outside or not math.isfinite(left + right + top + bottom):
         return
     if _is_line(points, right - left, bottom - top) and not (faint and min(right - left, bottom - top) > _HAIR):
         drawn.rules.append(Rule(left, top, right, bottom))
@@ -413,11 +408,12 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
             raw.rules.append(Rule(*box))
             continue
         yield Glyph(
-            meaning or character, *box, base, size, _advance(around, box, size), font,
+            CHOICE if meaning == TICKED else meaning or character, *box, base, size, _advance(around, box, size), font,
             bold or mode == c.FPDF_TEXTRENDERMODE_FILL_STROKE or c.FPDFText_GetFontWeight(layer, at) >= 600,
-            math_font and code != _RING, sound, item=address(item), upright=along >= down, place=at, parted=parted,
-            start=around[0] if 0 < box[0] - around[0] < size else None,
-            colour=_colour_of(item, colours), slanted=min(along, down) > _SLANT * max(along, down),
+            math_font and CHOICE not in (meaning, character), sound, item=address(item), upright=along >= down,
+            place=at, parted=parted, start=around[0] if 0 < box[0] - around[0] < size else None,
+            colour=meaning if meaning == TICKED else _colour_of(item, colours),
+            slanted=min(along, down) > _SLANT * max(along, down),
         )  # fmt: skip
         parted = parted and chr(code).isspace()
 
@@ -471,9 +467,7 @@ def _unmark(page: Any) -> None:
 
 
 def _character(code: int) -> str:
-    if 0xFE00 <= code < 0xFE10:  # says which form of the letter before it is meant
-        return ""
-    if code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:
+    if 0xFE00 <= code < 0xFE10 or code in (0xAD, 0xD, 0xA) or code > 0x10FFFF:  # forms of the letter before, ends
         return ""
     if 0x2E80 <= code < 0x2FE0 or 0xF900 <= code < 0xFB00:  # radicals, and letters of old sets a second time
         return _RADICALS.get(code) or unicodedata.normalize("NFKC", chr(code))
@@ -661,7 +655,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         mark = _SLASH if slash else accent
         pair = glyph.text.replace("ı", "i") + mark if mark else last.text + glyph.text
         whole = unicodedata.normalize("NFC", pair)
-        near = max(glyph.left - last.right, last.left - glyph.right) < (0 if accent else 0.4) * glyph.size
+        left, right = [sum(last.box[::2]) / 2] * 2 if accent else (last.left, last.right)
+        near = max(glyph.left - right, left - glyph.right) < (0.1 if accent else 0.4) * glyph.size
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
             last.left, last.top, last.right, last.bottom = hull((last, glyph))
             last.text, last.advance = whole, max(last.advance, glyph.advance)
@@ -811,19 +806,27 @@ _ENCODINGS: Final = (
         | _run(0x30, "⎛⎞⎡⎤⎣⎦⎢⎥⎧⎫⎩⎭⎨⎬⎪|⎝⎠⎜⎟⟨⟩  ∮∮  ⊕⊕⊗⊗∑∏∫⋃⋂ ⋀⋁∑∏∫⋃⋂ ⋀⋁  ˆˆˆ˜˜˜[]⌊⌋⌈⌉{}√√√√"),
     ),
     ("newmathextn", _run(0, "()")),
+    ("wasy", {0x20: TICKED, 0x23: CHOICE, 0x32: CHOICE}),
+    ("msam lasy", {0x03: CHOICE, 0x32: CHOICE}),
     ("cmmi txmi pxmi", _run(0x2E, "▷◁") | {0x3F: "⋆", 0x60: "ℓ", 0x7E: "\u20d7"}),
     ("msbm", _DOUBLE),
-    ("cmsy txsy pxsy", _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝") | {0x36: _SLASH, 0x37: "⊦"}),
+    (
+        "cmsy txsy pxsy",
+        _run(0x21, "→↑↓↔↗↘≃⇐⇒⇑⇓⇔↖↙∝′∞∈∋△▽" + _SLASH + "⊦∀∃¬∅ℜℑ⊤⊥ℵ")
+        | _run(0x5B, "∪∩⊎∧∨⊢⊣⌊⌋⌈⌉{}⟨⟩|‖↕⇕\\≀√⨿∇∫⊔⊓⊑⊒§†‡¶♣♢♡♠"),
+    ),
 )
 """Fonts for formulas that have the same code in every file: Hangul's equation editor, Symbol and MathType's Extra as
 Windows gives them, and TeX's for what has no name in Unicode's list."""
 
 
 _RENAMED: Final = (
-    ("mt-extra", _EXTRA), ("mtextra", _EXTRA), ("symbol", _LATIN),
-    ("msbm", _DOUBLE), ("tex_ams", _DOUBLE), ("mathjax_ams", _DOUBLE), ("eufm", _FRAKTUR),
-    ("cmsy", _SCRIPT), ("rsfs", _SCRIPT), ("eusm", _SCRIPT), ("tex_cal", _SCRIPT), ("mathjax_cal", _SCRIPT),
-)  # fmt: skip
+    ("mt-extra mtextra", _EXTRA),
+    ("symbol", _LATIN),
+    ("msbm tex_ams mathjax_ams", _DOUBLE),
+    ("eufm", _FRAKTUR),
+    ("cmsy lmmathsymbols rsfs eusm tex_cal mathjax_cal", _SCRIPT),
+)
 """Beginnings of the names of fonts whose Latin codes are no Latin letters, whatever the file says."""
 
 
@@ -831,7 +834,7 @@ def known_sign(font: str, code: int, unmapped: bool = True) -> str | None:
     """The meaning of a code without one of its own, in a known font; None elsewhere: nothing is guessed."""
     lower = font.lower()
     if code and not unmapped and not 0xE000 <= code < 0xF900:
-        meanings = next((table for name, table in _RENAMED if lower.startswith(name)), {})
+        meanings = next((table for names, table in _RENAMED if lower.startswith(tuple(names.split()))), {})
         return meanings.get(code, UNREAD if meanings is _EXTRA and chr(code).isalpha() else None)
     tables = (table for names, table in _ENCODINGS if any(name in lower for name in names.split()))
     return _PIECES.get(code) or next(tables, {}).get(code)

@@ -113,13 +113,15 @@ def _reason(error: str) -> str:
     return next((line for word, line in _ERRORS.items() if word in error.lower()), f"it cannot be read ({error})")
 
 
-_PACKED: Final = re.compile(rb"/ObjStm\b[^<>]*>>\s*stream\r?\n")
+_DICTIONARY: Final = re.compile(rb"<<([^<>]*)>>")
+_PACKED: Final = re.compile(rb"/ObjStm\b[^<>]{0,300}>>\s{0,9}stream\r?\n")
 _FONT_FIELD: Final = re.compile(
     rb"/(?:(BaseFont)\s*/([^\s/<>()\[\]]+)|(FirstChar|ToUnicode)\s+(\d{1,9})\b|(Widths)\s*\[([\s\d.]*)\])"
 )
+_OBJECT, _HEAD = re.compile(rb"[\r\n](\d{1,9}) \d{1,5} obj\b"), re.compile(rb"[^>]{0,300}>>\s{0,9}stream\r?\n")
 _NAMES: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
-_MOST_STREAMS, _MOST_INFLATED = 1000, 1 << 20
-"""Streams of a file that are inflated for its fonts, and bytes of each."""
+_MOST_STREAMS, _MOST_FONTS, _MOST_INFLATED, _MOST_READ = 1000, 100, 1 << 20, 64 << 20
+"""Streams of a file that are inflated for its fonts, and these; bytes of each stream and of the file that are read."""
 
 
 def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
@@ -128,16 +130,19 @@ def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
     A TrueType font without an encoding has no names but its ToUnicode map's, and readers of PDF take a code that is not
     in it for its ASCII letter.
     """
-    data = path.read_bytes()
+    with path.open("rb") as file:
+        data = file.read(_MOST_READ)
     packed = islice(_PACKED.finditer(data), _MOST_STREAMS)
     texts = chain([data], (_inflated(data, match.end()) for match in packed))
-    fonts = (font for text in texts for font in re.findall(rb"<<([^<>]*/TrueType[^<>]*)>>", text))
+    dictionaries = (match[1] for text in texts for match in _DICTIONARY.finditer(text))
+    plain = (font for font in dictionaries if b"/TrueType" in font and b"/Encoding" not in font)
+    fonts = [
+        {a + c + e: b + d + f for a, b, c, d, e, f in _FONT_FIELD.findall(font)} for font in islice(plain, _MOST_FONTS)
+    ]
+    places = {int(match[1]): match.end() for match in _OBJECT.finditer(data)} if fonts else {}
     unnamed: set[tuple[str, str, int]] = set()
-    for font in islice(fonts, _MOST_STREAMS):
-        fields = {a + c + e: b + d + f for a, b, c, d, e, f in _FONT_FIELD.findall(font)}
-        if b"/Encoding" in font or len(fields) < 4:
-            continue
-        table = re.search(rb"[\r\n]%d \d+ obj\b[^>]*>>\s*stream\r?\n" % int(fields[b"ToUnicode"]), data)
+    for fields in (fields for fields in fonts if len(fields) == 4):
+        table = _HEAD.match(data, places.get(int(fields[b"ToUnicode"]), len(data)))
         names = _inflated(data, table.end()) if table else b""
         named = _named_codes(names) if names else range(256)
         name = fields[b"BaseFont"].decode("latin-1").rpartition("+")[2]

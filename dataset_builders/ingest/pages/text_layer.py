@@ -69,7 +69,7 @@ def read_drawn(raw: RawPage, size: float) -> list[Bounds]:
     kept: list[Shape] = []
     read: list[Bounds] = []
     for shape in raw.shapes:
-        near = _near(raw.glyphs, shape.box, size) if _may_be_sign(shape, size) else []
+        near = _near(raw.glyphs, shape, size)
         if near and (root := _root(shape, raw.rules, near)):
             sign, rule = root
             raw.glyphs.append(sign)
@@ -99,7 +99,8 @@ def read_choices(raw: RawPage, size: float) -> list[Bounds]:
     alike = [sum(abs(width - other) < _ALIKE * width for other in wide) > _FEW for width in wide]
     read: dict[Bounds, Glyph] = {}
     for left, top, right, bottom in (ring.box for ring, is_usual in zip(rings, alike, strict=True) if is_usual):
-        row = _level_with((left, top, right, bottom), letters, size)
+        shared = ((min(g.bottom, bottom) - max(g.top, top) > 0.6 * (g.bottom - g.top), g) for g in letters)
+        row = [g for most, g in shared if most or g.top < (top + bottom) / 2 < g.bottom + 0.3 * size]
         text = min((g for g in row if 0 < g.left - right < 3 * size), key=lambda g: g.left, default=None)
         room = (left - size, top, right, bottom)
         beside = [box for box in others if not box[0] < left < right < box[2]]  # a frame may be around all
@@ -317,31 +318,13 @@ def _crosses(shape: Shape, box: Bounds) -> bool:
     return not shape.filled and (len(shape.points) < 4 or inside)
 
 
-def _level_with(box: Bounds, glyphs: Sequence[Glyph], size: float) -> list[Glyph]:
-    """Letters that share most of their height with a box, or stand at its middle."""
-    middle = (box[1] + box[3]) / 2
-    return [
-        g
-        for g in glyphs
-        if g.top < middle < g.bottom + 0.3 * size
-        or min(g.bottom, box[3]) - max(g.top, box[1]) > 0.6 * (g.bottom - g.top)
-    ]
-
-
-def _may_be_sign(shape: Shape, size: float) -> bool:
-    tall = shape.bottom - shape.top
-    return shape.kind != "image" and 3 <= len(shape.points) < 40 and 1.0 < tall < _TALLEST * size
-
-
-def _near(glyphs: Sequence[Glyph], box: Bounds, size: float) -> list[Glyph]:
-    return [
-        g
-        for g in glyphs
-        if g.text.strip()
-        and box[0] - size < (g.left + g.right) / 2 < box[2] + 60 * size
-        and g.bottom > box[1] - size
-        and g.top < box[3] + size
-    ]
+def _near(glyphs: Sequence[Glyph], shape: Shape, size: float) -> list[Glyph]:
+    """Letters at a shape that may be a sign."""
+    left, top, right, bottom = shape.box
+    if shape.kind == "image" or not (3 <= len(shape.points) < 40 and 1.0 < bottom - top < _TALLEST * size):
+        return []
+    level = (g for g in glyphs if g.text.strip() and g.bottom > top - size and g.top < bottom + size)
+    return [g for g in level if left - size < (g.left + g.right) / 2 < right + 60 * size]
 
 
 # ---- roots ----
@@ -570,8 +553,8 @@ def _stands_alone(
     )
 
 
-_TOUCHES, _LEVEL = 0.3, 3.0
-"""Letter sizes between what is set together, and between words of one line."""
+_TOUCHES, _LEVEL, _TYPED = 0.3, 3.0, 12.0
+"""Letter sizes between what is set together, and between words of one line, in a typewriter's font too."""
 
 
 def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> bool:
@@ -580,17 +563,10 @@ def _set_with(run: Sequence[Glyph], box: Bounds, others: Sequence[Glyph]) -> boo
     if box[0] <= left and right <= box[2] and box[1] <= top and bottom <= box[3]:
         return False
     first = run[0]
-    return any(
-        max(g.left - right, left - g.right) < (_LEVEL if _is_level(g, first) else _TOUCHES) * first.size
-        and min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)
-        for g in others
-    )
-
-
-def _is_level(glyph: Glyph, other: Glyph) -> bool:
-    """Checks for letters of one line: of one font, size and base line."""
-    same = glyph.font == other.font and abs(glyph.size - other.size) < 0.1
-    return same and abs(glyph.base - other.base) < 0.1
+    near = [g for g in others if min(bottom, g.bottom) - max(top, g.top) > 0.2 * (bottom - top)]
+    line = (g for g in near if g.font == first.font and abs(g.size - first.size) + abs(g.base - first.base) < 0.2)
+    reach = [*((g, _TOUCHES) for g in near), *((g, _TYPED if g.pitch else _LEVEL) for g in line)]
+    return any(max(g.left - right, left - g.right) < sizes * first.size for g, sizes in reach)
 
 
 def _belongs(run: list[Glyph], box: Bounds) -> bool:

@@ -238,7 +238,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         far = above > 1.5 * max(steps) and (nearer or (item.line and above > 1.5 * usual))
         if left and item.line and not _goes_on(item, before) and _leads(rest, before, closed=False):
             return place
-        right = not left and item.box.left > max(edges, default=1.0) + _INNER
+        right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
         apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
         if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
             return place
@@ -270,8 +270,10 @@ def _is_brief(rest: Sequence[Item]) -> bool:
         or bool(SOLVED.match(text))
         or any(first_label(item.text) or _LABELLED.match(item.text) for item in rest)
     )
-    words = all(item.line and not item.line.pitch and re.search(r"[^\W\d_]", item.text) for item in rest)
-    few = len(rest) <= _BRIEF and "$" not in text and not is_caption(rest[0].text)
+    words = all(
+        item.line and not (item.line.pitch or item.line.look) and re.search(r"[^\W\d_]", item.text) for item in rest
+    )
+    few = len(rest) <= _BRIEF and "$" not in text and not (is_caption(rest[0].text) or text[:1].islower())
     return (
         words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
     )

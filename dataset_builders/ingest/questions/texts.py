@@ -46,7 +46,7 @@ _DEMANDS = re.compile(
 )
 """A demand of its own, or room for its answer: a part, no option."""
 _COMMANDS = re.compile(
-    rf"(?:^|[.:;,]\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    rf"(?:^|[.:;,]\$?\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
     r"|(?:^|[。；，：\n])\s*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
 )
@@ -171,7 +171,7 @@ CHOOSES = re.compile(
 
 def asks_to_choose(stem: str) -> bool:
     """Checks for words that ask to choose, or a blank or an empty bracket at the end."""
-    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2})\s*[。．.]?\s*$", stem))
+    return bool(CHOOSES.search(stem) or re.search(r"(?:[(（]\s*[)）]|_{2}|…|\.{3})\s*[。．.]?\s*$", stem))
 
 
 def bare_labels(lines: Sequence[str]) -> list[tuple[int, re.Match[str]]]:

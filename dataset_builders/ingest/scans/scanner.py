@@ -135,8 +135,6 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
             continue
         if (parted := _fraction(rule, rest, letter)) is not None:
             rest = parted
-        elif _in_text(rule, rest):
-            continue
         rules.append(Rule(*_scaled(box, points)))
     glyphs = [_glyph(read, letter, points) for read in rest]
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
@@ -182,16 +180,6 @@ def _glyph(read: Read, letter: float, points: float) -> Glyph:
     upright = len(read.text) == 1 or read.height < _TALL * read.width
     return Glyph(
         read.text, left, top, right, bottom, base, size, right, "", confidence=read.confidence, upright=upright
-    )
-
-
-def _in_text(rule: Rule, reads: list[Read]) -> bool:
-    """A stroke through the middle of a run, which hardly fills it."""
-    return any(
-        read.box[0] - 3 < rule.left
-        and rule.right < read.box[2] + 3
-        and abs(rule.centre[1] - read.centre[1]) < 0.28 * read.height
-        for read in reads
     )
 
 

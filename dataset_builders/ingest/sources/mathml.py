@@ -1,4 +1,4 @@
-"""LaTeX of formulas in OMML, the formulas of Word.
+"""LaTeX of formulas in OMML (Word) and MathML (web pages).
 
 Contract: an unknown element gives the formulas of its children; no text is dropped.
 """
@@ -19,7 +19,15 @@ _ACCENTS: Final = {
     "\u0307": "dot", "˙": "dot", "\u0308": "ddot", "¨": "ddot", "⏞": "overbrace", "⏟": "underbrace",
     "⌢": "overset{\\frown}", "\u0311": "overset{\\frown}", "⏜": "overset{\\frown}",
 }  # fmt: skip
-_STYLES: Final = {"double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "b": "mathbf"}
+_SIGNS: Final = {"\\to": "→", "\\rightarrow": "→", "\\hat{}": "^", "\\_": "_", "\\sim": "~"}
+"""Accents that are written as symbols."""
+_STYLES: Final = {
+    "double-struck": "mathbb",
+    "script": "mathcal",
+    "fraktur": "mathfrak",
+    "b": "mathbf",
+    "bold": "mathbf",
+}
 _WORDS: Final = re.compile(rf"[一-鿿{HANGUL}][一-鿿{HANGUL}\s，、。]*")
 _BASES: Final = re.compile(r"\\?[^\\{}\s]|\\[A-Za-z]+|\{.*\}|\\math[a-z]+\{[^{}]*\}", re.DOTALL)
 _OPERATORS: Final = re.compile(r"\\(?:lim|max|min|sup|inf|sum|prod|int|iint|oint|bigcup|bigcap|coprod)\b\s*")
@@ -49,7 +57,7 @@ def local_name(node: Element) -> str:
 
 def _of(node: Element) -> str:
     name = local_name(node)
-    if name.endswith("Pr"):
+    if name.endswith("Pr") or name in ("annotation", "annotation-xml", "mphantom"):
         return ""
     return _RULES.get(name, _row)(node)
 
@@ -99,12 +107,28 @@ def _run(node: Element) -> str:
     return _letters("".join(texts), style, _setting(node, "sty") == "p")
 
 
+def _token(node: Element) -> str:
+    text = " ".join("".join(node.itertext()).split())
+    if local_name(node) in ("mtext", "ms"):
+        return f"\\text{{{text}}}" if text else " "
+    style = _STYLES.get(node.get("mathvariant", ""), "")
+    return _letters(text, style, len(text) > 1)
+
+
 def _scripts(base: str, below: str = "", above: str = "") -> str:
     is_whole = _OPERATORS.fullmatch(base) or _BASES.fullmatch(base) or re.fullmatch(r"\\\w+", base)
     marks = base if is_whole else f"{{{base}}}"
     primes = above.replace("\\prime", "'").replace(" ", "")
     marks += f"_{{{below}}}" if below else ""
     return marks + (primes if primes and set(primes) == {"'"} else f"^{{{above}}}" if above else "")
+
+
+def _limits(base: str, below: str = "", above: str = "") -> str:
+    if _OPERATORS.fullmatch(base) or not (below or above):
+        return _scripts(base, below, above)
+    for mark, stack in ((above, "overset"), (below, "underset")):
+        base = _stacked(mark, _SIGNS.get(mark, mark), base, stack) if mark else base
+    return base
 
 
 def _stacked(mark: str, sign: str, base: str, stack: str) -> str:
@@ -136,6 +160,8 @@ def _array(rows: Sequence[Sequence[str]], name: str = "matrix") -> str:
 
 def _accent(node: Element) -> str:
     sign, inner = _setting(node, "chr", "\u0302"), _part(node, "e")
+    if sign == "\u20d7" and len(inner) > 1 and not re.fullmatch(r"\\\w+", inner):
+        sign = "→"
     return _stacked(symbol(sign), sign, inner, "overset")
 
 
@@ -161,6 +187,23 @@ def _root(degree: str, inner: str) -> str:
     return f"\\sqrt[{degree}]{{{inner}}}" if degree else f"\\sqrt{{{inner}}}"
 
 
+def _semantics(node: Element) -> str:
+    texts = [child.text or "" for child in _parts(node, "annotation") if "tex" in child.get("encoding", "").lower()]
+    return texts[0].strip() if texts else _row(node)
+
+
+def _of_children(build: Callable[..., str]) -> Callable[[Element], str]:
+    """A rule on the LaTeX of a node's children, in order."""
+
+    def rule(node: Element) -> str:
+        try:
+            return build(*map(_of, node))
+        except TypeError:  # more or fewer children than the element has by its standard
+            return _row(node)
+
+    return rule
+
+
 _RULES: Final[dict[str, Callable[[Element], str]]] = {
     "r": _run,
     "f": _fraction,
@@ -171,12 +214,24 @@ _RULES: Final[dict[str, Callable[[Element], str]]] = {
     "rad": lambda node: _root(_part(node, "deg"), _part(node, "e")),
     "d": _fenced,
     "nary": _nary,
-    "limLow": lambda node: _scripts(_part(node, "e"), _part(node, "lim")),
-    "limUpp": lambda node: _scripts(_part(node, "e"), "", _part(node, "lim")),
+    "limLow": lambda node: _limits(_part(node, "e"), _part(node, "lim")),
+    "limUpp": lambda node: _limits(_part(node, "e"), "", _part(node, "lim")),
     "acc": _accent,
     "bar": lambda node: f"\\{'overline' if _setting(node, 'pos') == 'top' else 'underline'}{{{_part(node, 'e')}}}",
     "groupChr": _grouped,
     "borderBox": lambda node: f"\\boxed{{{_part(node, 'e')}}}",
     "m": lambda node: _array([[_row(cell) for cell in row] for row in _parts(node, "mr")]),
     "eqArr": lambda node: _array([[_row(row)] for row in _parts(node, "e")], "array"),
+    **dict.fromkeys(("mi", "mn", "mo", "mtext", "ms"), _token),
+    "mspace": lambda node: " ",
+    "semantics": _semantics,
+    "mfenced": lambda node: _between(node.get("open", "("), ",".join(map(_of, node)), node.get("close", ")")),
+    "mfrac": _of_children(lambda over, under: f"\\frac{{{over}}}{{{under}}}"),
+    "msup": _of_children(lambda base, above: _scripts(base, "", above)),
+    **dict.fromkeys(("msub", "msubsup"), _of_children(_scripts)),
+    "msqrt": lambda node: _root("", _row(node)),
+    "mroot": _of_children(lambda inner, degree: _root(degree, inner)),
+    "mover": _of_children(lambda base, above: _limits(base, "", above)),
+    **dict.fromkeys(("munder", "munderover"), _of_children(_limits)),
+    "mtable": lambda node: _array([[_row(cell) for cell in row] for row in node]),
 }  # fmt: skip

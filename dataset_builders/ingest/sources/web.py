@@ -11,10 +11,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
+from xml.etree.ElementTree import TreeBuilder
 
 from livek12.core.errors import UserError
 from livek12.core.languages import HANGUL
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
+from livek12.dataset_builders.ingest.sources.mathml import latex
 from livek12.dataset_builders.ingest.sources.tex import Reader, behind
 from livek12.dataset_builders.ingest.sources.word import NUMBER_FORMS, Numbering
 from livek12.dataset_builders.ingest.sources.writer import BLANK, OPTION, Cell, Paragraph, Writer, decoded, joined
@@ -25,8 +27,8 @@ _BLOCKS: Final = frozenset(
 )
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _VOID: Final = frozenset("area base br col embed hr img input link meta param softbreak source track wbr".split())
-_UNSEEN: Final = frozenset("script style title template noscript head textarea select button".split())
-_DRAWN: Final = frozenset("svg canvas object iframe video audio applet mjx-container".split())
+_UNSEEN: Final = frozenset("script style title template noscript head textarea select button mjx-math".split())
+_DRAWN: Final = frozenset("svg canvas object iframe video audio applet".split())
 _RENDERED: Final = frozenset("katex-html MathJax_Preview MathJax MathJax_Display MathJax_SVG MathJax_CHTML".split())
 """Classes of formulas as they are drawn, beside their source."""
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])", re.IGNORECASE)
@@ -48,9 +50,12 @@ _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} 
 """A labelled line of Markdown, "answer: 2", above another."""
 _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
 _SOLUTION: Final = re.compile(r"\s*solutions?\s*[:.]?\s*", re.IGNORECASE)
+_BULLETS: Final = re.compile(r"(?m)(?:^ {0,6}[-*+] .*\n){2,}")
+_TICK: Final = re.compile(r"^\s*\[[xX]\] |\(\*\)\s*$")
+_RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
-MAX_COMMAND, MAX_UNCLOSED = 100_000, 99  # characters of a command with its arguments, and commands without an end
+MAX_COMMAND, MAX_UNCLOSED, MAX_OPTIONS = 100_000, 99, 8  # characters of a command, those without an end, a list
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -77,6 +82,7 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
     titles = [re.sub(r"\s*\\?\n\s*", " ", title).strip("\"' ") for title in _TITLE.findall(front or "")]
     text = re.sub(r"!\[\[[^\[\]\n]{0,300}\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
+    text = _BULLETS.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
         place = match.end()
@@ -102,6 +108,16 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
 
 
+def _lettered(bullets: re.Match[str]) -> str:
+    """A list of Markdown with its options lettered, if some of them are ticked."""
+    items = [item.strip()[2:].removeprefix("[ ] ") for item in bullets[0].splitlines()]
+    texts = [_TICK.sub("", item).strip() for item in items]
+    marks = [_RIGHT * bool(_TICK.search(item)) for item in items]
+    if not 0 < len("".join(marks)) < len(items) <= MAX_OPTIONS:
+        return bullets[0]
+    return "".join(f"- {chr(ord('A') + n)}. {mark}{texts[n]}\n" for n, mark in enumerate(marks))
+
+
 def _number(given: dict[str, str], name: str, default: int) -> int:
     value = given.get(name, "")
     return int(value) if re.fullmatch(r"\d{1,4}", value) else default
@@ -120,9 +136,8 @@ class _Reader(HTMLParser):
         self.is_right = False  # of the item that is read: it is marked as the solution
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
-        self.formula: list[str] | None = None  # LaTeX that goes with an open formula of MathML
-        self.annotated = False
-        self.choices = 0  # buttons right above
+        self.formula: TreeBuilder | None = None
+        self.formulas = self.choices = 0  # buttons right above
         self.math = False  # right behind the begin of an element that holds LaTeX alone
         self.is_numbered = False  # below a heading that numbers a question
         self.below = "decimalEnclosedCircle" if korean else "(decimal)"  # numbers of the lists there
@@ -134,14 +149,16 @@ class _Reader(HTMLParser):
         if self.unseen:
             self.unseen += [tag] if tag == self.unseen[0] else []
         elif self.formula is not None:
-            self.annotated = tag == "annotation" and "tex" in given.get("encoding", "").lower()
+            self.formula.start(tag, given)
         elif tag == "math":
-            self.formula, self.annotated = [], False
+            self.formula = TreeBuilder()
+            self.formula.start(tag, given)
         elif tag not in _VOID and not is_script and (tag in _UNSEEN or self._is_hidden(given)):
             self.paragraph.text += BLANK if tag in ("textarea", "select") else ""
             self.unseen = [tag]
         elif tag in _DRAWN:
-            self.paragraph.gap()
+            if not any(name == "mjx-container" for name, _ in self.marks):
+                self.paragraph.gap()
             self.unseen = [tag]
         else:
             self._begin(tag, given)
@@ -195,8 +212,8 @@ class _Reader(HTMLParser):
         elif tag in ("td", "th") and self.tables:
             self.tables[-1] = self.tables[-1] or [[]]
             self.tables[-1][-1] += [[] for _ in range(min(99, max(1, _number(given, "colspan", 1))))]
-        elif tag in ("sup", "sub", "u", "ins"):
-            self.marks.append((tag, len(self.paragraph.text)))
+        elif tag in ("sup", "sub", "u", "ins", "mjx-container"):
+            self.marks.append((tag, self.formulas if tag == "mjx-container" else len(self.paragraph.text)))
 
     def handle_endtag(self, tag: str) -> None:
         self.math = False
@@ -204,10 +221,10 @@ class _Reader(HTMLParser):
             if tag == self.unseen[0]:
                 self.unseen.pop()
         elif self.formula is not None:
-            self.annotated = False
+            self.formula.end(tag)
             if tag == "math":
-                self.paragraph.formula("".join(self.formula)) if "".join(self.formula).strip() else self.paragraph.gap()
-                self.formula = None
+                self.paragraph.formula(latex(self.formula.close()))
+                self.formula, self.formulas = None, self.formulas + 1
         else:
             self._end(tag)
 
@@ -236,7 +253,10 @@ class _Reader(HTMLParser):
 
     def _marked(self, tag: str, begin: int) -> None:
         inner = self.paragraph.text[begin:]
-        if tag in ("sup", "sub") and "$" not in inner:
+        if tag == "mjx-container":
+            if self.formulas == begin:
+                self.paragraph.gap()
+        elif tag in ("sup", "sub") and "$" not in inner:
             self.paragraph.text = self.paragraph.text[:begin]
             self.paragraph.script("^" if tag == "sup" else "_", inner)
         elif tag in ("u", "ins") and inner and not inner.strip():
@@ -244,7 +264,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.formula is not None:
-            self.formula += [data] if self.annotated else []
+            self.formula.data(data)
         elif self.math and not self.unseen and not re.match(r"\s*(?:\$|\\[(\[])", data):
             self.paragraph.formula(data)
         elif not self.unseen:
@@ -254,12 +274,15 @@ class _Reader(HTMLParser):
             self.paragraph.text += (text.lstrip(" ") if begins else text).replace("\xa0", " ").replace("\u200b", "")
 
     def _picture(self, given: dict[str, str]) -> None:
-        data = _DATA.match(given.get("src", ""))
+        data, words = _DATA.match(given.get("src", "")), given.get("alt", "").strip()
         try:
             drawn = bool(data) and self.paragraph.picture(base64.b64decode(data[1] if data else ""))
         except ValueError:
             drawn = False
-        if not drawn:
+        is_formula = re.search(r"math|tex|formula", given.get("class", "")) or re.match(r"\$|\\[a-z(\[]", words)
+        if not drawn and words and is_formula:
+            self.paragraph.formula(words.strip("$ ").removeprefix("\\(").removesuffix("\\)"))
+        elif not drawn:
             self.paragraph.gap()
 
     def flush(self, inside: bool = False) -> None:
@@ -267,14 +290,15 @@ class _Reader(HTMLParser):
         last = self.paragraph
         last.text = _MATH.sub(lambda match: match[4] or f"${next(filter(None, match.groups())).strip()}$", last.text)
         self.paragraph = Paragraph(level=last.level if inside else 0)
-        self.marks = []
+        self.marks = [mark for mark in self.marks if mark[0] == "mjx-container"]
         label, choice, text = last.text.partition(_CHOICE)
         if choice:
             last.text = text if OPTION.match(text) else f"{label}. {text}" if text.strip() else ""
         if last.text.strip():
             last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
-            key = OPTION.match(last.text) if self.is_right else None
+            key = OPTION.match(last.text) if self.is_right or _RIGHT in last.text else None
+            last.text = last.text.replace(_RIGHT, "")
             self.writer.answers += [re.sub(r"\W", "", key[0])] if key else []
             self.is_right = False
             self._put(last)

@@ -18,6 +18,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 
 from livek12.core.errors import UserError
+from livek12.dataset_builders.ingest.pages.atoms import symbol
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD
 from livek12.dataset_builders.ingest.pages.glyphs import known_sign
 from livek12.dataset_builders.ingest.sources.mathml import latex
@@ -26,6 +27,7 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, Cell, Paragrap
 
 MAX_PART: Final = 64 << 20
 MAX_DEPTH: Final = 200
+MAX_FIELD, MAX_SWITCHES = 4000, 200  # of an EQ field
 _DAMAGE: Final = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError, ValueError, ParseError, RuntimeError
 )  # fmt: skip
@@ -313,6 +315,8 @@ class _Document:
             self._text(child.text or "" if name == "t" else "\t", properties, paragraph)
         elif name in ("br", "cr"):
             paragraph.text += "" if _value(child, "type") in ("page", "column") else "\n"
+        elif name == "noBreakHyphen":
+            paragraph.text += "-"
         elif name == "sym":
             self._symbol(_value(child, "font"), _value(child, "char"), paragraph)
         elif name in ("drawing", "pict", "object", "AlternateContent"):
@@ -341,7 +345,7 @@ class _Document:
             paragraph.gap()
 
     def _field(self, kind: str, paragraph: Paragraph) -> None:
-        """A field's instruction runs to its "separate" or its end; EQ has no result to read."""
+        """A field's instruction runs to its "separate" or its end; only EQ has no result to read."""
         if kind == "begin":
             self.fields.append(["", ""])
         elif kind == "separate" and self.fields:
@@ -349,7 +353,11 @@ class _Document:
         elif kind == "end" and self.fields:
             instruction, _ = self.fields.pop()
             if re.match(r"\s*eq\b", instruction, re.IGNORECASE):
-                paragraph.gap()
+                formula = _equation(instruction.strip()[2:])
+                if self.fields and not self.fields[-1][1]:
+                    self.fields[-1][0] += formula or "□"
+                else:
+                    paragraph.formula(formula) if formula else paragraph.gap()
 
     def _drawing(self, node: Element, paragraph: Paragraph) -> None:
         """Pictures and text boxes of a drawing; a placeholder where it holds neither.
@@ -436,3 +444,42 @@ def _floats(node: Element) -> bool:
 def _is_rule(node: Element) -> bool:
     shapes = [_value(part, "prst") for part in node.iter() if _name(part) == "prstGeom"]
     return bool(shapes) and all(shape in ("line", "straightConnector1") for shape in shapes)
+
+
+_SWITCH: Final = re.compile(
+    r"(?:\\([a-z]+)\d*\s*((?:\\[a-z]+\d*(?:\\?[\[\]{}|()])?\s*)*))?\(([^()\\]*)\)", re.IGNORECASE
+)
+_SWITCHES: Final = {
+    ("f", 2): "\\frac{{{}}}{{{}}}", ("r", 1): "\\sqrt{{{}}}", ("r", 2): "\\sqrt[{}]{{{}}}", ("a", 1): "{}",
+    ("x", 1): "{}", ("b", 1): "\\left({}\\right)", ("vec", 1): "\\overrightarrow{{{}}}",
+}  # fmt: skip
+"""A switch of an EQ field, or a bracket, without another within it."""
+
+
+def _equation(text: str) -> str | None:
+    r"""LaTeX of an EQ field: \f(a,b), \r(n,a), \s\up6(a), \b(a), \o(a,→), the innermost first; None for another."""
+    if re.search("[\ue100-\uefff]", text):  # signs of parts below
+        return None
+    parts: list[str] = []
+
+    def filled(text: str) -> str:
+        return re.sub("[\ue100-\uefff]", lambda match: parts[ord(match[0]) - 0xE100], text)
+
+    def kept(match: re.Match[str]) -> str:
+        inner = [filled("".join(map(symbol, part.strip()))) for part in re.split("[,;]", match[3])]
+        made = _switched(match[1].lower(), (match[2] or "").lower(), inner) if match[1] else f"({filled(match[3])})"
+        parts.append(match[0] if made is None else made)
+        return match[0] if made is None else chr(0xE100 + len(parts) - 1)
+
+    while len(text) < MAX_FIELD and len(parts) < MAX_SWITCHES and (text != (made := _SWITCH.sub(kept, text, count=1))):
+        text = made
+    return None if "\\" in text else filled("".join(map(symbol, text)))
+
+
+def _switched(name: str, options: str, parts: list[str]) -> str | None:
+    if name == "s":
+        return f"{'_' if 'do' in options else '^'}{{{parts[0]}}}"
+    if name == "o" and {*parts} & {"\\to", "→", "^{\\to}"}:
+        name, parts = "vec", [part for part in parts if part not in ("\\to", "→", "^{\\to}")]
+    form = _SWITCHES.get((name, len(parts) - (name == "r" and not parts[0])))
+    return form.format(*parts[-form.count("{}") :]) if form and not (name == "b" and options) else None

@@ -87,9 +87,9 @@ def test_each_sign_stands_in_the_text_once() -> None:
 def test_a_font_whose_letters_have_other_shapes_is_not_trusted() -> None:
     plain = [Glyph(t, 0, 93, 5, 100, 100, 10, 5, "CMR10") for t in "ABCDEFGHIKLMN0123456789"]
     lying = [
-        Glyph(":", 0, 92, 7, 101, 100, 10, 7, "CMSY10", math=True),
-        Glyph("≥", 0, 92, 2, 103, 100, 10, 2, "CMSY10", math=True),
-        Glyph("n", 0, 93, 6, 100, 100, 10, 6, "CMSY10", math=True),
+        Glyph(":", 0, 92, 7, 101, 100, 10, 7, "MSAM10", math=True),
+        Glyph("≥", 0, 92, 2, 103, 100, 10, 2, "MSAM10", math=True),
+        Glyph("n", 0, 93, 6, 100, 100, 10, 6, "MSAM10", math=True),
     ]
     _distrust([*plain, *lying])
     assert all(g.sound for g in plain) and not any(g.sound for g in lying)
@@ -145,7 +145,8 @@ def test_a_script_of_a_script_stays_in_it() -> None:
 
 
 def test_a_part_of_a_fraction_that_is_not_in_its_middle_is_a_doubt() -> None:
-    below = [glyph(text, left, left + 5, base=108) for text, left in (("l", 10), ("n", 16), ("x", 22))]
+    below = [replace(glyph(text, left, left + 5, base=108), font="CMR10") for text, left in (("l", 10), ("n", 16))]
+    below.append(glyph("x", 22, 27, base=108))
     assert row(glyph("1", 15, 20, base=96), *below, rules=(Rule(9, 98, 28, 98.5),)) == (r"$\frac{1}{\ln x}$", True)
     assert not row(glyph("0", 9, 12, base=96), *below, rules=(Rule(9, 98, 28, 98.5),))[1]
 

@@ -106,25 +106,6 @@ def test_a_key_without_sections_serves_none_of_two(tmp_path: Path) -> None:
     assert list(answers.values()) == [["B"], ["C"], [], []]
 
 
-def test_a_key_with_a_column_for_each_form_serves_the_form_that_is_printed() -> None:
-    lines = [
-        "Algebra, Form B",
-        "1. Which is a prime?",
-        "A. 4 B. 5 C. 6 D. 8",
-        "2. Which is odd?",
-        "A. 1 B. 2 C. 4 D. 8",
-    ]
-    entries = [
-        Entry(number, answer, elective=form)
-        for form, answers in (("Form A", "AB"), ("Form B", "BA"))
-        for number, answer in enumerate(answers, 1)
-    ]
-    key = AnswerKey(entries, name="key.pdf", sha256="0")
-    assert [draft.answer for draft in read(page(*lines, top=0.1), key=key).drafts] == [["B"], ["A"]]
-    unnamed = read(page("Algebra", *lines[1:], top=0.1), key=key)
-    assert not any(draft.answer for draft in unnamed.drafts) and all(doubted(d, "answer") for d in unnamed.drafts)
-
-
 def test_numbers_begin_anew_behind_the_title_of_a_section() -> None:
     lines = [
         "Section I: 2 Questions",

@@ -125,13 +125,15 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
 @pytest.mark.parametrize(
     ("above", "doubted"),
     [
-        (["The river rises in the hills and runs to the sea in one week.", f"{LONG}."], True),
+        (["The stream rises in the hills and runs to the sea in one week.", f"{LONG}."], True),
+        (["There will be no mercy for the weak of this house at any time."], False),
+        (["Find the area of the square below for a start, and its side."], True),
         (["Answer all the questions that follow in the space that is given.", "Write your name on each page."], False),
         (["Final examination in mathematics for the second year of the course"], False),
     ],
 )
 def test_text_above_the_first_question_is_doubted_unless_it_instructs(above: list[str], doubted: bool) -> None:
-    paper = read(page(*above, *STEMS))
+    paper = read(page(*above, "1. Where does the stream begin?", *STEMS[1:]))
     text = "text before the first question is in none"
     assert any(text in line for line in paper.errors) is doubted
     assert any(text in doubt.text for doubt in by_number(paper)["1"].doubts) is doubted
@@ -552,12 +554,6 @@ def test_numbers_with_a_word_of_points_are_taken_or_doubted(above: list[str], li
         (["注：第1~2题每题8分，第3题每题5分。"], ["1. 求a。", "2. 求b。", "3. 求c。"], [8, 8, 5]),
         (["Each question is worth three points."], ASKS, [3, 3, 3]),
         (["A quiz on this and that…"], [piece for line in ASKS for piece in (line, "Mark out of 1.00")], [1, 1, 1]),
-        (
-            ["A quiz on…"],
-            ["1. Why? (30)", "2. Tell", "(a) how (20)", "(b) and why (10)", "3. Where? (40)"],
-            [30, 30, 40],
-        ),
-        (["Question\tWeight", "1\t30%", "2\t20%", "3\t50%"], ASKS, [30, 20, 50]),
     ],
 )
 def test_plain_statements_of_points_are_read(above: list[str], lines: list[str], worth: list[float]) -> None:

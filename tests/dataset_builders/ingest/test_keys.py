@@ -317,10 +317,54 @@ MARKED = {
 }
 
 
-def mark_scheme(*rows: str) -> PageBlocks:
-    made = page(HEAD, *rows)
+def table_page(*rows: str) -> PageBlocks:
+    made = page(*rows)
     lines = [line for block in made.blocks for line in block.lines]
     return replace(made, blocks=[replace(made.blocks[0], kind="table", lines=lines)])
+
+
+def mark_scheme(*rows: str) -> PageBlocks:
+    return table_page(HEAD, *rows)
+
+
+def test_the_column_behind_one_that_counts_from_one_is_of_answers() -> None:
+    rows = ["1\t$\\frac{W}{R}$ or its like", "2\tthe larger of the two", "3\t480"]
+    found = entries_of_items(flatten([table_page(*rows)]).items, "key")
+    assert {entry.number: entry.answer for entry in found} == {n: row[2:] for n, row in enumerate(rows, 1)}
+
+
+def test_a_table_amid_the_heads_of_a_key_is_of_its_question() -> None:
+    lines = [
+        "Q1 [6 marks]",
+        "True or false",
+        "Q2 [5 marks]",
+        "Pick one",
+        "Q3 [4 marks]",
+        "A title",
+        "Q4 [4 marks]",
+        "x",
+    ]
+    made = page(*lines)
+    rows = [
+        replace(line, text=text) for line, text in zip(made.blocks[3].lines * 2, ["1\t2\t3", "C\tA\tB"], strict=True)
+    ]
+    table = replace(made.blocks[3], kind="table", lines=rows)
+    found = entries_of_pages([replace(made, blocks=[*made.blocks[:4], table, *made.blocks[4:]])], "k")
+    assert [entry.answer for entry in found].count("C") == 0 and len(found) == 4
+
+
+def test_numerals_over_one_kind_of_questions_are_questions() -> None:
+    lines = [
+        "一、选择题（4分）",
+        "1．A 2．B",
+        "二、计算题（6分）",
+        "（1）12",
+        "（2）13",
+        "三、计算题（8分）",
+        "（1）14",
+    ]
+    found = entries_of_items(flatten([page(*lines)]).items, "key")
+    assert [(entry.number, entry.solution) for entry in found[2:]] == [(2, "（1）12\n（2）13"), (3, "（1）14")]
 
 
 @pytest.mark.parametrize("name", MARKED)

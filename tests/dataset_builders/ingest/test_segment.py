@@ -447,8 +447,17 @@ def test_answers_begin_with_their_title() -> None:
         begins_answers("参考答案")
         and begins_answers("2026年数学试题参考答案与评分标准")
         and begins_answers("Answer key")
+        and begins_answers("附录：答案及评分标准")
     )
     assert not begins_answers("写出你的答案。")
+
+
+def test_a_title_of_answers_in_the_head_of_a_page_begins_them() -> None:
+    asked, key = ["1. What?", "2. Where?", "3. Why?"], ["1. Six", "2. Two", "3. Ten"]
+    head = page("期末试题答案及评分标准", number=2, top=0.04).blocks[0]
+    behind = page(*key, number=2)
+    paper = read(page(*asked), replace(behind, blocks=[replace(head, kind="header"), *behind.blocks]))
+    assert [draft.answer for draft in paper.drafts] == [["Six"], ["Two"], ["Ten"]]
 
 
 @pytest.mark.parametrize(("lines", "questions"), [(["3. Why?", "4. How?"], 4), (["1. Six", "2. Two"], 2)])

@@ -100,6 +100,14 @@ _DELETED = "<w:del><w:r><w:delText>旧</w:delText></w:r></w:del>"
 _OMML = "<m:oMath><m:f><m:num><m:r><m:t>π</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
 
 
+def omml(name: str, *parts: str) -> str:
+    """A formula of Word: an element, and its parts by name and letters."""
+    inner = "".join(
+        f"<m:{part}><m:r><m:t>{text}</m:t></m:r></m:{part}>" for part, text in zip(parts[::2], parts[1::2], strict=True)
+    )
+    return f"<m:oMath><m:{name}>{inner}</m:{name}></m:oMath>"
+
+
 def test_a_word_paper_becomes_questions_without_pages(tmp_path: Path) -> None:
     paper = ingested(
         tmp_path,
@@ -130,7 +138,13 @@ def test_a_word_paper_becomes_questions_without_pages(tmp_path: Path) -> None:
     [
         (run("H") + run("2", '<w:vertAlign w:val="subscript"/>') + run("O"), "$H_{2}$O"),
         (run("x") + run("2", '<w:vertAlign w:val="superscript"/>'), "$x^{2}$"),
-        (equation(r"eq \o\ac(○,3)") + equation(r"EQ \f(1,2)"), "□□"),
+        (omml("limUpp", "e", "→", "lim", "Δ"), "$\\overset{\\Delta}{\\to}$"),
+        (omml("groupChr", "e", "x") + omml("acc", "e", "x"), "$\\underbrace{x}$$\\hat{x}$"),
+        ("<w:r><w:noBreakHyphen/></w:r>", "-"),
+        (equation(r"eq \f(1,2)") + equation(r"EQ \r(3,x)"), "$\\frac{1}{2}$$\\sqrt[3]{x}$"),
+        (equation(r"eq \unknown(1)"), "□"),
+        (equation("eq \\f(\uef00,2)"), "□"),
+        (equation("eq (a)" + "".join(f"({chr(at)}{chr(at)})" for at in range(0xE100, 0xE200))), "□"),
         ('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>', "α"),
         ('<w:r><w:sym w:font="Wingdings" w:char="F04A"/></w:r>', "□"),
         (picture("far"), "□"),
@@ -296,7 +310,7 @@ _DATA = base64.b64encode(png()).decode()
     ("source", "texts"),
     [
         ("<ol start=3><li>Why?<ol type=A><li>x<sup>2</sup><li>y</ol></ol>", ["3. Why?", "A. $x^{2}$", "B. y"]),
-        ("<p>已知<math><mfrac><mi>a</mi><mn>2</mn></mfrac></math>，<u>&nbsp;</u></p>", ["已知□，____"]),
+        ("<p>已知<math><mfrac><mi>a</mi><mn>2</mn></mfrac></math>，<u>&nbsp;</u></p>", ["已知$\\frac{a}{2}$，____"]),
         (r"<p>\(x\) and \[y\]<script>alert(1)</script><script type='math/tex'>z_1</script>", ["$x$ and $y$$z_1$"]),
         ("<math><semantics><mi>q</mi><annotation encoding='application/x-tex'>\\dot q</annotation></semantics></math>",
          ["$\\dot q$"]),
@@ -531,6 +545,8 @@ def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path
          ["Quiz 6 Part A", "1. \\textbf{Why? and", "2. $x$"]),
         ("~~~\n\\frac{a}{b} $x$\n~~~", ["```", "\\frac{a}{b} $x$", "```"]),
         ("![[Pasted image.png]] Why?", ["□ Why?"]),
+        ("1. Why?\n* `x`\n* y (*)\n\n2. How?\n- [ ] x\n- [x] y\n",
+         ["1. Why?", "A. x", "B. y", "【答案】B", "2. How?", "A. x", "B. y", "【答案】B"]),
     ],
 )  # fmt: skip
 def test_markdown_that_is_no_latex(tmp_path: Path, source: str, texts: list[str]) -> None:

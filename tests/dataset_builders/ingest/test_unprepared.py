@@ -357,16 +357,6 @@ def test_options_in_brackets_with_numbers_and_parts_that_are_none(tmp_path: Path
     assert not found["2"].options and not found["3"].options
 
 
-def test_options_in_the_cells_of_a_table(tmp_path: Path) -> None:
-    cells = ", ".join(
-        f"[*{label}* #h(.8em) {text}]" for label, text in zip("ABCD", "plum pear fig date".split(), strict=True)
-    )
-    body = f"1. Which?\n\n#table(columns: (4cm, 4cm), {cells})\n\n2. Read.\n\n#table(columns: 2, [A], [1], [B], [2])"
-    paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP))
-    assert [option.text for option in paper.drafts[0].options] == ["plum", "pear", "fig", "date"]
-    assert "| A | 1 |" in paper.drafts[1].question
-
-
 def test_a_sentence_that_breaks_before_a_number_begins_no_question(tmp_path: Path) -> None:
     first = "\n".join(question(n) for n in (1, 2))
     body = (
