@@ -287,7 +287,6 @@ _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\
 _FIRST_ANSWER = re.compile(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
-_NUMBER_HEAD = re.compile(r"题\s*号|문항(?:\s*번호)?|번호|No\.?|Question|Number|Item", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
@@ -464,16 +463,6 @@ def is_running(text: str) -> bool:
 def width(text: str) -> int:
     """Letters of a text, one of Chinese or Korean counting two."""
     return sum(1 if sign.isascii() else 2 for sign in text)
-
-
-def is_key_table(rows: Sequence[str]) -> bool:
-    """Checks whether a table's rows are numbers and the answers below them: a key needs no title."""
-    cells = [[cell.strip() for cell in row.split("\t")] for row in rows]
-    for numbers, answers in pairwise(cells):
-        if _NUMBER_HEAD.fullmatch(numbers[0]) and _BARE_ANSWERS.fullmatch(answers[0]):
-            many = sum(cell.isdigit() for cell in numbers[1:])
-            return many > 1 and 2 * sum(bool(cell) for cell in answers[1:]) > many
-    return False
 
 
 def is_notice(text: str) -> bool:

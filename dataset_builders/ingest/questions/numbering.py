@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
 from livek12.core.text import squeezed
-from livek12.dataset_builders.ingest.questions.headings import CONTINUED, is_section
+from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.points import says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -155,7 +155,28 @@ def anchors(
         run = _with_others(best.run, [*(head for head in alike if head.number == 1 or not head.level), *below])
         tail = _behind(items, run, [each for each in others if each.named])
         run = tail or (_completed(items, run, best.candidates) if strays else run)
-    return _with_runs(run)
+    weak = best.kind[0] or (best.kind[1] and not best.question) or not run
+    return _with_runs((_unnumbered(items, run, sections) if weak else []) or run)
+
+
+def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
+    """Questions behind pictures at one edge, or between answers: each asks, and few have numbers of the run."""
+    marks: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        if begins_answer(item.text) or item.block.kind == "figure":
+            mark = "" if item.line else f"{item.box.left:.2f} {item.box.right:.2f}"
+            marks.setdefault(mark, []).append(place)
+    for places in marks.values():
+        ends = [place + 1 for place in places if place + 1 not in places and _asks_something(items[place + 1 :])]
+        above = max((place for place in sections if place < places[0]), default=-1)
+        first = next((at for at in range(above + 1, places[0]) if asks(items[at].text)), len(items))
+        begins = sorted({min([first, *ends]), *ends})
+        pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
+        bare = sum(not any(head.place in piece for head in run) for piece in pieces)
+        asking = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
+        if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
+            return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
+    return []
 
 
 def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:
@@ -306,8 +327,11 @@ def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> l
     bare = sum(not numbers for numbers in below)
     if mixed := _behind_sections(items, chosen, below, others):
         return mixed
-    anew = all(numbers[0] == 1 for numbers in below if numbers) and _ask(items, chosen) and not named
-    return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or anew) else []
+    several = any(_is_of_several(items[title.place].text) for title in chosen)
+    alone = [items[title.place : end] for title, end, own in zip(chosen, ends, below, strict=False) if not own]
+    own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(_asks_something, alone)))
+    asking = own and _ask(items, chosen) and not (named or several)
+    return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or asking) else []
 
 
 def _behind_sections(
@@ -335,9 +359,11 @@ def _is_of_several(title: str) -> bool:
 
 
 def _ask(items: Sequence[Item], chosen: _Heads) -> bool:
-    """Titles that have points alone, or say what is given: the numbers below them are parts."""
-    rests = [_POINTS.sub("", items[candidate.place].text[candidate.end :]).strip() for candidate in chosen]
-    return all(not rest or "$" in rest or _GIVES.search(rest) for rest in rests)
+    """Most titles have points, or say what is given: the numbers below them are parts."""
+    texts = [items[candidate.place].text for candidate in chosen]
+    rests = [_POINTS.sub("", text[head.end :]).strip() for text, head in zip(texts, chosen, strict=True)]
+    asking = [not rest or "$" in rest or _GIVES.search(rest) for rest in rests]
+    return 2 * sum(map(bool, asking)) > len(rests) or all(map(says_worth, texts))
 
 
 def _candidates(items: Sequence[Item], without: Collection[int]) -> dict[_Kind, list[_Candidate]]:

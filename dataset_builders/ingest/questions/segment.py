@@ -24,7 +24,6 @@ from livek12.dataset_builders.ingest.questions.headings import (
     RULES,
     begins_answers,
     follows,
-    is_key_table,
     is_notice,
     is_part_of_section,
     is_running,
@@ -126,14 +125,15 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*第一题", re.IGNORECASE)
+_ONE = re.compile(
+    r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*(?:第一题|一\s*[、．.])",
+    re.IGNORECASE,
+)
 """Begins a list: of the rules, and behind it of the questions."""
-_BY_NUMERALS = re.compile(r"\s*一\s*[、．.]")
 _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
-_BRACKETED = re.compile(r"\s*[\[【〈<](?!\s*\d+\W)[^\[\]【】<>〈〉]{2,40}[\]】〉>]\s*")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
 _NUMERALS = {*"ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ"}
@@ -232,10 +232,12 @@ def segment(stream: Stream) -> Body:
     titles = [place for place, item in enumerate(items) if item.is_heading or (item.line and is_section(item.text))]
     heads = _section_heads(items)
     titles = sorted({*titles, *heads})
-    starts, others = _part_starts(items, part_of), {*_rules(items), *heads}
+    rules = _rules(items)
+    starts, others = _part_starts(items, part_of), rules | heads
     chosen = anchors(items, starts, others, titles, strays=True)
     if listed := _listed_rules(items, chosen):
-        others = {*listed, *heads}
+        rules = {*listed}
+        others = rules | heads
         chosen = anchors(items, starts, others, titles, strays=True)
     if (end := _second_time(items, chosen, _forms(stream))) < len(items):
         first = segment(replace(stream, items=items[:end]))
@@ -248,17 +250,17 @@ def segment(stream: Stream) -> Body:
     if inner:
         chosen = anchors(items, starts, others, [place for place in titles if place not in inner], strays=True)
         body.part_heads = [items[place] for place in sorted(inner)]
+    ruled = [items[place] for place in sorted(rules) if chosen and place > chosen[0].place]
     order = rejoin_columns(items, [anchor.place for anchor in chosen])
     if order != list(range(len(items))):
         items = [items[place] for place in order]
         chosen = [replace(anchor, place=order.index(anchor.place)) for anchor in chosen]
-    masthead = _masthead(items, chosen, part_of)
+    masthead = [*_masthead(items, chosen, part_of), *ruled]
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
     _add_inline(body)
     _add_unnumbered(body)
-    _drop_only_part(body.segments)
     _name_sections(body.segments)
     return body
 
@@ -279,10 +281,6 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
                     places.append(place)
     numbered = [(place, int(match[1])) for place, line in lines.items() if (match := _DIGITS.match(line.text))]
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
-    bracketed = {place: line.text for place, line in lines.items() if _BRACKETED.fullmatch(line.text)}
-    above = all(_NUMBERED.match(items[place : place + 2][-1].text) for place in bracketed)
-    if above and len({*bracketed.values()}) == len(bracketed) > 1:
-        heads |= {*bracketed}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
         below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
@@ -333,7 +331,7 @@ def _part_heads(items: Sequence[Item], chosen: Sequence[Anchor], ranked: Collect
 
 
 def _answers_begin(stream: Stream) -> int:
-    """Begin of the key: its title, alone or in the head of a page, or table; one that comes again heads each answer."""
+    """Begin of the key: its title, alone or in the head of a page; one that comes again heads each answer."""
     items = stream.items
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     heads = [(page, re.sub(r"\d", "", text)) for page, own in stream.headings.items() for text in own]
@@ -341,7 +339,6 @@ def _answers_begin(stream: Stream) -> int:
     opened = {page for page, text in heads if usual[text] == 1 and begins_answers(text)}
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
-        late = place > len(items) // 2
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
@@ -350,8 +347,6 @@ def _answers_begin(stream: Stream) -> int:
         )
         if (is_first and (once or item.box.page in opened)) or not within:
             return place  # numbers of a key begin anew
-        if late and item.block.kind == "table" and is_key_table([line.text for line in item.block.lines]):
-            return place
     return len(items)
 
 
@@ -370,7 +365,7 @@ def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping
 
 
 def _head_of(title: str) -> str:
-    return re.split("[:：]", squeezed(title))[0]
+    return re.split("[:：]", re.sub(r"\d+", "", squeezed(title)))[0]
 
 
 def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[int, str]) -> list[Item]:
@@ -383,22 +378,20 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[
     return [item for item in items if item.box.bottom <= tops.get(item.box.page, 0.0)]
 
 
-def _rules(items: Sequence[Item]) -> range:
-    """Rules for candidates, from their title to the first section's."""
-    for place, item in enumerate(items[: len(items) // 3]):
-        if item.line and RULES.match(item.text):
+def _rules(items: Sequence[Item]) -> set[int]:
+    """Rules for candidates, from each title early in the paper or on a page to a section's title or another 1."""
+    rules: set[int] = set()
+    for place, (last, item) in enumerate(pairwise([items[0], *items]) if items else ()):
+        early = 3 * place < len(items) or last.box.page < item.box.page
+        if item.line and early and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
-            listed = _BY_NUMERALS.match(items[place + 1].text)  # 一、 again ends rules that are numbered so
-            end = next((at for at in after if is_section(items[at].text) and not (listed and at < place + 3)), place)
-            again = [at for at in after if listed and _BY_NUMERALS.match(items[at].text)]
-            if len(again) > 1:
-                return range(place, again[1])
-            ones = [later for later in after if _ONE.match(items[later].text)]
-            words = bool(ones) and not items[ones[0]].text[0].isdecimal()
-            if words or (ones and items[ones[0]].box.page > item.box.page):  # the rules have no numbers
-                return range(place, ones[0])
-            return range(place, end if end > place or len(ones) < 2 else ones[1])
-    return range(0)
+            ones = [at for at in after if _ONE.match(items[at].text)]
+            own = [at for at in ones[:1] if at < place + 3 and INSTRUCTS.search(items[at].text)]
+            sections = [at for at in after if at not in own and is_section(items[at].text)]
+            if own and items[own[0]].text[0] == "一":  # so have their lines
+                sections = [] if ones[1:] else [at for at in sections if at > place + 2]
+            rules |= {*range(place, min([*ones[len(own) :], *sections], default=place))}
+    return rules
 
 
 def _part_starts(items: Sequence[Item], part_of: Mapping[int, str]) -> list[int]:
@@ -419,7 +412,6 @@ class _Sorter:
         self.numbers: set[int] = set()
         self.earlier = 0
         self.guess = ""
-        self.word: str | None = None
 
     def title(self, item: Item, within: bool = False) -> None:
         """Begins a section."""
@@ -457,16 +449,14 @@ class _Sorter:
             self.above, self.guess = [], ""
         shared = [line for _, lines in own for line in lines] or self.above
         part = self.part_of.get(item.box.page, "")
-        word = " ".join(re.findall(r"[^\W\d_]{2,}", item.text[: anchor.end]))
         if follows(item.text, self.section.title):  # 三、 is a question, and 二、 was a title
             self.section = Section()
-        elif word and self.word not in (None, word) and anchor.number == 1 and self.target is not self.section.items:
-            self.section = Section(word)  # Bonus Question 1 behind 13.
-        self.word = word
         guess = next((passage.guess for passage, _ in own if passage.guess), self.guess)
         if anchor.stray:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
+        elif not anchor.end:
+            guess = f"it has no number: {one_line(item.text, 40)!r}"
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
@@ -538,15 +528,6 @@ def _heads(items: Sequence[Item], place: int, chosen: Container[int]) -> bool:
     earlier = any(item.is_heading for item in items[:place])
     after = next(following, place)
     return items[place].is_heading and earlier and after in chosen and items[after].rank <= items[place].rank
-
-
-def _drop_only_part(segments: Sequence[Segment]) -> None:
-    """Drops the first question's part, which is the paper's subject, unless numbers come again under another."""
-    numbers = [question.number for question in segments]
-    only = len({question.elective for question in segments}) == 1
-    if segments and segments[0].elective and (only or len(set(numbers)) == len(numbers)):
-        for question in segments:
-            question.elective = ""
 
 
 def _name_sections(segments: Sequence[Segment]) -> None:
@@ -637,17 +618,18 @@ def _add_inline(body: Body) -> None:
 
     Their section has no question of its own, and its text has the numbers due there, each alone and in order.
     """
-    for section in body.sections:
-        own = [place for place, numbers in enumerate(body.segments) if numbers.section is section]
-        if own or not section.items:
+    begun = {id(question.section) for question in body.segments}
+    for section, following in zip(body.sections, [*body.sections[1:], None], strict=False):
+        if id(section) in begun or not section.items:
             continue
+        more = following is not None and id(following) not in begun  # it may have the remaining numbers
         place = _place(body, section)
         before = body.segments[place - 1] if place else None
         after = body.segments[place] if place < len(body.segments) else None
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
         numbers = _numbers(section.items, first, end)
-        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or _more(body, section)):
+        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or more):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
@@ -696,14 +678,6 @@ def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
 def _place(body: Body, section: Section) -> int:
     earlier = {id(other) for other in body.sections[: body.sections.index(section)]}
     return sum(1 for question in body.segments if id(question.section) in earlier)
-
-
-def _more(body: Body, section: Section) -> bool:
-    """Checks for a next section without questions, which may have the remaining numbers."""
-    place = body.sections.index(section) + 1
-    return place < len(body.sections) and all(
-        question.section is not body.sections[place] for question in body.segments
-    )
 
 
 def _numbers(items: Sequence[Item], first: int, end: int) -> list[tuple[int, Item]]:

@@ -49,7 +49,11 @@ _SCORE_BOX = re.compile(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
-_MARKS_BEFORE = re.compile(r"^\s*[\[(（]\s*(\d{1,2})\s*[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?)\s*")
+_MARKS_BEFORE = re.compile(
+    r"^\s*(?![(（]\s*\d\s*[)）]\s{0,2}\d)[\[(（]\s*\$?(\d{1,2}(?:\s*\+\s*\d{1,2})*)(?:[\s^{_]*(?:pts?|points?|marks?|ea|分)"
+    r"[\w^{}.]*)?\s*\$?\s*[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?|\d{1,2}[.．](?=\s))\s*"
+)
+"""Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
 _BINDING, _FEWEST_BOUND = re.compile(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
@@ -249,8 +253,8 @@ def _stands_beside(picture: Item, line: Item) -> bool:
 def _spaced(items: Sequence[Item]) -> None:
     """Marks by a space each line in Hangul that ends with its word.
 
-    Korean breaks lines within words. The paper's own words decide: the pieces stand elsewhere as one word, or as two;
-    else a syllable that is nowhere a word, a particle or an ending is a part of one.
+    Korean breaks lines within words. The paper's own words decide: the pieces stand elsewhere as one word, or as two.
+    Else a particle or an ending belongs to the word before it.
     """
     lines = [item for item in items if item.line]
     words = {word for item in lines for word in _HANGUL.findall(item.text)[1:-1]}
@@ -259,8 +263,7 @@ def _spaced(items: Sequence[Item]) -> None:
         if item.line and begins and (last := _HANGUL.search(item.line.text.rstrip()[::-1])) and last.start() == 0:
             end, start = last[0][::-1], begins[0]
             joined, two = end + start in words, {end, start} <= words
-            part = _PARTICLE.fullmatch(start) or any(len(piece) == 1 and piece not in words for piece in (end, start))
-            apart = two if joined != two else item.line.text.endswith(" ") or not part
+            apart = two if joined != two else item.line.text.endswith(" ") or not _PARTICLE.fullmatch(start)
             item.line = replace(item.line, text=item.line.text.rstrip() + " " * apart)
 
 

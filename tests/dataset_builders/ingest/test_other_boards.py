@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livek12.dataset_builders.ingest.questions.headings import follows, is_key_table, marked
+from livek12.dataset_builders.ingest.questions.headings import follows, marked
 from livek12.dataset_builders.ingest.questions.points import split_points
 from tests.dataset_builders.ingest.papers import by_number, page, read
 
@@ -124,17 +124,3 @@ def test_a_choice_of_a_paper_without_any_key_is_doubted() -> None:
     assert all(draft.doubts for draft in without.drafts)
     keyed = read(page(*lines, "参考答案", "1. A", "2. B"))
     assert not any("no key was found" in doubt.text for draft in keyed.drafts for doubt in draft.doubts)
-
-
-@pytest.mark.parametrize(
-    ("rows", "key"),
-    [
-        (["문항 번호\t1\t2\t3", "정답\t②\t⑤\t④"], True),
-        (["题号\t1\t2\t3", "答案\tA\t\tC"], True),
-        (["题号\t1\t2\t3", "答案\t\t\t"], False),
-        (["周\t0\t1\t2", "数量\t500\t\t"], False),
-        (["Score\t1\t2\t3"], False),
-    ],
-)
-def test_a_table_of_numbers_and_answers_is_a_key(rows: list[str], key: bool) -> None:
-    assert is_key_table(rows) == key

@@ -112,6 +112,40 @@ def test_a_range_without_its_sign_names_the_questions_of_a_passage_above_all() -
     assert ["자원" in draft.question for draft in paper.drafts] == [True, True, False]
 
 
+def test_rules_before_a_second_paper_in_the_file_are_no_questions() -> None:
+    rules = ["Instructions:", "1. This paper has two parts.", "2. Write legibly.", "3. Answer all.", "SECTION – I"]
+    pages = [page(*rules, *(f"{m}. Who is {n}-{m}?" for m in range(7, 13)), number=n) for n in (1, 2)]
+    body, _ = segmented(pages)
+    assert [(segment.number, len(segment.items)) for segment in body.segments] == [(n, 1) for n in range(7, 13)] * 2
+
+
+@pytest.mark.parametrize(
+    "head", ["(15+5) Problem {}. ", "(20 pts) Problem {}. ", "($10^{{pts}}$)    {}. ", "(20) {}. "]
+)
+def test_points_before_a_number_hide_no_head(head: str) -> None:
+    assert numbers_of(*(f"{head.format(n)}Find the {n}th term." for n in (1, 2, 3))) == list("123")
+    assert numbers_of("1. Find a.", "(1) 2. is even?", "(2) 3. is odd?", "2. Find b.", "3. Find c.") == list("123")
+
+
+def test_questions_without_numbers_stand_between_their_answers() -> None:
+    lines = [line for sign in "abcde" for line in (f"Which of these is {sign}?", "A. one", "B. two", "Answer Key: A")]
+    drafts = read(page("Name: ____", "Part 1", *lines)).drafts
+    assert [draft.question for draft in drafts] == [f"Which of these is {sign}?" for sign in "abcde"]
+    assert all("it has no number" in "".join(doubt.text for doubt in draft.doubts) for draft in drafts)
+
+
+def test_numerals_are_questions_if_some_have_no_numbers_below() -> None:
+    lines = [
+        "一.设$f$为凸函数,证明$g$凸.",
+        "二.设$x$,求$y$.",
+        "三.考虑约束最优化问题",
+        "1.构造罚函数;",
+        "2.求解.",
+        "四.求$z$.",
+    ]
+    assert numbers(page(*lines)) == [1, 2, 3, 4]
+
+
 def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> None:
     parts = ["Part A [2 marks]", "Find a.", "Part B [3 marks]", "Find b."]
     paper = read(page("1. Look. [5 marks]", *parts, "2. Look. [5 marks]", *parts, "3. Why? [1 mark]"))
@@ -301,9 +335,6 @@ def test_a_table_of_contents_asks_nothing() -> None:
 def test_heads_by_the_shape_of_their_series() -> None:
     lines = [line for n in range(1, 4) for line in (f"문항 A{n}", "다음 중 강은?", "① 한강 ② 남산 ③ 부산 ④ 독도")]
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
-    lines = [f"{n}. What is {n}?" for n in range(1, 4)]
-    behind = [f"Bonus Question {n}: Where is {n}?" for n in (1, 2)]
-    assert [draft.elective for draft in read(page(*lines, *behind)).drafts] == [""] * 3 + ["Bonus Question"] * 2
 
 
 def test_any_word_heads_questions_that_have_points() -> None:
