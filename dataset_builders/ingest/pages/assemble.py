@@ -327,8 +327,8 @@ _WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
 """Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
-_FEWEST_STACKED, _NEAR = 6, 5
-"""Letters of a word down the margin, and how many sizes one is below the other."""
+_FEWEST_STACKED, _APART = 6, 0.5
+"""Letters of a word down the margin, and letter sizes of white space beside it."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
@@ -476,7 +476,7 @@ def _turned(sheet: Sheet) -> list[Piece]:
         box = hull(inside)
         text = "".join(glyph.text.replace(PICTURE, UNREAD) for glyph in inside).strip()
         line = TextLine(text, box, inside[0].size, box[3], False, all(glyph.sound for glyph in inside))
-        at_edge = box[2] < _EDGE * sheet.width or box[0] > (1 - _EDGE) * sheet.width
+        at_edge = min(box[0], sheet.width - box[2]) < _EDGE * sheet.width
         if home := next((p for p in sheet.pieces if layout.overlaps(p.box, box, 1.5 * line.size)), None):
             home.box = around([home.box, box])  # the title of an axis
             home.lines.append(line)
@@ -486,30 +486,15 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 
 def _stacked(sheet: Sheet) -> set[int]:
-    """Chinese words down the left or right margin, clear of all other text."""
-    printed = [glyph for glyph in sheet.glyphs if glyph.upright and glyph.text.strip()]
-    left = [(glyph.left, glyph.right, glyph) for glyph in printed]
-    right = [(sheet.width - glyph.right, sheet.width - glyph.left, glyph) for glyph in printed]
-    return _margin(left, sheet.width) | _margin(right, sheet.width)
-
-
-def _margin(placed: Sequence[tuple[float, float, Glyph]], width: float) -> set[int]:
-    edge: list[Glyph] = []
-    reach = 0.0
-    for near, far, glyph in sorted(placed, key=lambda place: place[0]):
-        if edge and near - reach > glyph.size:
-            break
-        edge.append(glyph)
-        reach = max(reach, far)
-        if reach > _EDGE * width:
-            return set()
-    if len(edge) < _FEWEST_STACKED:
-        return set()
-    size = mode(glyph.size for glyph in edge)
-    rows = sorted({round(glyph.base / size) for glyph in edge})
-    close = sum(later - earlier < _NEAR for earlier, later in pairwise(rows))
-    stacked = sum(ideographic(glyph.text[0]) for glyph in edge) > len(edge) / 2 and len(edge) <= 2 * len(rows)
-    return {id(glyph) for glyph in edge} if stacked and 2 * close > len(rows) else set()
+    """Chinese letters one below the other in the left or right margin, with nothing beside them."""
+    middle = sheet.width / 2
+    outer = [g for g in sheet.glyphs if abs(g.centre[0] - middle) > (0.5 - 2 * _EDGE) * sheet.width and g.text.strip()]
+    alone = [g for g in outer if ideographic(g.text[0]) and abs(g.centre[0] - middle) > (0.5 - _EDGE) * sheet.width]
+    beside = ((g, [o for o in outer if o is not g and abs(o.base - g.base) < _APART * g.size]) for g in alone)
+    alone = [g for g, row in beside if all(max(o.left - g.right, g.left - o.right) > _APART * g.size for o in row)]
+    columns = layout.groups([(g.left, 0.0, g.right, 1.0) for g in alone], 0.0)
+    words = (column for column in columns if sum(alone[at].text.isalpha() for at in column) >= _FEWEST_STACKED)
+    return {id(alone[at]) for column in words for at in column}
 
 
 def _regions(

@@ -959,8 +959,10 @@ def _costs(
             )
 
 
-_TWICE: Final = re.compile(r"([_^])(?:\{[^{}]*\}|[^{}\\_^])\1")
-"""Two scripts at one place, which LaTeX does not set."""
+_IMPOSSIBLE: Final = re.compile(
+    r"([_^])(?:\{[^{}]*\}|[^{}\\_^])\1|(?:\\(?:sim|approx|equiv|cong|le|ge|ne|to)|[=<>])\^|\\(?:vec|overrightarrow)\{\\(?:vec|over)"
+)
+"""Two scripts at one place, which LaTeX does not set; exponents of relations, and arrows over arrows."""
 
 
 def _line(row: list[Atom], printed: bool) -> TextLine:
@@ -971,7 +973,7 @@ def _line(row: list[Atom], printed: bool) -> TextLine:
     try:
         text, sound = written(ordered, head), all(atom.sound for atom in ink)
         sound = sound and (
-            "$" not in text or (explains(text, ink) and not any(map(_TWICE.search, text.split("$")[1::2])))
+            "$" not in text or (explains(text, ink) and not any(map(_IMPOSSIBLE.search, text.split("$")[1::2])))
         )
         for _ in range(_PASSES * printed):  # what a picture was the base of is shown with it
             if not all(atom.sound or (atom.text == PICTURE and atom.parts) for atom in ordered):
