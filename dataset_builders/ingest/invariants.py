@@ -586,10 +586,8 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
-    without = sum(draft.points is None for draft in reading.drafts)
+    """Points that are printed, of a question, its section, others or the paper, are read; several are of parts."""
     outside = "\n".join(_outside(reading.stream, reading.body))
-    most = without < len(reading.drafts) and 3 * without <= len(reading.drafts)
     by_section = reading.by_section
     above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
@@ -603,8 +601,8 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         title = "" if len(by_section[id(segment.section)]) > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts))
-        if draft.points is None and (match or most):
-            why = f"{match[0].strip()!r} may be some" if match else "the other questions have them"
+        if draft.points is None and (match or worth != {None}):
+            why = f"{match[0].strip()!r} may be some" if match else "other questions have them"
             why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))
