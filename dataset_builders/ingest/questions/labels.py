@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.options import plain_label
@@ -30,6 +31,8 @@ GAP = re.compile(r"\s{3,}|\t")
 """Between the cells of a line."""
 _FEWEST = 3
 """Labels of a list."""
+_SOFT = "dotted2"
+"""The style of "b.", which ends sentences too."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +112,17 @@ def labels_of(text: str, kinds: str = _USUAL) -> list[ListLabel]:
             continue
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         apart = not before.strip() or bool(GAP.search(before[-3:]))
-        if not apart and sign == "dotted" and name.islower():
-            continue  # "as in b." ends a sentence
         labels.append(
             ListLabel(name, f"{sign}{kind}", _NAMES[int(kind, 16)].index(name), match.start(), match.end(), apart)
         )
-    return labels
+    return [label for label in labels if label.apart or label.style != _SOFT or _in_row(label, labels, text)]
+
+
+def _in_row(label: ListLabel, labels: Sequence[ListLabel], text: str) -> bool:
+    """Checks for others on its line, each once and in order: "as in b." ends a sentence."""
+    line = text.count("\n", 0, label.start)
+    row = [other for other in labels if other.style == label.style and text.count("\n", 0, other.start) == line]
+    return len(row) >= _FEWEST and all(after.rank == before.rank + 1 for before, after in pairwise(row))
 
 
 def label_lists(text: str) -> list[LabelList]:

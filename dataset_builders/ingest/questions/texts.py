@@ -41,7 +41,7 @@ _FOR_EACH = re.compile(
 _VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
 _DEMANDS = re.compile(
     r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
-    rf"|^\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
+    rf"|(?:^|[.?!]\s)\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
@@ -142,9 +142,10 @@ def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
 
 
 def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
-    """Checks a list for options: it begins a line or follows what asks."""
+    """Checks a list for options: it begins a line or follows what asks, or the stem's sentence goes on in each."""
     stem = text[: own.start]
-    asking = bool(_LEADS.search(stem)) or asks_to_choose(stem)
+    completed = stem.rstrip()[-1:].islower() and all(option[:1].islower() for option in own.texts)
+    asking = completed or bool(_LEADS.search(stem)) or asks_to_choose(stem)
     if own.is_capital:
         return own.begins_line and len(own.labels) > _FEWEST_SMALL and (numbered or not own.is_ring)
     if not all(own.texts) or (own.is_number and len(own.labels) <= _FEWEST_SMALL):
@@ -155,7 +156,7 @@ def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bo
         return False  # a list of steps
     parts = bool(_LATER_PART.search(stem)) or any(
         _TASK.search(option if own.begins_line else option.partition("\n")[0])
-        or (len(option) > _LONGEST_SMALL and not stem.rstrip().endswith("?"))
+        or (len(option) > _LONGEST_SMALL and not (completed or stem.rstrip().endswith("?")))
         for option in own.texts
     )
     return bool(choice) or (not parts and (choice is None or asks_to_choose(stem)))
