@@ -13,7 +13,7 @@ from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafts import Draft, Figure
 from livek12.dataset_builders.ingest.keys.entries import LONGEST_ANSWER, Entry, split_answered, take_topics
 from livek12.dataset_builders.ingest.keys.matching import READ_KEY, explained, keyed, with_doubt
-from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart
+from livek12.dataset_builders.ingest.keys.printed import take_filled, take_set_apart, take_ticked
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
@@ -82,7 +82,7 @@ def draft_all(
         for place in own if usual else ():
             if "".join(option.label for option in made.drafts[place].options) != usual:
                 made.drafts[place] = draft_of(place, usual)
-    made.drafts = _with_leading_points(take_filled(made.drafts))
+    made.drafts = _with_leading_points(take_ticked(take_filled(made.drafts)))
     for own in sections:
         _set_blank_points(made.drafts, own, body.segments[own[0]].section.own)
     return made

@@ -13,6 +13,7 @@ from itertools import dropwhile
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
+from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry
 from livek12.dataset_builders.ingest.keys.matching import LABEL_FIRST, keyed
@@ -25,6 +26,9 @@ _FEWEST: Final = 3
 """Questions that make a habit."""
 _WORD: Final = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3}|[一-鿿가-힣]")
 _FILLED: Final = re.compile(r"[(（]\s*([A-H]{1,4})\s*[)）]|_{2,}\s*([A-H]{1,4})\s*_{2,}")
+
+_TICK: Final = re.compile(r"\s*(?:\$\\sqrt\$|[√✓✔☑])(?![\w(（])\s*")
+"""A root of nothing is one, too."""
 
 
 def take_set_apart(segments: Sequence[Segment]) -> None:
@@ -71,6 +75,29 @@ def take_filled(drafts: Sequence[Draft]) -> list[Draft]:
     if len(places) < max(_FEWEST, len(choices) / 2):
         places = {id: match for id, match in places.items() if match[2]}
     return [_emptied(draft, places[draft.id]) if draft.id in places else draft for draft in drafts]
+
+
+def take_ticked(drafts: Sequence[Draft]) -> list[Draft]:
+    """Drafts whose key is the one option with a tick, as with most; what stands behind the tick is their solution."""
+    choices = [draft for draft in drafts if draft.options]
+    ticked = {draft.id: own[0] for draft in choices if len(own := [*filter(_has_tick, draft.options)]) == 1}
+    if len(ticked) < max(_FEWEST, len(choices) / 2):
+        return [*drafts]
+    return [_unticked(draft, ticked[draft.id]) if draft.id in ticked else draft for draft in drafts]
+
+
+def _has_tick(option: Option) -> bool:
+    return bool(_TICK.search(option.text))
+
+
+def _unticked(draft: Draft, ticked: Option) -> Draft:
+    text, remark = _TICK.split(ticked.text, maxsplit=1)
+    options = [option.model_copy(update={"text": text}) if option is ticked else option for option in draft.options]
+    return keyed(
+        draft.model_copy(update={"options": options}),
+        Entry(0, ticked.label, solution=remark.strip() or None),
+        "the paper",
+    )
 
 
 def _filled(draft: Draft) -> re.Match[str] | None:

@@ -42,6 +42,15 @@ def test_options_within_a_line_are_read() -> None:
 def test_a_list_that_is_to_be_worked_through_is_one_of_parts() -> None:
     draft = read(page("1. Define the following terms (a) distance (b) speed (c) force", "2. Why?", "3. How?")).drafts[0]
     assert not draft.options and "(c) force" in draft.question
+    lines = [f"{label}. {text} Find its image and tell the size…" for label, text in zip("ABC", STEMS, strict=False)]
+    assert not read(page("1. A lens stands here.", *lines, "2. Why?", "3. How?")).drafts[0].options
+
+
+def test_long_options_that_complete_the_sentence_of_the_stem() -> None:
+    texts = [f"the distance from the lens at which all of the rays that are parallel meet at point {n}" for n in "pqrs"]
+    lines = [f"{label}. {text}" for label, text in zip("abcd", texts, strict=True)]
+    draft = read(page("1. The focal length of a lens is", *lines, "2. Why?", "3. How?")).drafts[0]
+    assert [option.text for option in draft.options] == texts
 
 
 @pytest.mark.parametrize(
@@ -51,6 +60,8 @@ def test_a_list_that_is_to_be_worked_through_is_one_of_parts() -> None:
         ("It is\n(a) x\n(c) z", [], ["(c)"]),
         ("① $100 ② $150 ③ $200", ["ring0"], []),
         ("as in part b. and vitamin B. It is", [], []),
+        ("Is it a.8 b.9 c. 10 d.11", ["dotted2"], []),
+        ("Is it as in a. or as in b. or c. and a. too", [], []),
         ("see (A), then (C)\nA. x\nB. y\nC. z", ["dotted1"], []),
     ],
 )

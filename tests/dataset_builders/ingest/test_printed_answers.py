@@ -52,6 +52,19 @@ def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
     assert paper.drafts[2].solution == "1/0.05 = 20"
 
 
+@pytest.mark.parametrize("tick", ["$\\sqrt$ [unit 2]", "✓ [unit 2]"])
+def test_the_option_with_a_tick_is_the_key(tick: str) -> None:
+    lines = []
+    for place in range(4):
+        options = [f"{label}. {n}{f' {tick}' * (n == place)}" for n, label in enumerate("ABCD")]
+        lines += [f"{place + 1}. Which is it, of number {place}?", *options]
+    paper = read(page(*lines))
+    assert [draft.answer for draft in paper.drafts] == [["A"], ["B"], ["C"], ["D"]]
+    assert {(draft.options[-1].text, draft.solution) for draft in paper.drafts} == {("3", "[unit 2]")}
+    roots = [line.replace(tick, "√2") for line in lines]
+    assert not any(draft.answer for draft in read(page(*roots)).drafts)
+
+
 @pytest.mark.parametrize("apart", ["box", "bold"])
 def test_the_option_that_is_set_apart_in_a_copy_is_the_key(apart: str, tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
