@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -119,9 +119,9 @@ _FONT_FIELD: Final = re.compile(
     rb"/(?:(BaseFont)\s*/([^\s/<>()\[\]]+)|(FirstChar|ToUnicode)\s+(\d{1,9})\b|(Widths)\s*\[([\s\d.]*)\])"
 )
 _OBJECT, _HEAD = re.compile(rb"[\r\n](\d{1,9}) \d{1,5} obj\b"), re.compile(rb"[^>]{0,300}>>\s{0,9}stream\r?\n")
-_NAMES: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
-_MOST_STREAMS, _MOST_FONTS, _MOST_INFLATED, _MOST_READ = 1000, 100, 1 << 20, 64 << 20
-"""Streams of a file that are inflated for its fonts, and these; bytes of each stream and of the file that are read."""
+_TARGETS, _CODE = re.compile(rb"\[[^\[\]]*\]|<\s*>"), re.compile(rb"<\s*([0-9A-Fa-f]{1,8})")
+_MOST_STREAMS, _MOST_FONTS, _MOST_INFLATED, _MOST_NAMES, _MOST_READ = 1000, 100, 1 << 20, 1 << 16, 64 << 20
+"""Limits: object streams, fonts, bytes inflated per stream and per ToUnicode map, bytes read of the file."""
 
 
 def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
@@ -141,19 +141,23 @@ def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
     ]
     places = {int(match[1]): match.end() for match in _OBJECT.finditer(data)} if fonts else {}
     unnamed: set[tuple[str, str, int]] = set()
+    tables: dict[int, Collection[int]] = {}
     for fields in (fields for fields in fonts if len(fields) == 4):
-        table = _HEAD.match(data, places.get(int(fields[b"ToUnicode"]), len(data)))
-        names = _inflated(data, table.end()) if table else b""
-        named = _named_codes(names) if names else range(256)
+        number = int(fields[b"ToUnicode"])
+        if number not in tables:
+            table = _HEAD.match(data, places.get(number, len(data)))
+            names = _inflated(data, table.end(), _MOST_NAMES) if table else b""
+            tables[number] = _named_codes(names) if 0 < len(names) < _MOST_NAMES else range(256)
+        named = tables[number]
         name = fields[b"BaseFont"].decode("latin-1").rpartition("+")[2]
         widths = zip(range(int(fields[b"FirstChar"]), 256), re.findall(rb"\d{1,9}", fields[b"Widths"]), strict=False)
         unnamed.update((name, chr(code), int(width)) for code, width in widths if code not in named)
     return unnamed
 
 
-def _inflated(data: bytes, place: int) -> bytes:
+def _inflated(data: bytes, place: int, most: int = _MOST_INFLATED) -> bytes:
     try:
-        return zlib.decompressobj().decompress(memoryview(data)[place:], _MOST_INFLATED)
+        return zlib.decompressobj().decompress(data[place : place + most], most)
     except zlib.error:
         return b""
 
@@ -161,9 +165,10 @@ def _inflated(data: bytes, place: int) -> bytes:
 def _named_codes(table: bytes) -> set[int]:
     """Codes of one byte that a ToUnicode map names."""
     named: set[int] = set()
-    for kind, body in _NAMES.findall(table):
-        step = 2 if kind == b"char" else 3
-        codes = [int(code, 16) for code in re.findall(rb"<([0-9A-Fa-f]{1,8})", re.sub(rb"\[.*?\]", b"<0>", body))]
+    for part in table.split(b"beginbf")[1:]:
+        body = part.partition(b"endbf")[0]
+        step = 2 if body.startswith(b"char") else 3
+        codes = [int(code, 16) for code in _CODE.findall(_TARGETS.sub(b"<0>", body))]
         for first, last in zip(codes[::step], codes[step - 2 :: step], strict=False):
             named.update(range(first, min(last, 255) + 1))
     return named

@@ -166,6 +166,22 @@ def test_a_code_that_the_file_does_not_name_is_no_letter(tmp_path: Path, packed:
 
 
 @pytest.mark.parametrize(
+    ("names", "unnamed"),
+    [
+        (b"1 beginbfrange <41><42>[<0061>\n<0062>] <44> <44> <0064> endbfrange", "C"),
+        (b"3 beginbfchar <41> <> < 42> <0062> <44><0064> endbfchar", "C"),
+        (b"beginbfchar" * 5000 + b"endbfchar", "ABCD"),
+        (b"beginbfrange" + b"[" * 60_000 + b"endbfrange", "ABCD"),
+        (b"beginbfchar" * 9000, ""),  # longer than any map of 256 codes
+    ],
+)
+def test_codes_that_a_map_names(tmp_path: Path, names: bytes, unnamed: str) -> None:
+    font = b"<</Type/Font/Subtype/TrueType/BaseFont/ABCDEF+Sums/FirstChar 65/ToUnicode 2 0 R/Widths[500 600 700 800]>>"
+    (tmp_path / "p.pdf").write_bytes(raw_pdf([font, stream(zlib.compress(names), b"/Filter/FlateDecode")]))
+    assert "".join(sorted(code for _, code, _ in unnamed_codes(tmp_path / "p.pdf"))) == unnamed
+
+
+@pytest.mark.parametrize(
     "failure", ["raise ImportError('libGL.so.1: cannot open')", "raise AttributeError('_ARRAY_API')", ""]
 )
 def test_an_opencv_that_does_not_load_is_named(tmp_path: Path, failure: str) -> None:
