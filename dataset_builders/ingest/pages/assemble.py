@@ -326,7 +326,7 @@ _WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
 """Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
-"""Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
+"""Of the page's width: turned text this near to its edge, and framed text beyond it, is no part of what is asked."""
 _FEWEST_STACKED, _APART, _NEAR = 6, 0.5, 5
 """Letters of a word down the margin, letter sizes of white space beside it, and from a letter to the next below."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
@@ -465,7 +465,7 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
-    """Takes turned text out, each line a piece; at the edge it is a header."""
+    """Takes turned text, tabs and words down a margin out, each line a piece; at the edge it is a header."""
     tabs = [frame for frame in sheet.frames if frame[0] > _TABS * sheet.width]
     stacked = _stacked(sheet) | {id(g) for g in sheet.glyphs if any(layout.contains(tab, *g.centre) for tab in tabs)}
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
@@ -499,11 +499,10 @@ def _stacked(sheet: Sheet) -> set[int]:
     stacked: set[int] = set()
     for column in columns:
         letters = sorted((alone[at] for at in column), key=lambda g: g.base)
-        close = sum(below.base - above.base < _NEAR * above.size for above, below in pairwise(letters))
-        level = sum(round(g.base) in bases for g in letters)
-        if sum(g.text.isalpha() for g in letters) >= _FEWEST_STACKED and 2 * min(close, len(letters) - level) >= len(
-            letters
-        ):
+        half = len(letters) / 2
+        close = sum(below.base - above.base < _NEAR * above.size for above, below in pairwise(letters)) >= half
+        level = sum(round(letter.base) in bases for letter in letters) > half
+        if close and not level and sum(letter.text.isalpha() for letter in letters) >= _FEWEST_STACKED:
             stacked.update(map(id, letters))
     return stacked
 

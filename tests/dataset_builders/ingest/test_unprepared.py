@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
 from livek12.dataset_builders.ingest.keys.matching import keyed
 from livek12.dataset_builders.ingest.pages.assemble import Sheet, assembled
 from livek12.dataset_builders.ingest.pages.atoms import Atom
-from livek12.dataset_builders.ingest.pages.blocks import Block
-from livek12.dataset_builders.ingest.pages.formulas import _small
+from livek12.dataset_builders.ingest.pages.blocks import Block, figure_names
+from livek12.dataset_builders.ingest.pages.formulas import _small, pair_fences
 from livek12.dataset_builders.ingest.pages.geometry import Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.questions.stream import _MARKS_BEFORE
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
 
@@ -297,6 +299,15 @@ def test_first_letters_of_lines_in_the_margin_are_no_word_down_it() -> None:
     for step in (1, 2):  # 40 and 80 points from letter to letter
         blocks = sheet_of([(text, left, step * base) for text, left, base in rows])
         assert {block.kind for block in blocks} == {"text"}
+
+
+def test_spaces_cost_no_more_than_their_number() -> None:
+    begun = time.monotonic()
+    assert figure_names("x" + " " * 50_000 + "y 图 3") == ["图3"]
+    assert not _MARKS_BEFORE.match("(3" + " " * 20_000 + "x")
+    rules = [Rule(0.3 * at, 100, 0.3 * at + 0.5, 110) for at in range(4000)]
+    assert not [*pair_fences(rules, rules, [], 10.0)]
+    assert time.monotonic() - begun < 2
 
 
 @pytest.mark.parametrize("base", [645, 651, 652, 654])
