@@ -287,7 +287,7 @@ def sheet_of(lines: list[tuple[str, float, float]], width: float = 600.0, **part
         for text, left, base in lines
         for at, sign in enumerate(text)
     ]
-    empty = {"pieces": [], "rules": [], "frames": [], "dividers": []}
+    empty: dict[str, Any] = {"pieces": [], "rules": [], "frames": [], "dividers": []}
     sheet = Sheet(1, width, 800.0, "text_layer", glyphs, **{**empty, **parts})
     return assembled(sheet, lambda box: b"", None)[0]
 
@@ -302,12 +302,12 @@ def test_first_letters_of_lines_in_the_margin_are_no_word_down_it() -> None:
 
 
 def test_spaces_cost_no_more_than_their_number() -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert figure_names("x" + " " * 50_000 + "y 图 3") == ["图3"]
     assert not _MARKS_BEFORE.match("(3" + " " * 20_000 + "x")
     rules = [Rule(0.3 * at, 100, 0.3 * at + 0.5, 110) for at in range(4000)]
     assert not [*pair_fences(rules, rules, [], 10.0)]
-    assert time.monotonic() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 @pytest.mark.parametrize("base", [645, 651, 652, 654])
