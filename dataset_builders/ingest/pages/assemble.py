@@ -326,9 +326,9 @@ _WORDS, _ALONE, _TITLED = 0.9, 2.0, 6.0
 """Letter sizes between the words of a label, and of white space behind it, and behind a caption without a title."""
 _LABEL: Final = re.compile(r"[(（]?[A-H][)）.．、]?|[①-⑩]")
 _EDGE, _TABS = 0.12, 0.9
-"""Of the page's width: turned text this near to its edge, and framed text behind, is no part of what is asked."""
-_FEWEST_STACKED, _APART = 6, 0.5
-"""Letters of a word down the margin, and letter sizes of white space beside it."""
+"""Of the page's width: turned text this near to its edge, and framed text beyond it, is no part of what is asked."""
+_FEWEST_STACKED, _APART, _NEAR = 6, 0.5, 5
+"""Letters of a word down the margin, letter sizes of white space beside it, and from a letter to the next below."""
 _FEWEST_BOXED, _TALLEST, _COLOURED = 2, 3.0, 0.8
 """Letters of a text in a frame, the frame's height in letter sizes, and the share of letters that colour a line."""
 _PAIRS: Final = {"(": ")", "[": "]", "|": "|", "∣": "∣", "{": "}", ")": "", "]": "", "}": ""}
@@ -465,7 +465,7 @@ def _fractions(runs: Sequence[Segment], rules: Sequence[Rule]) -> Iterator[Bound
 
 
 def _turned(sheet: Sheet) -> list[Piece]:
-    """Takes turned text out, each line a piece; at the edge it is a header."""
+    """Takes turned text, tabs and words down a margin out, each line a piece; at the edge it is a header."""
     tabs = [frame for frame in sheet.frames if frame[0] > _TABS * sheet.width]
     stacked = _stacked(sheet) | {id(g) for g in sheet.glyphs if any(layout.contains(tab, *g.centre) for tab in tabs)}
     turned = [glyph for glyph in sheet.glyphs if not glyph.upright or id(glyph) in stacked]
@@ -486,15 +486,25 @@ def _turned(sheet: Sheet) -> list[Piece]:
 
 
 def _stacked(sheet: Sheet) -> set[int]:
-    """Chinese letters one below the other in the left or right margin, with nothing beside them."""
-    middle = sheet.width / 2
-    outer = [g for g in sheet.glyphs if abs(g.centre[0] - middle) > (0.5 - 2 * _EDGE) * sheet.width and g.text.strip()]
-    alone = [g for g in outer if ideographic(g.text[0]) and abs(g.centre[0] - middle) > (0.5 - _EDGE) * sheet.width]
-    beside = ((g, [o for o in outer if o is not g and abs(o.base - g.base) < _APART * g.size]) for g in alone)
-    alone = [g for g, row in beside if all(max(o.left - g.right, g.left - o.right) > _APART * g.size for o in row)]
+    """Chinese letters close below each other in the left or right margin, alone and most of them off other lines."""
+    alone: list[Glyph] = []
+    bases: set[int] = set()
+    for run in layout.runs(sheet.glyphs, _APART):
+        at_edge = abs(run[0].centre[0] - sheet.width / 2) > (0.5 - _EDGE) * sheet.width
+        if len(run) == 1 and at_edge and ideographic(run[0].text[0]):
+            alone.append(run[0])
+        else:
+            bases.add(round(run[0].base))
     columns = layout.groups([(g.left, 0.0, g.right, 1.0) for g in alone], 0.0)
-    words = (column for column in columns if sum(alone[at].text.isalpha() for at in column) >= _FEWEST_STACKED)
-    return {id(alone[at]) for column in words for at in column}
+    stacked: set[int] = set()
+    for column in columns:
+        letters = sorted((alone[at] for at in column), key=lambda g: g.base)
+        half = len(letters) / 2
+        close = sum(below.base - above.base < _NEAR * above.size for above, below in pairwise(letters)) >= half
+        level = sum(round(letter.base) in bases for letter in letters) > half
+        if close and not level and sum(letter.text.isalpha() for letter in letters) >= _FEWEST_STACKED:
+            stacked.update(map(id, letters))
+    return stacked
 
 
 def _regions(
@@ -527,13 +537,14 @@ def _regions(
         drawn = any(x == rule.centre[0] for rule in lines)
         counted = x is not None and (drawn or _counts_on([part for run in own for part in run.parted(x)], x))
         sides.append((first, last, own, boxes, x if counted else None))
-    for top, bottom in [*(band for band in across if begin < band[1] and band[0] < end), (end, end)]:
+    own_bands = [(max(top, begin), min(bottom, end), True) for top, bottom in across if begin < bottom and top < end]
+    for top, bottom, is_band in [*own_bands, (end, end, False)]:
         number = column
         for first, last, own, boxes, x in sides:
             inner = [*_regions(own, boxes, x, sheet, (first, begin, last, top), number)]
             yield from inner
             number = 1 + max(number for _, number in inner)
-        if bottom < end:
+        if is_band:
             yield (left, top, right, bottom), column
         begin = bottom
 

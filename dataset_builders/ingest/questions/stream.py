@@ -51,7 +51,7 @@ _SCORE_BOX = re.compile(
 """The box for the score beside a title or number."""
 _MARKS_BEFORE = re.compile(
     r"^\s*(?![(（]\s*\d\s*[)）]\s{0,2}\d)[\[(（]\s*\$?(\d{1,2}(?:\s*\+\s*\d{1,2})*)(?:[\s^{_]*(?:pts?|points?|marks?|ea|分)"
-    r"[\w^{}.]*)?\s*\$?\s*[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?|\d{1,2}[.．](?=\s))\s*"
+    r"[\w^{}.]*)?\s{0,9}\$?\s{0,9}[\])）]\s*((?:Problem|Question)\s*\d{1,2}\s*[.:：]?|\d{1,2}[.．](?=\s))\s*"
 )
 """Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")

@@ -137,6 +137,8 @@ def test_small_letters_over_a_relation_are_its_label_and_pieces_of_an_arrow_are_
     assert row(glyph("X", 3, 10), *over, relation, glyph("N", 29, 36)) == (r"$X\overset{i.id}{\sim}N$", True)
     pieces = [Glyph("\u20d7", left, 89, left + 4, 90, 99, 10, left + 4, "CambriaMath") for left in (0, 2, 4, 6, 8, 10)]
     assert row(*pieces, glyph("B", 0, 7), glyph("M", 7, 14)) == (r"$\overrightarrow{BM}$", True)
+    arrows = [Glyph("\u20d7", left, 88, left + 9, 91, 91, 10, left + 9, "CMMI10", math=True) for left in (0, 8)]
+    assert row(*arrows, glyph("a", 1, 7), glyph("b", 9, 15)) == (r"$\vec{a}\vec{b}$", True)
 
 
 def test_a_script_of_a_script_stays_in_it() -> None:
@@ -202,6 +204,10 @@ def test_letters_of_other_alphabets_and_accents_set_apart_are_named() -> None:
     assert [known_sign("SymbolMT", ord(sign), False) for sign in "£å·"] == ["≤", "∑", None]
     assert row(glyph("𝔭", 0, 5), glyph("ℬ", 5, 10)) == (r"$\mathfrak{p}\mathcal{B}$", True)
     assert [g.text for g in _composed([plain("´", 1), plain("e", 0), plain("¨", 9), plain("ı", 8)])] == ["é", "ï"]
+    small = Glyph("\u0301", 0, 88, 4, 91, 96, 7, 4, "Marks")
+    [letter] = _composed([plain("e", 0), small])
+    assert (letter.text, letter.base, letter.size) == ("é", plain("e", 0).base, plain("e", 0).size)
+    assert [g.text for g in _composed([plain("⺠", 0), plain("民", 0)])] == ["民"]
 
 
 def test_a_picture_under_letters_is_its_dark_pieces() -> None:

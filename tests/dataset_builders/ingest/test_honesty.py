@@ -14,6 +14,7 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft, IngestedPaper
 from livek12.dataset_builders.ingest.extract import extract_pages
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
+from livek12.dataset_builders.ingest.pages.glyphs import read as read_glyphs
 from livek12.dataset_builders.ingest.pages.pdf import unnamed_codes
 from livek12.dataset_builders.ingest.paper import AnswerKey, Options, read_paper
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
@@ -147,7 +148,7 @@ def test_a_code_that_the_file_does_not_name_is_no_letter(tmp_path: Path, packed:
     pytest.importorskip("pypdfium2")
     names = zlib.compress(b"1 beginbfchar <21><0078> endbfchar 1 beginbfrange <28><29><0028> endbfrange")
     font = b"<</Type/Font/Subtype/TrueType/BaseFont/ABCDEF+Sums/FirstChar 33/FontDescriptor 7 0 R/ToUnicode 5 0 R"
-    font += b"/LastChar 41/Widths[500 600 0 0 0 0 0 300 300]>>"
+    font += b"/LastChar 41/Widths[500 600.7 0 0 0 0 0 300 300]>>"
     sheet = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 3 0 R/Resources<</Font<</F1 6 0 R>>>>>>"
     objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Count 1/Kids[4 0 R]>>"]
     objects += [stream(b'BT /F1 12 Tf 60 700 Td (!\\("!\\)) Tj ET'), sheet, stream(names, b"/Filter/FlateDecode")]
@@ -163,6 +164,39 @@ def test_a_code_that_the_file_does_not_name_is_no_letter(tmp_path: Path, packed:
     assert ("Sums", '"', 600) in unnamed_codes(file)
     file.write_bytes(file.read_bytes().replace(names, names[:9]).replace(b"FirstChar 33", b"FirstChar " + b"9" * 5000))
     assert not unnamed_codes(file)
+
+
+@pytest.mark.parametrize(
+    ("names", "unnamed"),
+    [
+        (b"1 beginbfrange <41><42>[<0061>\n<0062>] <44> <44> <0064> endbfrange", "C"),
+        (b"3 beginbfchar <41> <> < 42> <0062> <44><0064> endbfchar", "C"),
+        (b"beginbfchar" * 2900 + b"endbfchar", "ABCD"),
+        (b"beginbfrange" + b"[" * 30_000 + b"endbfrange", "ABCD"),
+        (b"beginbfchar" * 9000, ""),  # longer than any map of 256 codes
+    ],
+)
+def test_codes_that_a_map_names(tmp_path: Path, names: bytes, unnamed: str) -> None:
+    font = b"<</Type/Font/Subtype/TrueType/BaseFont/ABCDEF+Sums/FirstChar 65/ToUnicode 2 0 R/Widths[500 600 700 800]>>"
+    (tmp_path / "p.pdf").write_bytes(raw_pdf([font, stream(zlib.compress(names), b"/Filter/FlateDecode")]))
+    assert "".join(sorted(code for _, code, _ in unnamed_codes(tmp_path / "p.pdf"))) == unnamed
+    encoded = font.replace(b"ToUnicode 2 0 R", b"Encoding/WinAnsiEncoding").replace(b"800", b"801")
+    (tmp_path / "p.pdf").write_bytes((tmp_path / "p.pdf").read_bytes() + encoded)
+    assert {code for _, code, _ in unnamed_codes(tmp_path / "p.pdf")} == {*unnamed} & {"D"}
+
+
+@pytest.mark.parametrize(("shown", "letter"), [(b"!", "𝑜"), (b"!!#", "표")])
+def test_letters_cut_to_16_bits_are_of_formulas_unless_the_page_is_korean(
+    tmp_path: Path, shown: bytes, letter: str
+) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    font = b"<</Type/Font/Subtype/TrueType/BaseFont/STIXGeneral/FirstChar 33/ToUnicode 5 0 R/Widths[500 500 500]>>"
+    sheet = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 3 0 R/Resources<</Font<</F1 6 0 R>>>>>>"
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Count 1/Kids[4 0 R]>>"]
+    objects += [stream(b"BT /F1 12 Tf 60 700 Td (" + shown + b") Tj ET"), sheet]
+    objects += [stream(b"2 beginbfchar <21><d45c> <23><ac00> endbfchar"), font]
+    (tmp_path / "p.pdf").write_bytes(raw_pdf(objects))
+    assert read_glyphs(pdfium.PdfDocument(tmp_path / "p.pdf")[0]).glyphs[0].text == letter
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,14 @@ from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages
 from livek12.dataset_builders.ingest.keys.matching import keyed
+from livek12.dataset_builders.ingest.pages.assemble import Sheet, assembled
 from livek12.dataset_builders.ingest.pages.atoms import Atom
-from livek12.dataset_builders.ingest.pages.blocks import Block
-from livek12.dataset_builders.ingest.pages.formulas import _small
+from livek12.dataset_builders.ingest.pages.blocks import Block, figure_names
+from livek12.dataset_builders.ingest.pages.formulas import _small, pair_fences
+from livek12.dataset_builders.ingest.pages.geometry import Rule
 from livek12.dataset_builders.ingest.pages.glyphs import Glyph, _composed, known_sign
 from livek12.dataset_builders.ingest.paper import AnswerKey
+from livek12.dataset_builders.ingest.questions.stream import _MARKS_BEFORE
 from tests.dataset_builders.ingest.papers import both, by_number, page, paper_of, read
 from tests.dataset_builders.ingest.pdf_making import typeset
 
@@ -273,6 +278,48 @@ def test_words_down_the_margin_are_a_head(tmp_path: Path) -> None:
     paper = paper_of(typeset(body, tmp_path / "p.pdf", setup=SETUP + margin))
     assert texts(paper.drafts) == asked(range(1, 9))
     assert any(letters in line for line in paper.account[0].left)
+
+
+def sheet_of(lines: list[tuple[str, float, float]], width: float = 600.0, **parts: Any) -> list[Block]:
+    """Blocks of a page with these texts at (left, base)."""
+    glyphs = [
+        Glyph(sign, left + 8 * at, base - 8, left + 8 * at + 7.5, base + 2, base, 9, left + 8 * at + 8, "F")
+        for text, left, base in lines
+        for at, sign in enumerate(text)
+    ]
+    empty: dict[str, Any] = {"pieces": [], "rules": [], "frames": [], "dividers": []}
+    sheet = Sheet(1, width, 800.0, "text_layer", glyphs, **{**empty, **parts})
+    return assembled(sheet, lambda box: b"", None)[0]
+
+
+def test_first_letters_of_lines_in_the_margin_are_no_word_down_it() -> None:
+    rows = [
+        (text, left, 100.0 + 40 * n) for n, c in enumerate("甲乙丙丁戊己") for text, left in ((c, 56), ("先说明", 80))
+    ]
+    for step in (1, 2):  # 40 and 80 points from letter to letter
+        blocks = sheet_of([(text, left, step * base) for text, left, base in rows])
+        assert {block.kind for block in blocks} == {"text"}
+
+
+def test_spaces_cost_no_more_than_their_number() -> None:
+    begun = time.process_time()
+    assert figure_names("x" + " " * 50_000 + "y 图 3") == ["图3"]
+    assert not _MARKS_BEFORE.match("(3" + " " * 20_000 + "x")
+    rules = [Rule(0.3 * at, 100, 0.3 * at + 0.5, 110) for at in range(4000)]
+    assert not [*pair_fences(rules, rules, [], 10.0)]
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("base", [645, 651, 652, 654])
+def test_a_line_across_columns_of_half_a_page_is_read_once(base: float) -> None:
+    columns = ((40.0, 26), (320.0, 26), (640.0, 57))
+    lines = [
+        (f"{20 * at + n}." + "m" * wide, x, 82.0 + 26 * n) for at, (x, wide) in enumerate(columns) for n in range(1, 21)
+    ]
+    lines += [("F" * 138, 40, 660.0), ("L" * 48, 120, base)]
+    blocks = sheet_of(lines, 1200.0, dividers=[Rule(599.5, 80, 600.5, 700)])
+    text = "".join(line.text for block in blocks for line in block.lines)
+    assert [text.count(sign) for sign in "LFm"] == [48, 138, 20 * 109]
 
 
 def test_lines_of_a_listing_are_no_questions() -> None:
