@@ -181,11 +181,12 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables and of lines in columns, and the other items."""
+    """Entries of tables and of lines in columns, and the other items; two rows of answers are those of two forms."""
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for rows, own in _tables(items):
-        in_rows = [entry for two in pairwise(rows) for entry in _of_rows(*two, where)]
+        two = any(_of_rows(a, b, where) and _of_rows(a, c, where) for a, b, c in zip(rows, rows[1:], rows[2:]))
+        in_rows = [] if two else [entry for pair in pairwise(rows) for entry in _of_rows(*pair, where)]
         in_table = _by_columns(rows, where, _FITS * bool(own[0].line)) or in_rows
         entries += in_table
         rest += [] if in_table else own
@@ -203,9 +204,9 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
             at += 1
             continue
         words = items[at].text.split()
-        if at + 1 < len(items) and _of_rows(words, below := items[at + 1].text.split(), ""):
-            yield [words, below], [*items[at : at + 2]]
-            at += 2
+        if below := [*takewhile(lambda row: _of_rows(words, row, ""), (item.text.split() for item in items[at + 1 :]))]:
+            yield [words, *below], [*items[at : at + 1 + len(below)]]
+            at += 1 + len(below)
             continue
         named = {"number", "answer"} <= {column_of(word) for word in words}
         rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]

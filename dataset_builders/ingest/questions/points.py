@@ -195,8 +195,10 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
     printed = _without_alternatives(text, printed)
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
     above = text[: printed[0].start]
-    sums = len(printed) > 2 and add_up(printed[0].points, printed[1:])
-    leads = not above.strip(" 　*") or (parts and len(above) < parts[0]) or (sums and not _BEGINS_PART.search(above))
+    sums = len(printed) > 2 and bool(add_up(printed[0].points, printed[1:]))
+    inner = [at for at in parts if at < len(above) and not re.match(r"[A-Za-z\d]", above[max(0, at - 1) :])]  # not f(a)
+    sums = sums and not (inner or _BEGINS_PART.search(above))
+    leads = not above.strip(" 　*") or (parts and len(above) < parts[0]) or sums
     total = printed[0] if len(printed) == 1 or leads else None
     *own, last = printed
     below = text[last.end :].strip() or len(own) < 2  # what a total stands above that is repeated below the parts
