@@ -384,11 +384,13 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[
 def _rules(items: Sequence[Item]) -> set[int]:
     """Rules for candidates, from each title early in the paper to a section's title or another 1.
 
-    On a later page the title is the first line, and most of the numbered lines below it speak of the exam.
+    Later the title is the first line of a page. Behind a numbered line most of those below it speak of the exam.
     """
     rules: set[int] = set()
+    begun = False
     for place, (last, item) in enumerate(pairwise([items[0], *items]) if items else ()):
         early = 3 * place < len(items)
+        begun = begun or (place - 1 not in rules and bool(_NUMBERED.match(last.text)))
         if item.line and (early or last.box.page < item.box.page) and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             ones = [at for at in after if _ONE.match(items[at].text)]
@@ -398,7 +400,9 @@ def _rules(items: Sequence[Item]) -> set[int]:
                 sections = [] if ones[1:] else [at for at in sections if at > place + 2]
             end = min([*ones[len(own) :], *sections], default=place)
             listed = [items[at].text for at in range(place, end) if _NUMBERED.match(items[at].text)]
-            if early or (own and 2 * sum(bool(INSTRUCTS.search(text)) for text in listed) > len(listed)):
+            if (early and not begun) or (
+                own and 2 * sum(bool(INSTRUCTS.search(text)) for text in listed) > len(listed)
+            ):
                 rules |= {*range(place, end)}
     return rules
 

@@ -157,9 +157,9 @@ def test_numerals_are_questions_if_some_have_no_numbers_below() -> None:
     ],
 )
 def test_a_line_above_numbers_that_go_on_begins_no_key_and_no_rules(line: str) -> None:
-    first, second = ([f"{n}. Find {n}." for n in some] for some in (range(1, 9), range(9, 17)))
-    last = page("Section B", "17. Why?", number=3)
-    assert numbers(page(*first), page(line, *second, number=2), last) == [*range(1, 18)]
+    first, second, last = ([f"{n}. Find {n}." for n in range(*ends)] for ends in ((1, 9), (9, 17), (17, 31)))
+    pages = page(*first), page(line, *second, number=2), page("Section B", *last, number=3)
+    assert numbers(*pages) == [*range(1, 31)]
 
 
 def test_a_key_in_another_form_first_on_its_page_is_none_of_the_questions() -> None:
