@@ -704,10 +704,8 @@ def _structure_is_used(reading: PaperReading) -> Iterator[Breach]:
 def _has_earlier(label: str, text: str) -> bool:
     """Checks for the label before another, with its bracket, within a line: "Find: (1) …"."""
     name = re.sub(r"\W", "", label) or label
-    return (
-        label[-1] in ")）"
-        and label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1)) in text
-    )
+    earlier = label.replace(name, str(int(name) - 1) if name.isdecimal() else chr(ord(name[-1]) - 1))
+    return label[-1] in ")）" and bool(re.search(rf"(?<![A-Za-z\d+−-]){re.escape(earlier)}", text))  # not in f(x+2)
 
 
 def _half_bracket(text: str) -> str:

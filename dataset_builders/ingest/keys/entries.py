@@ -181,11 +181,13 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
 
 
 def of_tables(items: Sequence[Item], where: str) -> tuple[list[Entry], list[Item]]:
-    """Entries of tables and of lines in columns, and the other items."""
+    """Entries of tables and of lines in columns, and the other items; two rows of answers are those of two forms."""
     entries, items = of_mark_schemes(items, where)
     rest: list[Item] = []
     for rows, own in _tables(items):
-        in_rows = [entry for two in pairwise(rows) for entry in _of_rows(*two, where)]
+        three = zip(rows, rows[1:], rows[2:], strict=False)
+        two = any(_of_rows(a, b, where) and _of_rows(a, c, where) for a, b, c in three)
+        in_rows = [] if two else [entry for pair in pairwise(rows) for entry in _of_rows(*pair, where)]
         in_table = _by_columns(rows, where, _FITS * bool(own[0].line)) or in_rows
         entries += in_table
         rest += [] if in_table else own
@@ -203,9 +205,12 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
             at += 1
             continue
         words = items[at].text.split()
-        if at + 1 < len(items) and _of_rows(words, below := items[at + 1].text.split(), ""):
-            yield [words, below], [*items[at : at + 2]]
-            at += 2
+        end = at + 1
+        while end < len(items) and _of_rows(words, items[end].text.split(), ""):
+            end += 1
+        if end > at + 1:
+            yield [item.text.split() for item in items[at:end]], [*items[at:end]]
+            at = end
             continue
         named = {"number", "answer"} <= {column_of(word) for word in words}
         rows = [*takewhile(bool, (_row(item.text, len(words) * named) for item in items[at + named :]))]
@@ -237,7 +242,7 @@ def _row(text: str, width: int) -> list[str]:
 def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -> list[Entry]:
     """Entries of a table: behind each column that counts, the column that holds answers.
 
-    The only other column of a table that counts from 1 fits with `alone`.
+    The only other column of a table that counts from 1 needs only a fit of `alone`.
     """
     filled = (
         [at for at, cells in enumerate(zip(*rows, strict=True)) if any(cells[1:])]

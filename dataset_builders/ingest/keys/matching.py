@@ -31,7 +31,7 @@ _SMALL_LABEL = re.compile(r"[\s(（]*(?=[a-h])a?b?c?d?e?f?g?h?[\s)）.．。]*")
 _LETTER = re.compile(r"[A-Ha-h](?:\s*[,，、]\s*[A-Ha-h])*|[A-H]{2,6}")
 _RINGED = re.compile(r"[①-⑩](?:[\s,，、]*[①-⑩])*")
 LABEL_FIRST = re.compile(r"(?:[B-H](?=\s+[a-z]|\s*[:：]|\s*\Z)|A(?=\s*[:：]|\s*\Z))")
-"""A line that begins with a letter which is no word."""
+"""A letter at the beginning of a line that is not a word."""
 _REASONED = re.compile(
     r"(?P<label>[①-⑩](?!.*\n\s*[①-⑩])|[(（]?[A-Ja-j][)）](?!\s*[,，、])|[A-H](?:\s*[,，、]\s*[A-H])*(?=[.．。](?!.*\n\s*[A-H][.．、]))"
     rf"|{LABEL_FIRST.pattern})(?:[.．。:：]\s*|(?=\s*[(（,，\s]))(?P<reason>.+)",

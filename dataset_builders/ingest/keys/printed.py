@@ -51,7 +51,7 @@ def _end(segment: Segment, look: str) -> list[Item]:
 
     Pictures and their labels are the question's.
     """
-    first, *lines = [item for item in segment.items if item.line]
+    first, *lines = [item for item in segment.items if item.line] or segment.items
     end: list[Item] = []
     if not look:
         options = [at for at, item in enumerate(lines) if begins_option(item.text)]

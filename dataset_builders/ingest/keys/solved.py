@@ -21,11 +21,11 @@ from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
 from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
-from livek12.dataset_builders.ingest.pages.blocks import PICTURE, TICKED, PageBlocks
+from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
-from livek12.dataset_builders.ingest.questions.texts import compose
+from livek12.dataset_builders.ingest.questions.texts import begins_option, compose
 
 _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
@@ -41,7 +41,7 @@ _BEGIN, _LABEL = 20, 4
 _DRIFT: Final = 20
 """Tokens that a copy has more or fewer before those that are compared."""
 _REMARK, _WORK = 2, 24
-"""Tokens of another wording, which is no solution; of what stands before an answer and is none of its head."""
+"""Tokens of another wording, which is no solution; tokens before an answer that make it work, not a head."""
 _FORMULA: Final = re.compile(r"[\\^]|_\{?\w|[=<>+]")
 _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
@@ -115,9 +115,11 @@ def solved_entries(drafts: Sequence[Draft], paper: PaperWords, pages: Sequence[P
 
 def _chosen(draft: Draft, items: Sequence[Item]) -> str:
     """Labels of the options in a copy that are ticked, or set as fewer than half of them are."""
-    looks, rest = {}, [(squeezed(item.text), item.line) for item in items if item.line]
+    lines = [item for item in items[1:] if begins_option(item.text) or item.text.startswith(CHOICE)]
+    looks, rest = {}, [(squeezed(item.text), item.line) for item in lines if item.line]
     for option in draft.options:
-        begin = squeezed(option.text.partition("\n")[0])[:_BEGIN]
+        if not (begin := squeezed(option.text.partition("\n")[0])[:_BEGIN]):
+            return ""
         at = next((at for at, (text, _) in enumerate(rest) if 0 <= text.find(begin) <= _LABEL), None)
         if at is not None:
             looks[option.label] = rest[at][1].look or rest[at][1].bold

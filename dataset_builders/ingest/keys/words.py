@@ -40,12 +40,13 @@ class PaperWords:
     def __init__(self, questions: Iterable[str] = (), between: Iterable[str] = ()) -> None:
         own, others = ([line for line in lines if _PRINT.search(line)] for lines in (questions, between))
         self._own, self._others = ({run for line in lines for run in runs(tokens(line))} for lines in (own, others))
+        self._runs = self._own | self._others
         self._titles = {squeezed(title) for line in others for title in (line, *_LABEL.findall(line))}
         self._lines = self._titles | {*map(squeezed, own)}
 
     def has(self, text: str) -> bool:
         """Checks for a line, or most of its words in a row."""
-        return squeezed(text) in self._lines or _are_most(text, self._own | self._others)
+        return squeezed(text) in self._lines or _are_most(text, self._runs)
 
     def end(self, lines: Sequence[str], own: str = "") -> int:
         """The number of lines before those between questions, and not in their `own`, that end them, as titles."""

@@ -277,7 +277,7 @@ _PASSAGES = (
 )
 _ANSWERS = re.compile(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"
-    r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|correction|marking\s+scheme)"
+    r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|correction(?=[\W\d]*$)|marking\s+scheme)"
     r".{0,40}$"
     r"|[^，。,.；;：:！？!?]{2,30}试[卷题](?:[(（].{1,3}[)）])?\s*答案\s*$"
     r"|[^，。,.；;！？!?]{0,30}(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|评[分阅](?:标准|细则)|参考解答).{0,20}$",

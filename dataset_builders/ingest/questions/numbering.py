@@ -162,17 +162,20 @@ def anchors(
 def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
     """Questions behind pictures at one edge, or between answers: each asks, and few have numbers of the run."""
     marks: dict[str, list[int]] = {}
+    heads = sorted(head.place for head in run)
     for place, item in enumerate(items):
         if begins_answer(item.text) or item.block.kind == "figure":
             mark = "" if item.line else f"{item.box.left:.2f} {item.box.right:.2f}"
             marks.setdefault(mark, []).append(place)
-    for places in marks.values():
-        ends = [place + 1 for place in places if place + 1 not in places and _asks_something(items[place + 1 :])]
+    for places in (own for own in marks.values() if len(own) >= _FEWEST_ALIKE):
+        ends, stop = [a + 1 for a, b in pairwise([*places, len(items)]) if a + 1 < b], len(items)
+        while ends and not _asks_something(items[ends[-1] : stop]):
+            stop = ends.pop()
         above = max((place for place in sections if place < places[0]), default=-1)
         first = next((at for at in range(above + 1, places[0]) if asks(items[at].text)), len(items))
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
-        bare = sum(not any(head.place in piece for head in run) for piece in pieces)
+        bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
         asking = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
             return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]

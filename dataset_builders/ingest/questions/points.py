@@ -91,6 +91,7 @@ _PART = re.compile(
     r"[(（]\s*(?:[1-9]|[ivxⅰⅱⅲ]{1,4}|[a-h]|[ⅠⅡⅢⅣIV]{1,3})\s*[)）]|(?:^|\n)\s*(?:Q?\s?\d{1,2}\.\d{1,2}\b|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]|(?:Part|PART)\s+[A-H1-9]\b|[a-h][)．]\s|[a-h]\.\s+(?=\S{2})|(?:[a-h]|[ivx]{1,4})\.\s+(?=[\[(]\s*\d))|(?<!\S)[A-H][.)]\s+(?=[\[(]\s*\d)"
 )
 _BEGINS_PART = re.compile(r"(?m)^\s*(?:[(（]\s*\w{1,4}\s*[)）]|\w{1,2}[.)．])\s")
+_MOST_MARKS = 100
 _HALF_BLANK = re.compile(r"每\s*小?[空格]")
 _OF_CHOICE = re.compile(r"multiple[- ]choice|选择|객관|선다", re.IGNORECASE)
 _SAID_FIRST = re.compile(
@@ -149,12 +150,6 @@ def is_shared(text: str) -> bool:
     return sum(float(share[1]) for share in re.finditer(_SHARE, _even(text))) == _ALL
 
 
-def bare_marks(text: str) -> list[float]:
-    """Numbers in brackets, without a word, at the ends of lines."""
-    form = r"(?<=[^A-Za-z\d$({^_\n])[(（](\d{1,2})[)）][ \t]*(?=\n|$)"
-    return [float(match[1]) for match in re.finditer(form, text)]
-
-
 def _terms(mark: str) -> tuple[float, ...]:
     sums = re.search(rf"{_NUMBER}(?:\s*[+＋]\s*{_NUMBER})+", mark)
     return tuple(map(float, re.findall(_NUMBER, sums[0]))) if sums else ()
@@ -195,8 +190,10 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
     printed = _without_alternatives(text, printed)
     parts = [match.start() for match in _PART.finditer(text)] or _begin_lines(text, printed)
     above = text[: printed[0].start]
-    sums = len(printed) > 2 and add_up(printed[0].points, printed[1:])
-    leads = not above.strip(" 　*") or (parts and len(above) < parts[0]) or (sums and not _BEGINS_PART.search(above))
+    sums = len(printed) > 2 and bool(add_up(printed[0].points, printed[1:]))
+    inner = [at for at in parts if at < len(above) and not re.match(r"[A-Za-z\d]", above[max(0, at - 1) :])]  # not f(a)
+    sums = sums and not (inner or _BEGINS_PART.search(above))
+    leads = not above.strip(" 　*") or (parts and len(above) < parts[0]) or sums
     total = printed[0] if len(printed) == 1 or leads else None
     *own, last = printed
     below = text[last.end :].strip() or len(own) < 2  # what a total stands above that is repeated below the parts
@@ -219,6 +216,8 @@ def add_up(worth: float, printed: Sequence[Mark]) -> list[Mark]:
     """Marks of a question's parts if they are its points, without those of the parts of parts; else none."""
     if sum(mark.points for mark in printed) == worth:
         return [*printed]
+    if len(printed) > _MOST_MARKS:
+        return []
     top: list[Mark] = []
     end = 0
     for place, mark in enumerate(printed):

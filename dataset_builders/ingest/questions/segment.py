@@ -130,6 +130,7 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 """Begins a list: of the rules, and behind it of the questions."""
+_ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS = 3, 30
 """Heads that come again, and their signs that do."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
@@ -336,16 +337,18 @@ def _answers_begin(stream: Stream) -> int:
     many = Counter(_head_of(item.text) for item in items if begins_answers(item.text))
     heads = [(page, re.sub(r"\d", "", text)) for page, own in stream.headings.items() for text in own]
     usual = Counter(text for _, text in heads)
-    opened = {page for page, text in heads if usual[text] == 1 and begins_answers(text)}
+    titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
+    opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
         title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
-        within = (
-            any(a.place < place <= b.place and a.run == b.run for a, b in pairwise(anchors(items))) if once else True
-        )
-        if (is_first and (once or item.box.page in opened)) or not within:
+        if not (once or (is_first and item.box.page in opened)):
+            continue
+        across = [b for a, b in pairwise(anchors(items)) if a.place < place <= b.place and a.run == b.run]
+        apart = is_first and not (once and _ENDS_SENTENCE.search(item.text))
+        if not across or (apart and any(_ONE.match(each.text) for each in items[place : across[0].place + 1])):
             return place  # numbers of a key begin anew
     return len(items)
 
@@ -379,18 +382,28 @@ def _masthead(items: Sequence[Item], chosen: Sequence[Anchor], part_of: Mapping[
 
 
 def _rules(items: Sequence[Item]) -> set[int]:
-    """Rules for candidates, from each title early in the paper or on a page to a section's title or another 1."""
+    """Rules for candidates, from each title early in the paper to a section's title or another 1.
+
+    Later the title is the first line of a page. Behind a numbered line most of those below it speak of the exam.
+    """
     rules: set[int] = set()
+    begun = False
     for place, (last, item) in enumerate(pairwise([items[0], *items]) if items else ()):
-        early = 3 * place < len(items) or last.box.page < item.box.page
-        if item.line and early and RULES.match(item.text):
+        early = 3 * place < len(items)
+        begun = begun or (place - 1 not in rules and bool(_NUMBERED.match(last.text)))
+        if item.line and (early or last.box.page < item.box.page) and RULES.match(item.text):
             after = range(place + 1, min(len(items), place + _LONGEST_RULES))
             ones = [at for at in after if _ONE.match(items[at].text)]
             own = [at for at in ones[:1] if at < place + 3 and INSTRUCTS.search(items[at].text)]
             sections = [at for at in after if at not in own and is_section(items[at].text)]
             if own and items[own[0]].text[0] == "一":  # so have their lines
                 sections = [] if ones[1:] else [at for at in sections if at > place + 2]
-            rules |= {*range(place, min([*ones[len(own) :], *sections], default=place))}
+            end = min([*ones[len(own) :], *sections], default=place)
+            listed = [items[at].text for at in range(place, end) if _NUMBERED.match(items[at].text)]
+            if (early and not begun) or (
+                own and 2 * sum(bool(INSTRUCTS.search(text)) for text in listed) > len(listed)
+            ):
+                rules |= {*range(place, end)}
     return rules
 
 

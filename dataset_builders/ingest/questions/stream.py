@@ -15,7 +15,13 @@ from itertools import pairwise
 from livek12.core.languages import HANGUL
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
-from livek12.dataset_builders.ingest.questions.headings import FORM, counts_questions, is_section, passage_range
+from livek12.dataset_builders.ingest.questions.headings import (
+    FORM,
+    begins_answers,
+    counts_questions,
+    is_section,
+    passage_range,
+)
 
 MAX_ITEMS = 60_000
 """More lines than this are no exam paper."""
@@ -222,21 +228,34 @@ def _pictures_behind_lines(items: list[Item]) -> None:
 
 def _pictures_behind_names(items: list[Item]) -> None:
     """Moves a picture and its caption to the one paragraph of its page that names it, if that is another question's."""
-    named = [(item, name) for item in items if item.block.kind == "text" for name in figure_names(item.text)]
+    named: dict[tuple[int, str], list[Item]] = {}
+    for item in items:
+        for name in {*figure_names(item.text)} if item.block.kind == "text" else ():
+            named.setdefault((item.box.page, name), []).append(item)
     for picture in [item for item in items if item.line is None and is_label(item.block.caption)][:_MOST_CAPTIONS]:
-        name, page = figure_names(picture.block.caption), picture.box.page
-        own = [item for item in items if item.block.kind == "caption" and item.box.page == page]
-        own = [picture, *(item for item in own if figure_names(item.text) == name)]
-        lines = [item for item, other in named if [other] == name and item.box.page == page]
-        places = [at for at, item in enumerate(items) if any(item is each for each in own)]
-        named_at = [at for at, item in enumerate(items) if any(item is each for each in lines)]
-        begins = [at for at, item in enumerate(items) if _BEGINS.match(item.text) and at > named_at[0]] if lines else []
-        if len(lines) == 1 and (places[0] < named_at[0] or any(at < places[-1] for at in begins)):
-            end = min(begins, default=len(items))
-            before, behind = (
-                [items[at] for at in part if at not in places] for part in (range(end), range(end, len(items)))
-            )
-            items[:] = [*before, *own, *behind]
+        names, page = figure_names(picture.block.caption), picture.box.page
+        lines = named.get((page, names[0]), []) if len(names) == 1 else []
+        if len(lines) != 1:
+            continue
+        captions = [item for item in items if item.block.kind == "caption" and item.box.page == page]
+        moved = [picture, *(item for item in captions if figure_names(item.text) == names)]
+        own = set(map(id, moved))
+        at_name = next(at for at, item in enumerate(items) if item is lines[0])
+        end = next((at for at in range(at_name + 1, len(items)) if _begins(items[at], page)), len(items))
+        places = [at for at, item in enumerate(items) if id(item) in own]
+        if at_name < places[0] and places[-1] < end:
+            continue
+        if end == len(items) or items[end].box.page != page:
+            end = 1 + max(at for at, item in enumerate(items) if item.block is lines[0].block)
+        before, behind = ([item for item in part if id(item) not in own] for part in (items[:end], items[end:]))
+        items[:] = [*before, *moved, *behind]
+
+
+def _begins(item: Item, page: int) -> bool:
+    """Checks for the beginning of another question, part, options, section or the key, or of another page."""
+    text = item.text
+    heads = _BEGINS.match(text) or counts_questions(text) or is_section(text) or begins_answers(text)
+    return bool(heads) or item.box.page != page
 
 
 def _stands_beside(picture: Item, line: Item) -> bool:

@@ -46,8 +46,8 @@ _DEMANDS = re.compile(
 )
 """A demand of its own, or room for its answer: a part, no option."""
 _COMMANDS = re.compile(
-    rf"(?:^|[.:;,]\$?\s+|\n\s*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
-    r"|(?:^|[。；，：\n])\s*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
+    rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    r"|(?:^|[。；，：\n])[^\S\n]*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
 )
 """Ends in a command: a list behind it has its parts, unless it is set as options are."""
@@ -106,7 +106,7 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         or worth > 1
         or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
         or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or [*usual] in capitals))
-        or (options and _COMMANDS.search(stem) and not (choice or asks_to_choose(stem) or set_so))
+        or (options and _COMMANDS.search(stem, 1 + stem.rfind("?")) and not (choice or asks_to_choose(stem) or set_so))
         or any(_PART.search(option.text) for option in options)
     ):
         return text, []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest import page_reader
-from livek12.dataset_builders.ingest.invariants import INVARIANTS
+from livek12.dataset_builders.ingest.invariants import INVARIANTS, _has_earlier
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
@@ -580,6 +580,19 @@ def test_all_that_are_right_are_several(asks: str, several: bool) -> None:
     lines = [f"1. 옳은 것을 {asks}", "① 가", "② 나", "③ 다", "④ 라", "2. 답을 쓰시오."]
     kind = read(page(*"\n".join(lines).split("\n"))).drafts[0].question_type
     assert (kind == "multiple_choice") is several
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "earlier"),
+    [
+        ("3)", "f(x+2) is odd.\n3) Find it.", False),
+        ("(2)", "f(1) is odd.\n(2) Find it.", False),
+        ("(2)", "由(1)得\n(2) 求它", True),
+        ("2)", "Find: 1) a\n2) b", True),
+    ],
+)
+def test_a_label_named_within_a_line_is_no_argument(label: str, text: str, earlier: bool) -> None:
+    assert _has_earlier(label, text) is earlier
 
 
 def test_labels_in_another_form_than_others_are_doubted() -> None:

@@ -56,6 +56,7 @@ def entries(*lines: str) -> dict[int, str]:
             ["一、", "1、C；2、D；3、A", "二、", "4、15；-2", "5、20；11", "三、", "6、SP；SS", "7、CF；OF"],
             {1: "C", 2: "D", 3: "A", 4: "15；-2", 5: "20；11", 6: "SP；SS", 7: "CF；OF"},
         ),
+        (["题号 1 2 3 4", "A卷 A B C D", "B卷 B C D A"], {}),
         (["1-5 ABC"], {}),
         (["他在第 3 A 组"], {}),
     ],
@@ -331,6 +332,12 @@ def test_the_column_behind_one_that_counts_from_one_is_of_answers() -> None:
     rows = ["1\t$\\frac{W}{R}$ or its like", "2\tthe larger of the two", "3\t480"]
     found = entries_of_items(flatten([table_page(*rows)]).items, "key")
     assert {entry.number: entry.answer for entry in found} == {n: row[2:] for n, row in enumerate(rows, 1)}
+
+
+def test_rows_of_two_forms_are_no_key() -> None:
+    rows = ["题号\t1\t2\t3\t4", "A卷\tA\tB\tC\tD", "B卷\tB\tC\tD\tA"]
+    assert not entries_of_items(flatten([table_page(*rows)]).items, "key")
+    assert len(entries_of_items(flatten([table_page(*rows[:2])]).items, "key")) == 4
 
 
 def test_a_table_amid_the_heads_of_a_key_is_of_its_question() -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from livek12.core.records import Option
 from livek12.dataset_builders.ingest.drafts import IngestedPaper
 from livek12.dataset_builders.ingest.keys.entries import split_answered
+from livek12.dataset_builders.ingest.keys.printed import take_set_apart
+from livek12.dataset_builders.ingest.keys.solved import _chosen
 from livek12.dataset_builders.ingest.pages.blocks import PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import marked
+from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.report import counts
-from tests.dataset_builders.ingest.papers import both, by_number, page, pages_of, paper_of, read
+from tests.dataset_builders.ingest.papers import both, by_number, page, pages_of, paper_of, read, segmented
 from tests.dataset_builders.ingest.pdf_making import plain_pdf, typeset
 
 NAMES = ("Octanoic acid", "Formic acid OR Methanoic acid", "Glucose", "Ethene")
@@ -86,6 +91,15 @@ def test_the_option_that_is_set_apart_in_a_copy_is_the_key(apart: str, tmp_path:
     assert [draft.answer for draft in paper.drafts] == [["C"], ["A"], ["D"]]
 
 
+@pytest.mark.parametrize(("texts", "bold", "label"), [("1234", 2, "B"), ("1234", 0, ""), (["", "", "", ""], 0, "")])
+def test_the_bold_head_of_a_copy_is_no_option(texts: Sequence[str], bold: int, label: str) -> None:
+    made = page("1. How many roots has it?", *(f"{name}. {text}" for name, text in zip("ABCD", texts, strict=True)))
+    made.blocks[bold] = replace(made.blocks[bold], lines=[replace(made.blocks[bold].lines[0], bold=True)])
+    draft = read(page("1. How many?", *(f"{name}. {name}" for name in "ABCD"))).drafts[0]
+    options = [Option(label=name, text=text) for name, text in zip("ABCD", texts, strict=True)]
+    assert _chosen(draft.model_copy(update={"options": options}), flatten([made]).items) == label
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -153,6 +167,16 @@ def test_the_head_of_an_answer_begins_a_line_behind_a_full_one() -> None:
         "A diet low in fats results in a lack of:",
         ["c. Hormones"],
     )
+
+
+def test_a_question_that_is_only_a_table_prints_no_answer() -> None:
+    made = page("Exam", *(text for n in range(12) for text in ("", f"What is the value of {n}?")))
+    figures = {at: replace(made.blocks[at], kind="figure", picture=b"\x89PNG", lines=[]) for at in range(1, 25, 2)}
+    table = replace(made.blocks[10], kind="table", lines=[replace(made.blocks[10].lines[0], text="a\tb")])
+    blocks = [{**figures, 10: table}.get(at, block) for at, block in enumerate(made.blocks)]
+    body, _ = segmented([replace(made, blocks=blocks)])
+    take_set_apart(body.segments)
+    assert len(body.segments) == 12 and not any(segment.printed for segment in body.segments)
 
 
 def test_letters_that_are_filled_and_stroked_are_bold(tmp_path: Path) -> None:

@@ -146,6 +146,27 @@ def test_numerals_are_questions_if_some_have_no_numbers_below() -> None:
     assert numbers(page(*lines)) == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Solutions A and B are mixed in a beaker.",
+        "Solutions A and B are mixed in a…",
+        "Answers without working get no marks.",
+        "Correction fluid must not be used",
+        "Instructions: choose the best answer.",
+    ],
+)
+def test_a_line_above_numbers_that_go_on_begins_no_key_and_no_rules(line: str) -> None:
+    first, second, last = ([f"{n}. Find {n}." for n in range(*ends)] for ends in ((1, 9), (9, 17), (17, 31)))
+    pages = page(*first), page(line, *second, number=2), page("Section B", *last, number=3)
+    assert numbers(*pages) == [*range(1, 31)]
+
+
+def test_a_key_in_another_form_first_on_its_page_is_none_of_the_questions() -> None:
+    first = page("1. Find a.", "2. Find b.", "3. Find c.")
+    assert numbers(first, page("Answers", "Q1 B", "Q2 C", "Q3 D", number=2)) == [1, 2, 3]
+
+
 def test_titles_that_begin_anew_in_each_question_are_those_of_its_parts() -> None:
     parts = ["Part A [2 marks]", "Find a.", "Part B [3 marks]", "Find b."]
     paper = read(page("1. Look. [5 marks]", *parts, "2. Look. [5 marks]", *parts, "3. Why? [1 mark]"))
@@ -523,6 +544,7 @@ def test_a_head_of_answers_amid_the_questions_is_no_title(lines: list[str], ques
         ("a. Find x (2 points).\nb. Find y (3 points).", None, 5, [2, 3]),
         ("(a) x [2]\n(b) y [3]\nOR\nz [3]", None, 5, [2, 3]),
         ("(a) x [2]\n(b) (i) y [1]\n(ii) z [2]\nOR\n(i) u [2]\n(ii) v [1]", None, 5, [2, 1, 2]),
+        ("Find (a) x (4 marks) (b) y (2 marks) (c) z (2 marks)", None, 8, [4, 2, 2]),
         (
             "Let f(a) = a. (11 points)\n(a) One. (8 points)\n(b) Two. (3 points)",
             "Let f(a) = a. \n(a) One. (8 points)\n(b) Two. (3 points)",
@@ -951,3 +973,21 @@ def test_a_picture_stands_where_its_caption_is_named() -> None:
     pages = [replace(made, blocks=[*made.blocks[:4], figure, caption, *made.blocks[5:]])]
     order = [item.text or "figure" for item in flatten(pages).items]
     assert order[1:4] == ["2. Find x in 圖(二).", "figure", "(A) 1"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "at"),
+    [
+        (["Question 1", "What?", "Figure 1", "Question 2", "As Figure 1 shows.", "Question 3", "Why?"], 4),
+        (["1. What?", "Figure 1", "2. Find x in Figure 1.", "END OF TEST"], 2),
+        (["1. What?", "2. Find x in Figure 1 or Figure 1.", "3. Why?", "Figure 1"], 2),
+    ],
+)
+def test_a_picture_goes_no_further_than_its_question(lines: list[str], at: int) -> None:
+    made = page(*lines)
+    blocks = [
+        replace(block, kind="figure", caption="Figure 1", picture=b"\x89PNG", lines=[]) if line == "Figure 1" else block
+        for line, block in zip(lines, made.blocks, strict=True)
+    ]
+    items = flatten([replace(made, blocks=blocks), page("Answers", "1. B", "2. C", number=2)]).items
+    assert [item.line is None for item in items].index(True) == at
