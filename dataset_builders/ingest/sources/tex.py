@@ -1,8 +1,8 @@
 r"""LaTeX papers: the classes exam, exam-zh and BHCexam, and plain lists.
 
-Contract: a source is read, never compiled; no file is opened but those of its own folder that it inputs, each once.
-Macros that it defines itself are expanded within bounds. A command that is not known keeps the text of its arguments,
-with a doubt.
+Contract: a source is read, never compiled; no file is opened but those of its own folder that it inputs, its class and
+packages included, each once. Macros that these define are expanded within bounds. A command that is not known keeps
+the text of its arguments, with a doubt.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _MOST: Final = 99_999  # that a counter counts to
 _OPTION: Final = 1000  # characters of the longest option
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
+_COUNTED: Final = _ITEMS | {"enum"}  # counters of lists
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
 _DISPLAYS: Final = {
     **dict.fromkeys(("equation", "displaymath", "math"), "math"), "gather": "gathered", "multline": "gathered",
@@ -82,7 +83,7 @@ _SIGNS: Final = {
 }  # fmt: skip
 _READ: Final = re.compile(
     rf"{'|'.join(map(re.escape, (*_SIGNS, *_DROPPED, *_KEPT_TEXT, *_ITEMS)))}|text\w+|begin|end|(?:sub)?section"
-    rf"|underline|{_SETTING.pattern}|\w+counter|arabic|[aA]lph|[rR]oman|zhnum|chinese"
+    rf"|{_SETTING.pattern}|arabic|[aA]lph|[rR]oman|zhnum|chinese"
 )
 """Names of commands that need no macro."""
 _INPUT: Final = re.compile(
@@ -157,7 +158,7 @@ def read(path: Path) -> Writer:
 def opened_by(path: Path) -> set[Path]:
     """A paper with the files of its folder that it inputs."""
     opened = {path.resolve()}
-    with suppress(UserError, OSError):  # of a paper that is not read
+    with suppress(UserError, OSError):  # raised again, and reported, when the paper is read
         _whole(path, opened, [])
     return opened
 
@@ -360,8 +361,8 @@ class Reader:
         return place
 
     def _count(self, name: str, arguments: list[str], outer: str | None = None) -> None:
-        """Sets, steps or makes a counter; that of a list is the list's unless the paper makes one of the same name."""
-        counter = arguments[0]
+        """Sets, steps or makes a counter; one named like the innermost list is that of its items."""
+        counter, kind = arguments[0], arguments[0].rstrip("iv")
         amount = re.sub(r"\s", "", arguments[1]) if len(arguments) > 1 else "1"
         if name == "newcounter":
             if len(self.counters) > MAX_COUNTERS:
@@ -371,16 +372,15 @@ class Reader:
                 self.within.setdefault(outer, set()).add(counter)
         elif not re.fullmatch(r"-?\d{1,5}", amount):
             self.writer.notes[f"the counter {counter} was not set: its value is no number"] = None
-        elif counter not in self.counters and (kind := counter.rstrip("iv")) in _ITEMS | {"enum"}:
-            if self.lists and self.lists[-1].kind.startswith(kind):
-                self.lists[-1].last = _sum(0 if name == "setcounter" else self.lists[-1].last, amount)
-        else:
+        elif self.lists and kind in _COUNTED and re.match(f"(?:compact|inpara)?{kind}", self.lists[-1].kind):
+            self.lists[-1].last = _sum(0 if name == "setcounter" else self.lists[-1].last, amount)
+        elif counter in self.counters or kind not in _COUNTED:
             self.counters[counter] = _sum(0 if name == "setcounter" else self.counters.get(counter, 0), amount)
             for inner in self.within.get(counter, ()) if "step" in name else ():
                 self.counters[inner] = 0
 
     def _reads(self, name: str, depth: int = 0) -> bool:
-        """Checks for a command that is understood; a macro of a class or package is taken if all in it is."""
+        """Checks for a command that is understood; takes a macro of a class or package if all commands in it are."""
         if name in self.offered and depth < MAX_DEPTH:
             many, default, body = self.offered.pop(name)
             if all(self._reads(inner, depth + 1) for inner in re.findall(r"\\([A-Za-z@]+)", body)):

@@ -55,13 +55,15 @@ _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbe
 _SOLUTION: Final = re.compile(r"\s*solutions?\s*[:.]?\s*", re.IGNORECASE)
 _LINES: Final = re.compile(rf"{_FENCED}|(?P<lines>(?m:^(?![ >]*(?:```|~~~))[^\n]*\S[^\n]*\n)+)", re.DOTALL)
 """Code, or lines of Markdown without an empty one between two."""
-_BULLET: Final = re.compile(r" {0,6}[-*+] ")
-_TICK: Final = re.compile(r"\[[xX]\] ")
+_BULLET: Final = re.compile(r"\A {0,6}[-*+] ")
+_TICK, _STAR = re.compile(r"\A\[[xX]\] "), re.compile(r"\s*\(\*\)\Z")
 _STARRED: Final = re.compile(r"[^$\\\ue000]{1,80}")  # an item of a list whose options are marked by (*)
 _RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
-MAX_COMMAND, MAX_UNCLOSED, MAX_OPTIONS = 100_000, 99, 8  # characters of a command, those without an end, a list
+MAX_COMMAND: Final = 100_000  # characters of a command of LaTeX with its arguments
+MAX_UNCLOSED: Final = 99  # commands whose arguments no bracket closes
+MAX_OPTIONS: Final = 8  # of a ticked list
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -122,21 +124,16 @@ def _lettered(match: re.Match[str]) -> str:
     """Lines of Markdown with the options of a list at their end lettered, if some of them are ticked."""
     lines = (match["lines"] or "").splitlines()
     first = next((n for n, line in enumerate(lines) if _BULLET.match(line)), len(lines))
-    items, indents = [], set[str]()
-    for line in lines[first:]:
-        bullet = _BULLET.match(line)
-        indents.add(bullet[0] if bullet else "")
-        items.append(line[bullet.end() if bullet else 0 :].strip().removeprefix("[ ] "))
-    texts = [_TICK.sub("", item, count=1).removesuffix("(*)").strip() for item in items]
-    is_ticked = any(map(_TICK.match, items)) or all(map(_STARRED.fullmatch, items))
-    marks = [is_ticked and text != item for item, text in zip(items, texts, strict=True)]
-    if len(indents) != 1 or "" in indents or not 0 < sum(marks) < len(items) <= MAX_OPTIONS:
+    bullets = [bullet[0] if (bullet := _BULLET.match(line)) else "" for line in lines[first:]]
+    items = [_BULLET.sub("", line, count=1).strip().removeprefix("[ ] ") for line in lines[first:]]
+    sign = _TICK if any(map(_TICK.search, items)) or not all(map(_STARRED.fullmatch, items)) else _STAR
+    marks = [bool(sign.search(item)) for item in items]
+    texts = [sign.sub("", item) for item in items]
+    if "" in bullets or len(set(bullets)) != 1 or not 0 < sum(marks) < len(items) <= MAX_OPTIONS:
         return match[0]
     letters = ["" if all(map(OPTION.match, texts)) else f"{chr(ord('A') + n)}. " for n in range(len(items))]
-    made = [
-        f"{indents.copy().pop()}{a}{b}{' ' + _RIGHT if is_right else ''}"
-        for a, b, is_right in zip(letters, texts, marks, strict=True)
-    ]
+    ends = [f" {_RIGHT}" if mark else "" for mark in marks]
+    made = ["".join(pieces) for pieces in zip(bullets, letters, texts, ends, strict=True)]
     return "\n".join([*lines[:first], *made, ""])
 
 

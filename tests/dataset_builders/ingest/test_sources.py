@@ -538,6 +538,8 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
         (r"\newtheorem{定理}{定理}\newtheorem{ex1}{Ex}\begin{document}\begin{定理}甲\end{定理}\begin{ex1}乙\end{ex1}",
          ["定理 1. 甲", "Ex 1. 乙"]),
         (r"\newenvironment{c}{d}\begin{document}1. Why?", ["1. Why?"]),
+        (r"\newcounter{question}\newcommand{\q}{\stepcounter{question}Q\thequestion:}\begin{document}"
+         r"\begin{enumerate}\item\q a\item\q b\end{enumerate}", ["1. Q1:a", "2. Q2:b"]),
     ],
 )  # fmt: skip
 def test_heads_that_a_paper_defines(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -576,6 +578,7 @@ def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path
         ("1. Why?\n\n- [ ] A. x\n- [x] B. _y_\n", ["1. Why?", "A. x", "B. y", "【答案】B"]),
         ("- 1. Why?\n  - [x] x\n  - [ ] y\n- 2. How?\n", ["1. Why?", "[x] x", "[ ] y", "2. How?"]),
         ("- [ ] x\n  y\n- [x] z\n- [ ] w\n", ["[ ] x", "y", "[x] z", "[ ] w"]),
+        ("- [x] x (*)\n- y (*)\n", ["A. x (*)", "B. y (*)", "【答案】A"]),
         ("See:\n\n- $x+y=1$ (*)\n- $x-y=2$\n", ["See:", "$x+y=1$ (*)", "$x-y=2$"]),
         ("```\na\n\n- [x] a\n- [ ] b\n```", ["```", "a", "", "- [x] a", "- [ ] b", "```"]),
         ("1. ```python\n   x\n   ```\n\n2. \\textbf{y}\n", ["1.", "```", "x", "```", "2. y"]),
