@@ -165,6 +165,7 @@ def opened_by(path: Path) -> set[Path]:
 
 def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
+    beside = {file.name for file in path.parent.iterdir()}  # each is looked up once
 
     def body(match: re.Match[str]) -> str:
         suffix = ".cls" if match[1] else ".sty" if match[2] else ".tex"
@@ -177,13 +178,17 @@ def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
         return match[0]
 
     def inner(name: str, suffix: str) -> str | None:
-        try:
-            file = (path.parent / f"{name.strip().removesuffix(suffix)}{suffix}").resolve()
-            is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
-            size = sum(each.stat().st_size for each in (*opened, file)) if is_beside else 0
-        except (OSError, RuntimeError):  # a name too long, links in a ring
+        name = f"{name.strip().removesuffix(suffix)}{suffix}"
+        if name not in beside:
             return None
-        if not is_beside or len(opened) > MAX_FILES or size > MAX_TEXT:
+        beside.remove(name)
+        try:
+            file = (path.parent / name).resolve()
+            is_own = file.parent == path.resolve().parent and file not in opened and file.is_file()
+            size = sum(each.stat().st_size for each in (*opened, file)) if is_own else 0
+        except (OSError, RuntimeError):  # links in a ring
+            return None
+        if not is_own or len(opened) > MAX_FILES or size > MAX_TEXT:
             return None
         opened.add(file)
         return _whole(file, opened, styles)

@@ -447,6 +447,7 @@ def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path)
         ("tex", r"\ " * 40_000 + r"\centering" * 60_000),
         ("tex", "\\" + "answer" * 20_000),
         ("tex", "\\input" + " " * 90_000 + "x\\newtheorem" + " " * 90_000),
+        ("tex", f"\\usepackage{{{'a,paper.tex,' * 80}}} " * 3_000),
         ("tex", r"\newcommand{\a}[99999999]{x}\a"),
         ("tex", r"\newcounter{a}[b]" * 20_000 + r"\stepcounter{b}" * 20_000),
         ("tex", r"\newcounter{x}" + r"\addtocounter{x}{99999}" * 20_000 + r"\alph{x} " * 50),
