@@ -376,7 +376,8 @@ class Reader:
             if outer:
                 self.within.setdefault(outer, set()).add(counter)
         elif not re.fullmatch(r"-?\d{1,5}", amount):
-            self.writer.notes[f"the counter {counter} was not set: its value is no number"] = None
+            if counter in self.counters or kind in _COUNTED:
+                self.writer.notes[f"the counter {counter} was not set: its value is no number"] = None
         elif self.lists and kind in _COUNTED and re.match(f"(?:compact|inpara)?{kind}", self.lists[-1].kind):
             self.lists[-1].last = _sum(0 if name == "setcounter" else self.lists[-1].last, amount)
         elif counter in self.counters or kind not in _COUNTED:

@@ -548,6 +548,13 @@ def test_heads_that_a_paper_defines(tmp_path: Path, source: str, texts: list[str
     assert text_of(tmp_path / "paper.tex").split("\n") == texts
 
 
+def test_a_counter_that_is_set_to_another_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(
+        r"\newcounter{a}\setcounter{a}{\value{page}}\setcounter{secnumdepth}{-\maxdimen}\begin{document}\thea"
+    )
+    assert read(tmp_path / "paper.tex").notes == ["the counter a was not set: its value is no number"]
+
+
 def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path) -> None:
     (tmp_path / "own.cls").write_text(
         r"\newcounter{n}\newcommand{\task}[1]{\par\stepcounter{n}\textbf{Problem \then. #1}}"
