@@ -8,7 +8,6 @@ another machine.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -180,9 +179,9 @@ def summary(board: Board) -> dict[str, Any]:
 
 def _error(line: str) -> dict[str, Any]:
     """An error of a paper, the first and last number that it names as lost, and the part that lacks them."""
-    run, part = MISSING.match(line), re.search(r"\d of (.+) w(?:as|ere) not found$", line)
+    run = MISSING.match(line)
     numbers = [int(run[1]), int(run[2] or run[1])] if run else []
-    return {"text": line, "numbers": numbers, "part": part[1] if part else ""}
+    return {"text": line, "numbers": numbers, "part": (run[3] if run else None) or ""}
 
 
 def question(root: Path, board: Board, id: str, by: str, rendering: Rendering) -> dict[str, Any]:

@@ -556,8 +556,8 @@ def _name_sections(segments: Sequence[Segment]) -> None:
             question.elective = name
 
 
-MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?.* not found$")
-"""A line that tells of numbers that were not found: the first and the last of them."""
+MISSING = re.compile(r"questions? (?:\D.* )?(\d+)(?: to (\d+))?(?: of (.+) w(?:as|ere))?.* not found$")
+"""A line that tells of numbers that were not found: the first and the last of them, and the part that lacks them."""
 
 
 def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -> list[str]:

@@ -1,8 +1,8 @@
 r"""LaTeX papers: the classes exam, exam-zh and BHCexam, and plain lists.
 
-Contract: a source is read, never compiled; no file is opened but those of its own folder that it inputs, each once.
-Macros that it defines itself are expanded within bounds. A command that is not known keeps the text of its arguments,
-with a doubt.
+Contract: a source is read, never compiled; no file is opened but those of its own folder that it inputs, its class and
+packages included, each once. Macros that these define are expanded within bounds. A command that is not known keeps
+the text of its arguments, with a doubt.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from livek12.dataset_builders.ingest.sources.writer import BLANK, MAX_TEXT, Cell
 
 MAX_EXPANSIONS: Final = 20_000
 MAX_FILES: Final = 50  # that a paper inputs
+MAX_COUNTERS: Final = 200
+_MOST: Final = 99_999  # that a counter counts to
 _OPTION: Final = 1000  # characters of the longest option
 _QUESTIONS: Final = frozenset("questions question problem problems exercise exercises".split())
 _ITEMS: Final = frozenset("question qs titledquestion bonusquestion subquestion part subpart subsubpart".split())
+_COUNTED: Final = _ITEMS | {"enum"}  # counters of lists
 _CHOICES: Final = frozenset("choices oneparchoices checkboxes oneparcheckboxes".split())
 _DISPLAYS: Final = {
     **dict.fromkeys(("equation", "displaymath", "math"), "math"), "gather": "gathered", "multline": "gathered",
-    **dict.fromkeys(("align", "eqnarray", "flalign"), "aligned"),
+    **dict.fromkeys(("align", "alignat", "eqnarray", "flalign"), "aligned"),
     **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
 }  # fmt: skip
 """Names of environments of formulas, and of what each is within a formula."""
@@ -56,6 +59,7 @@ _SET: Final = re.compile(r"\s*[\w/ -]+=")
 _LENGTH: Final = re.compile(
     r"\s*=?\s*-?[\d.]+(?:\s*(?:[a-z]{2}\b|\\[a-z]+))?(?:\s*(?:plus|minus)\s*-?[\d.]+\s*[a-z]+)*"
 )
+_SETS_ROOM: Final = re.compile(r"\s*(?:width|depth|height|length|type|(?:no|show|hide|text|line)-[\w-]+)\s*=")
 _ROOM_FOR: Final = re.compile(r"\s*[\d.]+\s*(?:em|ex|in|[cm]m|pt|\\\w+)\s*$")
 _BREAK: Final = re.compile(r"\*?(?:\[\s*-?[\d.][^\]]{0,40}\])?")
 """Pieces of a setting: the begin of an argument, a length, and the room behind a line's end."""
@@ -79,12 +83,12 @@ _SIGNS: Final = {
 }  # fmt: skip
 _READ: Final = re.compile(
     rf"{'|'.join(map(re.escape, (*_SIGNS, *_DROPPED, *_KEPT_TEXT, *_ITEMS)))}|text\w+|begin|end|(?:sub)?section"
-    rf"|underline|{_SETTING.pattern}|\w+counter|arabic|[aA]lph|[rR]oman|zhnum|chinese"
+    rf"|{_SETTING.pattern}|arabic|[aA]lph|[rR]oman|zhnum|chinese"
 )
 """Names of commands that need no macro."""
 _INPUT: Final = re.compile(
-    r"\\(?:input|include|subfile|(documentclass|LoadClass)|(usepackage|RequirePackage))\s*(?:\[[^\]]{0,999}\])?\s*"
-    r"\{([\w .-]{1,99})\}"
+    r"\\(?:input|include|subfile|(documentclass|LoadClass)|(usepackage|RequirePackage))\s*(?:\[[^\]]{0,999}\]\s*)?"
+    r"\{([\w\s,.-]{1,999})\}"
 )
 _ELSEWHERE: Final = re.compile(r"(?:include|input|import|subfile)\w*|\w*(?:input|inputlisting|psfig|epsfig)|[^h]*ref")
 _QUANTITIES: Final = frozenset("ce SI si qty unit num ang qtyproduct numrange qtyrange".split())
@@ -101,7 +105,7 @@ _DEFINES: Final = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
     r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
     r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
-    r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\])?\s*\{(?P<environment>[\w*]+)\}\s*"
+    r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\]\s*)?\{(?P<environment>[\w*]+)\}\s*"
 )
 _TITLE: Final = re.compile(r"\btitle\s*=\s*(\{[^{}]*\}|[^,{}]*)")  # of a box
 _NAME: Final = re.compile(r"\\([A-Za-z@]{1,99})\*?[ \t]*\n?[ \t]*|\\(.)", re.DOTALL)
@@ -154,30 +158,40 @@ def read(path: Path) -> Writer:
 def opened_by(path: Path) -> set[Path]:
     """A paper with the files of its folder that it inputs."""
     opened = {path.resolve()}
-    with suppress(UserError, OSError):  # of a paper that is not read
+    with suppress(UserError, OSError):  # raised again, and reported, when the paper is read
         _whole(path, opened, [])
     return opened
 
 
 def _whole(path: Path, opened: set[Path], styles: list[str]) -> str:
     """The text of a file with those of its folder that it inputs, without comments; classes and packages apart."""
+    beside = {file.name for file in path.parent.iterdir()}  # each is looked up once
 
     def body(match: re.Match[str]) -> str:
         suffix = ".cls" if match[1] else ".sty" if match[2] else ".tex"
+        if suffix == ".tex":
+            text = inner(match[3], suffix)
+            if text is None:
+                return match[0]
+            return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
+        styles.extend(filter(None, [inner(name, suffix) for name in match[3].split(",")]))
+        return match[0]
+
+    def inner(name: str, suffix: str) -> str | None:
+        name = f"{name.strip().removesuffix(suffix)}{suffix}"
+        if name not in beside:
+            return None
+        beside.remove(name)
         try:
-            file = (path.parent / f"{match[3].strip().removesuffix(suffix)}{suffix}").resolve()
-            is_beside = file.parent == path.resolve().parent and file not in opened and file.is_file()
-            size = sum(each.stat().st_size for each in (*opened, file)) if is_beside else 0
-        except (OSError, RuntimeError):  # a name too long, links in a ring
-            return match[0]
-        if not is_beside or len(opened) > MAX_FILES or size > MAX_TEXT:
-            return match[0]
+            file = (path.parent / name).resolve()
+            is_own = file.parent == path.resolve().parent and file not in opened and file.is_file()
+            size = sum(each.stat().st_size for each in (*opened, file)) if is_own else 0
+        except (OSError, RuntimeError):  # links in a ring
+            return None
+        if not is_own or len(opened) > MAX_FILES or size > MAX_TEXT:
+            return None
         opened.add(file)
-        text = _whole(file, opened, styles)
-        if suffix != ".tex":
-            styles.append(text)
-            return match[0]
-        return (text.partition("\\begin{document}")[2] or text).partition("\\end{document}")[0]
+        return _whole(file, opened, styles)
 
     return _INPUT.sub(body, _uncommented(decoded(path).replace("\r\n", "\n")))
 
@@ -272,7 +286,7 @@ class Reader:
         self.macros: dict[str, tuple[int, str | None, str]] = {}
         self.offered: dict[str, tuple[int, str | None, str]] = {}  # macros of the paper's class and packages
         self.counters = {"section": 0}
-        self.within: dict[str, list[str]] = {}  # counters that begin again with another
+        self.within: dict[str, set[str]] = {}  # counters that begin again with another
         self.question = self.expansions = 0
         self.put: Callable[[Paragraph], None] = self.writer.add  # takes what is read
         self.east_asian = self.korean = False
@@ -326,12 +340,13 @@ class Reader:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
         body, place = _group_if("{", text, place)
-        if body is None:
+        if body is None or many > 9:
             return place
         body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
         ending = ""
         if match["kind"] == "environment":
-            ending, place = _group(text, _spaces(text, place))
+            last, place = _group_if("{", text, place)
+            ending = last or ""
         elif match["kind"] == "tcolorbox":
             title = _TITLE.search(body)
             body = f"\\par {title[1].strip('{} ')}\\par " if title else "\\par "
@@ -342,36 +357,47 @@ class Reader:
             if match["kind"] == "theorem":
                 if counter == match["environment"]:
                     self._count("newcounter", [counter], outer)
-                body = f"\\stepcounter{{{counter}}}{body} \\the{counter}"
+                self.counters.setdefault(counter, 0)
+                shown = f"\\the{counter}" if re.fullmatch("[A-Za-z]+", counter) else f"\\arabic{{{counter}}}"
+                body = f"\\stepcounter{{{counter}}}{body} {shown}"
             body = f"\\par {body}. #1 "
         name = match["name"] or match["short"] or f"begin {match['environment']}"
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
 
     def _count(self, name: str, arguments: list[str], outer: str | None = None) -> None:
-        """Sets, steps or makes a counter; the innermost list counts in its own."""
-        counter = arguments[0]
+        """Sets, steps or makes a counter; one named like the innermost list is that of its items."""
+        counter, kind = arguments[0], arguments[0].rstrip("iv")
         amount = re.sub(r"\s", "", arguments[1]) if len(arguments) > 1 else "1"
         if name == "newcounter":
+            if len(self.counters) > MAX_COUNTERS:
+                raise UserError(f"it has more than {MAX_COUNTERS} counters: save it without them, or as PDF")
             self.counters[counter] = 0
-            self.within.setdefault(outer or "", []).append(counter)
-        elif re.fullmatch(r"-?\d{1,5}", amount):
-            numbers = self.lists[-1] if self.lists and (counter.startswith("enum") or counter in _ITEMS) else None
-            before = 0 if name == "setcounter" else numbers.last if numbers else self.counters.get(counter, 0)
-            if numbers:
-                numbers.last = before + int(amount)
-            else:
-                self.counters[counter] = before + int(amount)
-            for inner in self.within.get(counter, ()):
+            if outer:
+                self.within.setdefault(outer, set()).add(counter)
+        elif not re.fullmatch(r"-?\d{1,5}", amount):
+            if counter in self.counters or kind in _COUNTED:
+                self.writer.notes[f"the counter {counter} was not set: its value is no number"] = None
+        elif self.lists and kind in _COUNTED and re.match(f"(?:compact|inpara)?{kind}", self.lists[-1].kind):
+            self.lists[-1].last = _sum(0 if name == "setcounter" else self.lists[-1].last, amount)
+        elif counter in self.counters or kind not in _COUNTED:
+            self.counters[counter] = _sum(0 if name == "setcounter" else self.counters.get(counter, 0), amount)
+            for inner in self.within.get(counter, ()) if "step" in name else ():
                 self.counters[inner] = 0
 
     def _reads(self, name: str, depth: int = 0) -> bool:
-        """Checks for a command that is understood; a macro of a class or package is taken if all in it is."""
+        """Checks for a command that is understood; takes a macro of a class or package if all commands in it are."""
         if name in self.offered and depth < MAX_DEPTH:
             many, default, body = self.offered.pop(name)
             if all(self._reads(inner, depth + 1) for inner in re.findall(r"\\([A-Za-z@]+)", body)):
-                self.macros[name] = many, default, body
-        return name in self.macros or bool(_READ.fullmatch(name)) or name.removeprefix("the") in self.counters
+                self.macros.setdefault(name, (many, default, body))
+        is_number = name.startswith("the") and name[3:] in self.counters
+        return name in self.macros or bool(_READ.fullmatch(name)) or is_number
+
+    def _is_macro(self, name: str) -> bool:
+        """Checks for a macro of the paper, or for one of its class or packages that is understood."""
+        is_offered = name in self.offered and not _READ.fullmatch(name)
+        return (name in self.macros or (is_offered and self._reads(name))) and name in self.macros
 
     def expanded(self, text: str, place: int, name: str) -> tuple[str, int]:
         """A macro of the paper with its arguments put in, and the place behind them."""
@@ -396,6 +422,9 @@ class Reader:
         """LaTeX of a formula with the paper's own macros expanded."""
         pieces, place = [], 0
         for match in _NAME.finditer(text):
+            offered = self.offered.get(match[1] or "")
+            if offered and "@" not in offered[2] and not _READ.fullmatch(match[1]):  # a formula keeps unknown commands
+                self.macros.setdefault(match[1], offered)
             if match.start() < place or match[1] not in self.macros or depth > 20:
                 continue
             body, end = self.expanded(text, match.end(), match[1])
@@ -449,8 +478,7 @@ class Reader:
         name, place = match[1] or match[2], match.end()
         if name in ("(", "["):
             return self._formula_to(text, place, "\\)" if name == "(" else "\\]")
-        is_own = name in self.macros or (name in self.offered and not _READ.fullmatch(name) and self._reads(name))
-        if is_own:
+        if self._is_macro(name):
             body, place = self.expanded(text, place, name)
             if name in re.findall(r"\\([A-Za-z]+)", body):
                 raise UserError(f"its macro \\{name} calls itself: save it without it, or as PDF")
@@ -502,10 +530,11 @@ class Reader:
 
     def _inline(self, name: str, text: str, place: int, given: tuple[list[str], list[str], int]) -> int:
         """Reads a command within a paragraph; the place behind what it takes, its text excepted."""
-        _, arguments, end = given
-        if name.removeprefix("the") in self.counters:
-            self.paragraph.text += str(self.counters[name.removeprefix("the")])
-        elif arguments and _ANY_CASE.fullmatch(name) and arguments[0] in self.counters:
+        options, arguments, end = given
+        if name.startswith("the") and name[3:] in self.counters:
+            self.paragraph.text += str(self.counters[name[3:]])
+            return place
+        if arguments and _ANY_CASE.fullmatch(name) and arguments[0] in self.counters:
             self.paragraph.text += numeral(self.counters[arguments[0]], name)
         elif name == "underline" and arguments and not _EMPTY.sub("", arguments[0]):
             self.paragraph.text += BLANK
@@ -534,7 +563,7 @@ class Reader:
         else:
             self.writer.notes[f"the command \\{name} is not known: what it prints may be missing"] = None
             if len(arguments) >= _OPTIONS and self.lists:
-                self._choices(arguments)
+                self._choices(options, arguments)
                 return end
             if arguments and _SET.match(arguments[0]):
                 return end
@@ -556,8 +585,9 @@ class Reader:
         return end
 
     def _hidden(self, name: str, options: list[str], arguments: list[str]) -> None:
-        values = (value for value in (*arguments[-1:], *options) if not (_SET.match(value) or _ROOM_FOR.match(value)))
-        value = next(values, "")
+        values = [value for value in options if not _SETS_ROOM.match(value)]
+        texts = [value for value in values if not _ROOM_FOR.match(value)]
+        value = next(iter((*arguments[-1:], *texts, *values)), "")
         if self.paragraph.text.strip() or not arguments:
             self.paragraph.text += "（  ）" if _PAREN.search(name) else BLANK
         if value and name != "rule" and (answer := self.taken(value)) not in self.writer.answers:
@@ -572,7 +602,7 @@ class Reader:
         self.paragraph.text += label
         return label
 
-    def _choices(self, arguments: list[str]) -> None:
+    def _choices(self, options: list[str], arguments: list[str]) -> None:
         self.flush()
         self.lists.append(Numbering("upperLetter.", kind="choices"))
         for argument in arguments:
@@ -580,6 +610,8 @@ class Reader:
             self.run(argument)
         self.flush()
         self.lists.pop()
+        answer = re.search(r"answer\s*=\s*\{?([A-H]+)", ",".join(options))
+        self.writer.answers += [answer[1]] if answer and answer[1] not in self.writer.answers else []
 
     def _item(self, text: str, place: int, name: str) -> int:
         outer = self.lists[-1] if self.lists else None
@@ -612,6 +644,7 @@ class Reader:
         end, behind = _end_of(text, place, name)
         body, plain = text[place:end], name.rstrip("*")
         if inner := _DISPLAYS.get(plain):
+            body = re.sub(r"\A\s*\{\d+\}", "", body) if plain == "alignat" else body
             is_array = inner == plain or (inner != "math" and re.search(r"\\\\|&", body))
             self.paragraph.formula(self.formula(f"\\begin{{{inner}}}{body}\\end{{{inner}}}" if is_array else body))
         elif plain in _DRAWN:
@@ -644,7 +677,7 @@ class Reader:
             return
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
-        if form is None and (f"begin {name}" in self.macros or self._reads(f"begin {name}")):
+        if form is None and self._is_macro(f"begin {name}"):
             around, after = self.expanded(body, 0, f"begin {name}")
             self.run(around.replace("\0", body[after:], 1))
             return
@@ -697,6 +730,10 @@ class Reader:
             self.writer.table(rows)
         else:
             self.paragraph = joined([[joined(row, "    ")] for row in rows], "\n")
+
+
+def _sum(before: int, amount: str) -> int:
+    return max(-_MOST, min(_MOST, before + int(amount)))
 
 
 def _sign(number: int, is_dingbat: bool) -> str:

@@ -40,8 +40,11 @@ _MATH: Final = re.compile(
     r"|(?<![\\$])(\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))+(?<=\S)\$(?!\d))",
     re.DOTALL,
 )
+_FENCED: Final = (
+    r"(?m:^[ >]*(?:(?:\d{1,9}[.)]|[-*+]) +)*)(`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,}).*?(?:\n[ >]*\1|\Z)"  # code of Markdown
+)
 _LATEX: Final = re.compile(
-    rf"(?m:^[ >]*)(`{{3,}}|~{{3,}}).*?(?:\n[ >]*\1|\Z)|`[^`\n]*`|{_MATH.pattern}"
+    rf"{_FENCED}|`[^`\n]*`|{_MATH.pattern}"
     r"|(?<![\w:\\])(\\[A-Za-z]{3,}\*?(?=[\[{]|[ \t]*(?:\n|\\[A-Za-z])))",
     re.DOTALL,
 )  # formulas, commands and code of Markdown
@@ -50,12 +53,17 @@ _LABELLED: Final = re.compile(r"(?m)^([> ]*)(\w{1,12} ?[:：].*)\n(?=\1\w{1,12} 
 """A labelled line of Markdown, "answer: 2", above another."""
 _NUMBERED: Final = re.compile(r"\D{0,10}\d{1,3}\D{0,3}")  # a heading that numbers a question
 _SOLUTION: Final = re.compile(r"\s*solutions?\s*[:.]?\s*", re.IGNORECASE)
-_BULLETS: Final = re.compile(r"(?m)(?:^ {0,6}[-*+] .*\n){2,}")
-_TICK: Final = re.compile(r"^\s*\[[xX]\] |\(\*\)\s*$")
+_LINES: Final = re.compile(rf"{_FENCED}|(?P<lines>(?m:^(?![ >]*(?:```|~~~))[^\n]*\S[^\n]*\n)+)", re.DOTALL)
+"""Code, or lines of Markdown without an empty one between two."""
+_BULLET: Final = re.compile(r"\A {0,6}[-*+] ")
+_TICK, _STAR = re.compile(r"\A\[[xX]\] "), re.compile(r"\s*\(\*\)\Z")
+_STARRED: Final = re.compile(r"[^$\\\ue000]{1,80}")  # an item of a list whose options are marked by (*)
 _RIGHT: Final = "\ue003"  # in an option that is ticked
 _CHOICE: Final = "\ue002"  # behind the letter of a button's text
 _TITLE: Final = re.compile(r"(?m)^(?:sub)?title: *(?:[|>][+-]?(?= *\n))?(.*(?:\n +.*)*)")
-MAX_COMMAND, MAX_UNCLOSED, MAX_OPTIONS = 100_000, 99, 8  # characters of a command, those without an end, a list
+MAX_COMMAND: Final = 100_000  # characters of a command of LaTeX with its arguments
+MAX_UNCLOSED: Final = 99  # commands whose arguments no bracket closes
+MAX_OPTIONS: Final = 8  # of a ticked list
 _KEPT: Final = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -68,6 +76,7 @@ def read(path: Path) -> Writer:
     reader.feed(text)
     reader.close()
     reader.flush()
+    reader.writer.reveal()
     return reader.writer
 
 
@@ -80,9 +89,12 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     text = _LABELLED.sub(r"\1\2  \n", re.sub(r"(?m)^ {0,12}:{3,}.*$", "", text))  # with no fences of Pandoc
     reader, pieces, kept, place, unclosed = Reader(), list[str](), dict[str, str](), 0, 0
     reader.taken("\n".join(re.findall(r"\\\w*command.*", front or "")))  # macros of its header
-    titles = [re.sub(r"\s*\\?\n\s*", " ", title).strip("\"' ") for title in _TITLE.findall(front or "")]
+    titles = [
+        " ".join(line.rstrip("\\ ").strip() for line in title.split("\n")).strip("\"' ")
+        for title in _TITLE.findall(front or "")
+    ]
     text = re.sub(r"!\[\[[^\[\]\n]{0,300}\]\]", UNREAD, "\n\n".join([*titles, text]))  # pictures by their names
-    text = _BULLETS.sub(_lettered, f"{text}\n")
+    text = _LINES.sub(_lettered, f"{text}\n")
     while match := _LATEX.search(text, place):
         pieces.append(text[place : match.start()])
         place = match.end()
@@ -108,14 +120,21 @@ def _of_markdown(text: str) -> tuple[str, dict[str, str]]:
     return str(markdown.render("".join([*pieces, text[place:]]))), kept
 
 
-def _lettered(bullets: re.Match[str]) -> str:
-    """A list of Markdown with its options lettered, if some of them are ticked."""
-    items = [item.strip()[2:].removeprefix("[ ] ") for item in bullets[0].splitlines()]
-    texts = [_TICK.sub("", item).strip() for item in items]
-    marks = [_RIGHT * bool(_TICK.search(item)) for item in items]
-    if not 0 < len("".join(marks)) < len(items) <= MAX_OPTIONS:
-        return bullets[0]
-    return "".join(f"- {chr(ord('A') + n)}. {mark}{texts[n]}\n" for n, mark in enumerate(marks))
+def _lettered(match: re.Match[str]) -> str:
+    """Lines of Markdown with the options of a list at their end lettered, if some of them are ticked."""
+    lines = (match["lines"] or "").splitlines()
+    first = next((n for n, line in enumerate(lines) if _BULLET.match(line)), len(lines))
+    bullets = [bullet[0] if (bullet := _BULLET.match(line)) else "" for line in lines[first:]]
+    items = [_BULLET.sub("", line, count=1).strip().removeprefix("[ ] ") for line in lines[first:]]
+    sign = _TICK if any(map(_TICK.search, items)) or not all(map(_STARRED.fullmatch, items)) else _STAR
+    marks = [bool(sign.search(item)) for item in items]
+    texts = [sign.sub("", item) for item in items]
+    if "" in bullets or len(set(bullets)) != 1 or not 0 < sum(marks) < len(items) <= MAX_OPTIONS:
+        return match[0]
+    letters = ["" if all(map(OPTION.match, texts)) else f"{chr(ord('A') + n)}. " for n in range(len(items))]
+    ends = [f" {_RIGHT}" if mark else "" for mark in marks]
+    made = ["".join(pieces) for pieces in zip(bullets, letters, texts, ends, strict=True)]
+    return "\n".join([*lines[:first], *made, ""])
 
 
 def _number(given: dict[str, str], name: str, default: int) -> int:
@@ -133,6 +152,8 @@ class _Reader(HTMLParser):
         self.lists: list[Numbering] = []  # the open ones
         self.unseen: list[str] = []  # open elements of one name that are not read
         self.solving: list[str] = []  # open elements of one name in a solution
+        self.depth = 0  # of lists and tables around it
+        self.item: Paragraph | None = None  # the last item, as it begins
         self.is_right = False  # of the item that is read: it is marked as the solution
         self.tables: list[list[list[Cell]]] = []
         self.marks: list[tuple[str, int]] = []  # elements with a meaning of their own, and where their text begins
@@ -170,11 +191,14 @@ class _Reader(HTMLParser):
         return hidden or bool(_RENDERED & classes)
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
-        is_solution = tag not in _VOID and "solution" in given.get("class", "").lower().split()
-        if is_solution and self.lists and self.paragraph.text.strip() == self.number.strip():
+        if self._ends_solution(tag):
+            self._end_solution()
+        is_solution = not self.solving and tag not in _VOID and "solution" in given.get("class", "").lower().split()
+        if is_solution and self.paragraph is self.item and self.paragraph.text.strip() == self.number.strip():
             self.is_right = True
-        elif self.solving[:1] == [tag] or (is_solution and not self.solving):
+        elif self.solving[:1] == [tag] or (is_solution and tag not in ("li", "td", "th", "tr")):
             self.flush()
+            self.depth = self.depth if self.solving else len(self.lists) + len(self.tables)
             self.solving.append(tag)
         if tag in _OWN_LINES and not (tag in ("p", "div") and self.paragraph.text.strip() == self.number.strip()):
             self.flush()
@@ -187,7 +211,8 @@ class _Reader(HTMLParser):
         elif tag == "li" and self.lists:
             self.lists[-1].last = _number(given, "value", self.lists[-1].last + 1) - 1
             self.number = f"{self.lists[-1].next()} ".lstrip()
-            self.paragraph = Paragraph(self.number, len(self.lists) - 1)
+            self.paragraph = self.item = Paragraph(self.number, len(self.lists) - 1)
+            self.is_right = is_solution
         elif tag in _HEADINGS:
             self.paragraph.heading, self.paragraph.bold = 7 - int(tag[1]), True
         elif tag == "br":
@@ -233,12 +258,15 @@ class _Reader(HTMLParser):
             self.is_numbered = bool(_NUMBERED.fullmatch(self.paragraph.text.strip()))
         if tag in _OWN_LINES:
             self.flush()
-        is_over = self.solving == [tag] or (tag in ("ol", "ul") and not self.solving)
-        if tag in self.solving:
+        if tag in ("li", "ol", "ul"):
+            self.is_right, self.number = False, ""
+        if self._ends_solution(tag, closes=True) or self.solving == [tag]:
+            self._end_solution()
+        elif self.solving[:1] == [tag]:
             self.flush()
             self.solving.pop()
-        if is_over:
-            self.writer.reveal()
+        elif tag in ("ol", "ul") and not self.solving:
+            self.writer.reveal(self._put)
         if tag in ("ol", "ul") and self.lists:
             self.lists.pop()
         elif tag == "table" and self.tables:
@@ -250,6 +278,20 @@ class _Reader(HTMLParser):
                 self._put(joined(row, "    "))
         elif self.marks and self.marks[-1][0] == tag:
             self._marked(*self.marks.pop())
+
+    def _ends_solution(self, tag: str, closes: bool = False) -> bool:
+        """Checks for the begin or end of an element that ends the solution although its own element is open."""
+        if self.solving[:1] == ["p"]:
+            return tag in _OWN_LINES
+        if self.solving[:1] in (["dt"], ["dd"]):
+            return tag in ("dt", "dd", "dl")
+        is_outer = closes and tag in ("li", "td", "ol", "ul", "table")
+        return bool(self.solving) and is_outer and len(self.lists) + len(self.tables) <= self.depth
+
+    def _end_solution(self) -> None:
+        self.flush()
+        self.solving.clear()
+        self.writer.reveal(self._put)
 
     def _marked(self, tag: str, begin: int) -> None:
         inner = self.paragraph.text[begin:]
@@ -298,7 +340,7 @@ class _Reader(HTMLParser):
             last.unread |= UNREAD in last.text
             self.choices = self.choices + 1 if choice else 0
             key = OPTION.match(last.text) if self.is_right or _RIGHT in last.text else None
-            last.text = last.text.replace(_RIGHT, "")
+            last.text = last.text.replace(f" {_RIGHT}", "")
             self.writer.answers += [re.sub(r"\W", "", key[0])] if key else []
             self.is_right = False
             self._put(last)

@@ -160,7 +160,7 @@ class _Numbers:
 
 def numeral(number: int, form: str) -> str:
     """A number in a form of Word, of LaTeX or of a web page; plain digits for a form that is not known."""
-    if re.search("etter|lph|latin", form) and number > 0:
+    if re.search("etter|lph|latin", form) and 0 < number <= 26 * 26:
         letter = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
         return letter.upper() if form.startswith(("upper", "A")) else letter
     if "oman" in form and 0 < number < 400:

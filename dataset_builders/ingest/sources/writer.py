@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -126,13 +126,14 @@ class Writer:
                     line = self._line(text.rstrip(), paragraph, own)
                     self.blocks.append(Block(kind="text", box=line.box, lines=[line], origin="source"))
 
-    def reveal(self) -> None:
-        """Adds what a paper hides of the question above, and forgets it."""
+    def reveal(self, put: Callable[[Paragraph], None] | None = None) -> None:
+        """Adds what a paper hides of the question above, or puts it elsewhere, and forgets it."""
         sign = "" if all(re.fullmatch("[A-H]", answer) for answer in self.answers) else "；"
         for head, texts, join in (("【答案】", self.answers, sign), ("【解析】", self.solutions, "\n")):
             text = re.sub(r"(?m)^(\d{1,2})[.．、](?=\s)", r"(\1)", join.join(filter(None, texts)))  # begins no question
             if text:
-                self.add(Paragraph(head + text.replace(PICTURE, UNREAD), unread=UNREAD in text or PICTURE in text))
+                is_unread = UNREAD in text or PICTURE in text
+                (put or self.add)(Paragraph(head + text.replace(PICTURE, UNREAD), unread=is_unread))
             texts.clear()
 
     def table(self, rows: Sequence[Sequence[Cell]]) -> None:
@@ -189,12 +190,12 @@ def decoded(path: Path) -> str:
         raise UserError(f"it has more than {MAX_FILE >> 20} MiB: split it")
     charset = _CHARSET.search(data[:2048])
     for encoding in ("utf-8-sig", charset[1].decode() if charset else "utf-8", "gb18030"):
+        if encoding == "gb18030" and 2 * len(_ALONE.findall(data)) > len(re.findall(rb"[\x80-\xff]+", data)):
+            return data.decode("cp1252", "replace")
         try:
             text = data.decode("gb18030" if encoding.lower() in ("gb2312", "gbk") else encoding)
         except (UnicodeError, LookupError):
             continue
-        if encoding == "gb18030" and 2 * len(_ALONE.findall(data)) > len(re.findall(rb"[\x80-\xff]+", data)):
-            return data.decode("cp1252", "replace")
         korean = data.decode("cp949", "ignore") if encoding == "gb18030" else ""
         return korean if 4 * len(_HANGUL.findall(korean)) > len(korean) else text
     return data.decode("utf-8", "replace")

@@ -16,7 +16,7 @@ from livek12.dataset_builders.ingest.pages.blocks import Block, Box, PageBlocks
 from livek12.dataset_builders.ingest.questions import kinds, points, texts
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
-from livek12.dataset_builders.ingest.questions.segment import boxes, by_column, missing_numbers
+from livek12.dataset_builders.ingest.questions.segment import MISSING, boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.templates import load_template
 from tests.dataset_builders.ingest.papers import (
@@ -195,6 +195,18 @@ def test_numbers_of_two_levels_are_questions_unless_their_first_level_has_one() 
     ]
     lines = [line for n in ("1.1", "1.2", "2.1", "2.2") for line in (f"Exercise {n}. (1 point)", "What is it?")]
     assert [draft.number for draft in read(page(*lines)).drafts] == ["1.1", "1.2", "2.1", "2.2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("questions 3 to 5 of Part A, B were not found", ("3", "5", "Part A, B")),
+        ("question 5, whose key stands in page 3 of key.pdf, was not found", ("5", None, None)),
+    ],
+)
+def test_a_line_of_missing_numbers_names_their_part(line: str, named: tuple[str | None, ...]) -> None:
+    match = MISSING.match(line)
+    assert match and match.groups() == named
 
 
 def test_sections_of_one_name_have_their_numbers_in_their_parts() -> None:

@@ -282,6 +282,14 @@ def test_the_class_exam(tmp_path: Path) -> None:
          ["1. Why?", "【解析】(1) aa"]),
         ("\\vspace{1em}\n{\\bf Name:} {\\color{black}{a}}\\penalty=100 b", ["Name: a b"]),
         ("a\\newpage[b c", ["a", "[b c"]),
+        (r"\question a \answer{x=3}\question b \fillin[y=2]\question c \fillin[width=2cm][5 cm][2in]",
+         ["1. a ____", "【答案】x=3", "2. b ____", "【答案】y=2", "3. c ____", "【答案】5 cm"]),
+        (r"\begin{questions}\question Is it?\choices[answer=B]{a}{b}{c}{d}\end{questions}",
+         ["1. Is it?", "A. a", "B. b", "C. c", "D. d", "【答案】B"]),
+        (r"\begin{alignat}{2} x &= 1 \\ y &= 2\end{alignat}",
+         [r"$\begin{aligned} x &= 1 \\ y &= 2\end{aligned}$"]),
+        (r"\begin{questions}\question a\setcounter{part}{5}\question b\setcounter{question}{6}\question c",
+         ["1. a", "2. b", "7. c"]),
     ],
 )  # fmt: skip
 def test_classes_and_lists_of_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -432,19 +440,26 @@ def test_a_box_that_begins_with_a_question_answers_that_question(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("suffix", "source"),
     [
-        "$" + "~" * 60_000 + "(A)(B)$",
-        r"\\[" * 300_000,
-        r"\ " * 40_000 + r"\centering" * 60_000,
-        "\\" + "answer" * 20_000,
+        ("tex", "$" + "~" * 60_000 + "(A)(B)$"),
+        ("tex", r"\\[" * 300_000),
+        ("tex", r"\ " * 40_000 + r"\centering" * 60_000),
+        ("tex", "\\" + "answer" * 20_000),
+        ("tex", "\\input" + " " * 90_000 + "x\\newtheorem" + " " * 90_000),
+        ("tex", f"\\usepackage{{{'a,paper.tex,' * 80}}} " * 3_000),
+        ("tex", r"\newcommand{\a}[99999999]{x}\a"),
+        ("tex", r"\newcounter{a}[b]" * 20_000 + r"\stepcounter{b}" * 20_000),
+        ("tex", r"\newcounter{x}" + r"\addtocounter{x}{99999}" * 20_000 + r"\alph{x} " * 50),
+        ("md", "---\ntitle: a" + " " * 90_000 + "b\n---\nx"),
+        ("html", "<a class=solution>" + "<a>" * 30_000 + "</b>" * 30_000),
     ],
 )
-def test_latex_is_read_in_linear_time(tmp_path: Path, source: str) -> None:
-    (tmp_path / "paper.tex").write_text(source)
+def test_sources_are_read_in_linear_time(tmp_path: Path, suffix: str, source: str) -> None:
+    (tmp_path / f"paper.{suffix}").write_text(source)
     begin = time.process_time()
     try:
-        read(tmp_path / "paper.tex")
+        read(tmp_path / f"paper.{suffix}")
     except UserError as error:
         assert "split it" in str(error)
     assert time.process_time() - begin < 8
@@ -519,6 +534,13 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
         (r"\begin{enumerate}\setcounter{enumi}{4}\item Why?\end{enumerate}", ["5. Why?"]),
         (r"\newcounter{m}[section]\begin{document}\section*{A}\stepcounter{m}\them\section*{B}\them",
          ["A", "1", "B", "0"]),
+        (r"\newcounter{marks}\begin{document}A \marks{What?} \themarks{} end.", ["A What? 0 end."]),
+        (r"\newcounter{a}\newcounter{b}[a]\setcounter{b}{4}\setcounter{a}{2}\begin{document}\theb\alph{a}", ["4b"]),
+        (r"\newtheorem{定理}{定理}\newtheorem{ex1}{Ex}\begin{document}\begin{定理}甲\end{定理}\begin{ex1}乙\end{ex1}",
+         ["定理 1. 甲", "Ex 1. 乙"]),
+        (r"\newenvironment{c}{d}\begin{document}1. Why?", ["1. Why?"]),
+        (r"\newcounter{question}\newcommand{\q}{\stepcounter{question}Q\thequestion:}\begin{document}"
+         r"\begin{enumerate}\item\q a\item\q b\end{enumerate}", ["1. Q1:a", "2. Q2:b"]),
     ],
 )  # fmt: skip
 def test_heads_that_a_paper_defines(tmp_path: Path, source: str, texts: list[str]) -> None:
@@ -526,15 +548,29 @@ def test_heads_that_a_paper_defines(tmp_path: Path, source: str, texts: list[str
     assert text_of(tmp_path / "paper.tex").split("\n") == texts
 
 
+def test_a_counter_that_is_set_to_another_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(
+        r"\newcounter{a}\setcounter{a}{\value{page}}\setcounter{secnumdepth}{-\maxdimen}\begin{document}\thea"
+    )
+    assert read(tmp_path / "paper.tex").notes == ["the counter a was not set: its value is no number"]
+
+
 def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path) -> None:
     (tmp_path / "own.cls").write_text(
         r"\newcounter{n}\newcommand{\task}[1]{\par\stepcounter{n}\textbf{Problem \then. #1}}"
         r"\newcommand{\strange}[1]{\@ifnextchar#1}\newcommand{\question}{hidden}"
     )
+    (tmp_path / "own.sty").write_text(
+        r"\newcounter{prob}\newcommand{\prob}[1]{\strange{#1}}\newcommand{\R}{\mathbb{R}}"
+        r"\newcommand{\name}{CLASS}\newcommand{\by}{by \name}"
+    )
     paper = tmp_path / "paper.tex"
-    paper.write_text(r"\documentclass[11pt]{own}\begin{document}\task{Why?} \strange{How?} \question What?")
-    assert text_of(paper).split("\n") == ["Problem 1. Why? How?", "1. What?"]
-    assert {file.name for file in files_of(paper)} == {"own.cls", "paper.tex"}
+    paper.write_text(
+        r"\documentclass[11pt]{own}\usepackage{none, own}\renewcommand{\name}{me}\begin{document}"
+        r"\task{Why?} \strange{How?} \prob{Where?} \by, \name, $\R$ \question What?"
+    )
+    assert text_of(paper).split("\n") == ["Problem 1. Why? How? Where? by me, me, $\\mathbb{R}$", "1. What?"]
+    assert {file.name for file in files_of(paper)} == {"own.cls", "own.sty", "paper.tex"}
     assert files_of(tmp_path / "none.tex") and files_of(tmp_path / "a.md") == [tmp_path / "a.md"]
 
 
@@ -547,11 +583,38 @@ def test_macros_of_a_class_are_taken_if_all_in_them_is_understood(tmp_path: Path
         ("![[Pasted image.png]] Why?", ["□ Why?"]),
         ("1. Why?\n* `x`\n* y (*)\n\n2. How?\n- [ ] x\n- [x] y\n",
          ["1. Why?", "A. x", "B. y", "【答案】B", "2. How?", "A. x", "B. y", "【答案】B"]),
+        ("1. Why?\n\n- [ ] A. x\n- [x] B. _y_\n", ["1. Why?", "A. x", "B. y", "【答案】B"]),
+        ("- 1. Why?\n  - [x] x\n  - [ ] y\n- 2. How?\n", ["1. Why?", "[x] x", "[ ] y", "2. How?"]),
+        ("- [ ] x\n  y\n- [x] z\n- [ ] w\n", ["[ ] x", "y", "[x] z", "[ ] w"]),
+        ("- [x] x (*)\n- y (*)\n", ["A. x (*)", "B. y (*)", "【答案】A"]),
+        ("See:\n\n- $x+y=1$ (*)\n- $x-y=2$\n", ["See:", "$x+y=1$ (*)", "$x-y=2$"]),
+        ("```\na\n\n- [x] a\n- [ ] b\n```", ["```", "a", "", "- [x] a", "- [ ] b", "```"]),
+        ("1. ```python\n   x\n   ```\n\n2. \\textbf{y}\n", ["1.", "```", "x", "```", "2. y"]),
+        ("```x``` is code\n\n2. \\textbf{y}\n", ["x is code", "2. y"]),
     ],
 )  # fmt: skip
 def test_markdown_that_is_no_latex(tmp_path: Path, source: str, texts: list[str]) -> None:
     (tmp_path / "paper.md").write_text(source)
     assert text_of(tmp_path / "paper.md").split("\n") == texts
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<p>1. Why?<p class=solution>As.<p>2. How?<p>x", ["1. Why?", "【解析】As.", "2. How?", "x"]),
+        ("<p>1. Why?<div class=solution>As <p>x", ["1. Why?", "【解析】As", "x"]),
+        ("<ol><li>Why?<ol type=A><li>x<li class=solution>y<li>z</ol></ol>",
+         ["1. Why?", "A. x", "B. y", "C. z", "【答案】B"]),
+        ("<ol><li>Why?<ul><li>A. x<li>B. y</ul><div class=solution>B, as so.</div><li>How?</ol>",
+         ["1. Why?", "A. x", "B. y", "【解析】B, as so.", "2. How?"]),
+        ("<ol><li>Why?<div class=solution>As.</ol><p>2. How?", ["1. Why?", "【解析】As.", "2. How?"]),
+        ("<p>1. P?<table><tr><td>2. Q?<ul><li>A. x<li class=solution>B. y</ul><td>z<tr><td>v<td>w</table>",
+         ["1. P?", "2. Q?", "A. x", "B. y", "【答案】B", "z", "v w"]),
+    ],
+)  # fmt: skip
+def test_solutions_of_a_web_page(tmp_path: Path, source: str, texts: list[str]) -> None:
+    (tmp_path / "paper.html").write_text(source)
+    assert text_of(tmp_path / "paper.html").split("\n") == texts
 
 
 def test_a_solution_of_a_web_page_stays_whole(tmp_path: Path) -> None:
@@ -569,3 +632,5 @@ def test_an_option_that_is_marked_as_the_solution_is_the_key(tmp_path: Path) -> 
 def test_a_western_code_page_is_no_chinese(tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_bytes(b"\\begin{document}a student\x92s work")
     assert text_of(tmp_path / "paper.tex") == "a student’s work"
+    (tmp_path / "paper.tex").write_bytes("Le café. Où ? À côté, déjà vu, élève.".encode("cp1252"))
+    assert text_of(tmp_path / "paper.tex") == "Le café. Où ? À côté, déjà vu, élève."
