@@ -586,11 +586,12 @@ def _order_is_that_of_the_layer(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Points that are printed, of a question, its section, others or the paper, are read; several are of parts."""
+    """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
     outside = "\n".join(_outside(reading.stream, reading.body))
     by_section = reading.by_section
     above = {mark.points for line in _front(reading.stream, reading.body) for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
+    most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {_either(lost)}"
         yield Breach(text, (0,), "number", 0.3, error=True)
@@ -601,8 +602,8 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
         title = "" if len(by_section[id(segment.section)]) > 1 and total else title
         texts = (title, lines[0], lines[-1], outside)
         match = _WORTHY.search("\n".join(texts))
-        if draft.points is None and (match or worth != {None}):
-            why = f"{match[0].strip()!r} may be some" if match else "other questions have them"
+        if draft.points is None and (match or most):
+            why = f"{match[0].strip()!r} may be some" if match else "most others have them"
             why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
         several = len(marks(draft.question)) > 1 and not (draft.part_points or is_shared(draft.question))

@@ -58,7 +58,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
     "own text": ((page(STEMS[0], "2.", STEMS[2]),), "question 2 has no text of its own", ""),
     "printed counts": ((page("Section A: 5 Questions", *STEMS),), "says that it has 5 questions", ""),
     "points are read": (
-        (page("1. (2 points) Find a.", "2. Find b.", "3. Find c.", "4. Find d."),),
+        (page("1. (2 points) Find a.", "2. (2 points) Find b.", "3. (2 points) Find c.", "4. Find d."),),
         "",
         "4: no points were found",
     ),
