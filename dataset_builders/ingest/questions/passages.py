@@ -221,15 +221,17 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
         place = next((at for at in range(options, len(own)) if own[at].line), len(own))
         if _leads(own[place:], own[:place], closed=True):
             return place
+    worth = {id(each) for each in own if len(each.text) <= _BARE and marks(each.text)}  # lines of points alone
     for place in range(max(options, 1), len(own)):
         item, before, rest = own[place], own[:place], own[place:]
-        lines = [each.text for each in before if each.text]
-        closed = place > 1 and len(lines[-1]) < _BARE and marks(lines[-1]) if lines else False
-        demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines[-_LAST:])))
+        texts = [each for each in before if each.text]
+        lines = [each.text for each in texts[-_LAST:]]
+        closed = place > 1 and bool(texts) and id(texts[-1]) in worth
+        demanded = lines and _ENDED.search(lines[-1]) and (closed or any(map(asks, lines)))
         if place != options and (item.line is None or not demanded):
             continue
         same = [each for each in before if (each.box.page, each.column) == (item.box.page, item.column)]
-        edges = [each.box.left for each in same if len(each.text) > _BARE or not marks(each.text)]
+        edges = [each.box.left for each in same if id(each) not in worth]
         left = not same or item.box.left < min(each.box.left for each in same) - _OUT
         steps = [0.3 * min(each.line.size for each in before if each.line), *starmap(_gap, pairwise(before))]
         above = _gap(own[place - 1], item)
@@ -240,7 +242,7 @@ def _own_end(own: Sequence[Item], below: Item | None, usual: float, columns: Col
             return place
         right = not left and above > 0 and item.box.left > max(edges, default=1.0) + _INNER
         apart = left or far or right or _ANNOUNCES.search(rest[-1].text)
-        if (apart and _is_brief(rest)) or (far and not any(each.line for each in rest)):
+        if (apart and len(rest) <= _BRIEF and _is_brief(rest)) or (far and not any(each.line for each in rest)):
             return place
     return 0
 
@@ -273,7 +275,7 @@ def _is_brief(rest: Sequence[Item]) -> bool:
     words = all(
         item.line and not (item.line.pitch or item.line.look) and re.search(r"[^\W\d_]", item.text) for item in rest
     )
-    few = len(rest) <= _BRIEF and "$" not in text and not (is_caption(rest[0].text) or text[:1].islower())
+    few = "$" not in text and not (is_caption(rest[0].text) or text[:1].islower())
     return (
         words and few and not own and (announces or (width(text) < _LEAST and not (asks(text) or CHOOSES.search(text))))
     )
