@@ -53,7 +53,8 @@ def livek12(*args: object, cwd: Path | None = None, **environment: str) -> Ended
 def livek12_here(*args: object) -> Ended:
     """Runs a command to its end in this very process: quicker, where nothing hangs on the process.
 
-    What it answers to SIGTERM is not left behind, for a forked process with threads would not end by it.
+    What it answers to SIGTERM is not left behind, for a forked process with threads would not end by it; warnings that
+    other tests left are not counted.
     """
     from livek12.core import progress
     from livek12.scripts import cli
@@ -61,6 +62,7 @@ def livek12_here(*args: object) -> Ended:
     out, err = io.StringIO(), io.StringIO()
     before, sys.argv = sys.argv, ["livek12", *map(str, args)]
     quiet, at_term = progress.quiet, signal.getsignal(signal.SIGTERM)
+    progress._warned.clear()
     code: int = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
