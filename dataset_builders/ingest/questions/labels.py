@@ -103,6 +103,7 @@ class LabelList:
 def labels_of(text: str, kinds: str = _USUAL) -> list[ListLabel]:
     """All labels of a text; "" as `kinds` for those of any alphabet."""
     labels = []
+    rows: dict[int, list[ListLabel]] = {}  # soft ones of each line
     masked = zip(text, mask_formulas(text), strict=True)  # two amounts, ① $100 ② $150, are no formula
     for match in _LABEL.finditer("".join(sign if sign in _NAMES[0] else mask for sign, mask in masked)):
         sign = match.lastgroup or ""
@@ -110,18 +111,19 @@ def labels_of(text: str, kinds: str = _USUAL) -> list[ListLabel]:
         kind = next((f"{place:x}" for place, names in enumerate(_NAMES) if name in names), "")
         if not kind or (kinds and kind not in kinds):
             continue
-        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        begin = text.rfind("\n", 0, match.start()) + 1
+        before = text[begin : match.start()]
         apart = not before.strip() or bool(GAP.search(before[-3:]))
-        labels.append(
-            ListLabel(name, f"{sign}{kind}", _NAMES[int(kind, 16)].index(name), match.start(), match.end(), apart)
-        )
-    return [label for label in labels if label.apart or label.style != _SOFT or _in_row(label, labels, text)]
+        label = ListLabel(name, f"{sign}{kind}", _NAMES[int(kind, 16)].index(name), match.start(), match.end(), apart)
+        labels.append(label)
+        if label.style == _SOFT:
+            rows.setdefault(begin, []).append(label)
+    ends = {id(label) for row in rows.values() if not _counts_on(row) for label in row if not label.apart}
+    return [label for label in labels if id(label) not in ends]
 
 
-def _in_row(label: ListLabel, labels: Sequence[ListLabel], text: str) -> bool:
-    """Checks for others on its line, each once and in order: "as in b." ends a sentence."""
-    line = text.count("\n", 0, label.start)
-    row = [other for other in labels if other.style == label.style and text.count("\n", 0, other.start) == line]
+def _counts_on(row: Sequence[ListLabel]) -> bool:
+    """Checks for labels of a line each once and in order: "as in b." ends a sentence."""
     return len(row) >= _FEWEST and all(after.rank == before.rank + 1 for before, after in pairwise(row))
 
 
