@@ -330,8 +330,8 @@ def mark_scheme(*rows: str) -> PageBlocks:
 
 def test_the_column_behind_one_that_counts_from_one_is_of_answers() -> None:
     rows = ["1\t$\\frac{W}{R}$ or its like", "2\tthe larger of the two", "3\t480"]
-    found = entries_of_items(flatten([table_page(*rows)]).items, "key")
-    assert {entry.number: entry.answer for entry in found} == {n: row[2:] for n, row in enumerate(rows, 1)}
+    entries = entries_of_items(flatten([table_page(*rows)]).items, "key")
+    assert {entry.number: entry.answer for entry in entries} == {n: row[2:] for n, row in enumerate(rows, 1)}
 
 
 def test_rows_of_two_forms_are_no_key() -> None:
@@ -356,8 +356,8 @@ def test_a_table_amid_the_heads_of_a_key_is_of_its_question() -> None:
         replace(line, text=text) for line, text in zip(made.blocks[3].lines * 2, ["1\t2\t3", "C\tA\tB"], strict=True)
     ]
     table = replace(made.blocks[3], kind="table", lines=rows)
-    found = entries_of_pages([replace(made, blocks=[*made.blocks[:4], table, *made.blocks[4:]])], "k")
-    assert [entry.answer for entry in found].count("C") == 0 and len(found) == 4
+    entries = entries_of_pages([replace(made, blocks=[*made.blocks[:4], table, *made.blocks[4:]])], "k")
+    assert [entry.answer for entry in entries].count("C") == 0 and len(entries) == 4
 
 
 def test_numerals_over_one_kind_of_questions_are_questions() -> None:
@@ -370,8 +370,8 @@ def test_numerals_over_one_kind_of_questions_are_questions() -> None:
         "三、计算题（8分）",
         "（1）14",
     ]
-    found = entries_of_items(flatten([page(*lines)]).items, "key")
-    assert [(entry.number, entry.solution) for entry in found[2:]] == [(2, "（1）12\n（2）13"), (3, "（1）14")]
+    entries = entries_of_items(flatten([page(*lines)]).items, "key")
+    assert [(entry.number, entry.solution) for entry in entries[2:]] == [(2, "（1）12\n（2）13"), (3, "（1）14")]
 
 
 @pytest.mark.parametrize("name", MARKED)

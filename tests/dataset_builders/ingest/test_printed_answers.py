@@ -49,9 +49,9 @@ def test_what_is_set_apart_below_most_questions_is_their_answer(set_apart: str, 
 
 def test_a_letter_below_the_options_of_most_questions_is_the_key() -> None:
     keys = ["B because it is the only one", "C", "A: 1/0.05 = 20", "D"]
-    asked = [f"{n}. Which of these is number {n}?" for n in (1, 2, 3, 4)]
+    stems = [f"{n}. Which of these is number {n}?" for n in (1, 2, 3, 4)]
     options = ["(a) one", "(b) two", "(c) three", "(d) four"]
-    paper = read(page(*(line for ask, key in zip(asked, keys, strict=True) for line in (ask, *options, key))))
+    paper = read(page(*(line for ask, key in zip(stems, keys, strict=True) for line in (ask, *options, key))))
     assert [draft.answer for draft in paper.drafts] == [["B"], ["C"], ["A"], ["D"]]
     assert {draft.options[-1].text for draft in paper.drafts} == {"four"}
     assert paper.drafts[2].solution == "1/0.05 = 20"
