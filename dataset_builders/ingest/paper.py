@@ -27,7 +27,7 @@ from livek12.dataset_builders.ingest.folder import Folder
 from livek12.dataset_builders.ingest.invariants import PaperReading, checked, unknown_language
 from livek12.dataset_builders.ingest.keys import matching
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_csv, entries_of_items, entries_of_pages
-from livek12.dataset_builders.ingest.keys.solved import solved_entries
+from livek12.dataset_builders.ingest.keys.solved import aligned_entries
 from livek12.dataset_builders.ingest.keys.words import PaperWords
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Box, PageBlocks
 from livek12.dataset_builders.ingest.pages.pdf import needed
@@ -340,13 +340,14 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
-        """Its entries, those of a solved copy of the paper from what it has beyond the paper."""
+    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords) -> list[Entry]:
+        """Its entries, those of a PDF as they serve these questions best."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
-            if solved := solved_entries(drafts, paper or PaperWords(), pages, name):
-                entries = [entry for entry in entries if entry.source != name]
-                entries += [replace(entry, source=name) for entry in solved]
+            read = [entry for entry in entries if entry.source == name]
+            own = aligned_entries(drafts, paper, flatten(pages), name, read)
+            entries = [entry for entry in entries if entry.source != name]
+            entries += [replace(entry, source=name) for entry in own]
         return entries
 
     def _entries_of_pdf(self, file: Path) -> list[Entry]:
@@ -373,19 +374,20 @@ def _with_keys(
     """Drafts with the key of `--answers`, else with that of the paper itself; lines; the entries of `--answers`."""
     lines, given = list(key.problems), list(key.entries)
     keyed = list(drafts)
+    answers = _ids(body.answers)
+    own = {id(item): item.text for each in body.segments for item in each.items}
+    between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
+    between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
+    words = PaperWords(own.values(), between)
     if key.name:
-        answers = _ids(body.answers)
-        own = {id(item): item.text for each in body.segments for item in each.items}
-        between = [item.text for item in stream.items if not (id(item) in own or id(item) in answers)]
-        between += [text for each in body.segments for text in (each.items[0].text, each.items[0].text[each.end :])]
-        words = PaperWords(own.values(), between)
         given = key.entries_for(keyed, words)
         keyed, problems = matching.match(keyed, given, key.name, headings, words)
         lines += problems
     if body.answers and not any(draft.answer_from for draft in keyed if key.name):
         open_ = [draft for draft in keyed if not draft.answer]
         answered = {draft.id: draft for draft in keyed if draft.answer}
-        entries = entries_of_items(body.answers, "the paper")
+        behind = replace(stream, items=body.answers)
+        entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
         if not entries:
             lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]

@@ -64,7 +64,8 @@ class Entry:
         listed: read as a numbered paragraph, in no table and behind no word for an answer.
         unread: pieces of its lines stand in the picture only.
         unsure: the reason why it may be another question's.
-        of: id of the question that it stands below; "" if only the number tells.
+        of: id of the question that it is aligned with; "" if only the number tells.
+        copied: the question itself stands above it.
         title: the question that it repeats, with its points.
         printed: all of its lines, of which some may be the question's.
     """
@@ -84,6 +85,7 @@ class Entry:
     unread: bool = False
     unsure: str = ""
     of: str = ""
+    copied: bool = False
     title: str = ""
     printed: str = ""
     scheme: Scheme = field(default_factory=list, hash=False)
@@ -331,11 +333,16 @@ def _counts_up(cells: Sequence[str]) -> bool:
     return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+def is_label(answer: str) -> bool:
+    """Checks for the label of an option, or of several."""
+    return bool(_LABELS.fullmatch(answer.strip()))
+
+
 def of_span(first: int, last: int, answers: str) -> list[tuple[int, str]]:
     """Numbered answers of a span ("1-5", "ABCDD"); empty if the counts differ."""
     letters = answers.split()
     if len(letters) != last - first + 1:
-        letters = re.findall(r"[A-J①-⑩]", answers)
+        letters = re.findall(r"[A-J①-⑩√×✓✗]", answers)
     return list(enumerate(letters, first)) if len(letters) == last - first + 1 else []
 
 
@@ -366,7 +373,9 @@ _ENTRY = re.compile(
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
-_SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_SPAN = re.compile(
+    r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
+)
 _APART = re.compile(r"\s{3,}|\t")
 _AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
@@ -725,6 +734,16 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
     anew = sum(a.number > b.number for a, b in pairwise(questions))
     more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
     chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
+    entries = of_list(items, chosen, where)
+    return (
+        [replace(entry, unsure=_TWICE) for entry in entries]
+        if anew and chosen and chosen[0] is questions[0]
+        else entries
+    )
+
+
+def of_list(items: Sequence[Item], chosen: Sequence[Anchor], where: str) -> list[Entry]:
+    """Entries that begin at `chosen` numbers."""
     parts = [[*own] for _, own in groupby(chosen, key=lambda anchor: anchor.number)]
     entries = []
     for own, later in zip(parts, [*parts[1:], None], strict=False):
@@ -744,7 +763,6 @@ def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) ->
         each = [marks(items[part.place].text)[:1] for part in parted]
         points = sum(mark.points for mark in chain(*each)) if worth and all(each) else None
         unsure = NO_HEAD if answer and solution and not SOLUTION_HEAD.search(text) else ""
-        unsure = _TWICE if anew and chosen[0] is questions[0] else unsure
         title = first if titled else ""
         entry = Entry(anchor.number, answer, points, solution, where=where, listed=listed, unsure=unsure, title=title)
         entries.append(replace(entry, printed=text))

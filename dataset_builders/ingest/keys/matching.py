@@ -117,7 +117,7 @@ def match(
             if len(candidates) > 1:
                 lines.append(f"question {name}: {source} has its key {len(candidates)} times, the same each time")
             entry = entries[candidates[0]]
-            if not entry.of:
+            if not entry.copied:
                 doubt = _SHARED if shared[candidates[0]] > 1 else _foreign(entry, draft, paper)
                 doubt = _OF_OTHERS if foreign and entry.solution else doubt
                 likely = words.likeliest(texts, draft.id)

@@ -13,6 +13,7 @@ from livek12.dataset_builders.ingest.pages.formulas import BLANK
 TOKEN: Final = re.compile(r"__+|\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?|[^\s$]")
 _PRINT: Final = re.compile(r"[^\W\d_]|\d\s?[.．、:：)）]\s*\Z")
 _LABEL: Final = re.compile(r"\A\s*([^\W\d_]+\s?\d+)\s")
+_BRACKETS: Final = str.maketrans("（【〔[）】〕]", "(((())))")
 RUN: Final = 4
 """Tokens in a row that are no chance."""
 COPIED: Final = 0.7
@@ -20,8 +21,8 @@ COPIED: Final = 0.7
 
 
 def plain(token: str) -> str:
-    """A token, blanks of any length alike."""
-    return BLANK if token.startswith("__") else token
+    """A token, blanks of any length and brackets of any form alike."""
+    return BLANK if token.startswith("__") else token.translate(_BRACKETS)
 
 
 def tokens(text: str) -> list[str]:
