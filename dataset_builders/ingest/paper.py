@@ -97,8 +97,6 @@ def _place(box: Box) -> str:
 
 
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
-NO_ANSWER = "no answer was read"
-"""Begins the line of a paper whose key is there and says nothing."""
 _YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
@@ -290,7 +288,7 @@ def read_paper(
         keys=key.files,
         errors=[
             *key.unread,
-            *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
+            *(line for line in lines if MISSING.match(line) or line.startswith(matching.NO_ANSWER)),
             *breaches,
         ],
         unmatched=[*missing, *lines],
@@ -340,12 +338,12 @@ class AnswerKey:
             key.entries += [replace(entry, source=file.name) for entry in entries]
         return key
 
-    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords) -> list[Entry]:
+    def entries_for(self, drafts: Sequence[Draft], paper: PaperWords | None = None) -> list[Entry]:
         """Its entries, those of a PDF as they serve these questions best."""
         entries = list(self.entries)
         for name, pages in self.pages.items():
             read = [entry for entry in entries if entry.source == name]
-            own = aligned_entries(drafts, paper, flatten(pages), name, read)
+            own = aligned_entries(drafts, paper or PaperWords(), flatten(pages), name, read)
             entries = [entry for entry in entries if entry.source != name]
             entries += [replace(entry, source=name) for entry in own]
         return entries
@@ -389,9 +387,9 @@ def _with_keys(
         behind = replace(stream, items=body.answers)
         entries = aligned_entries(open_, words, behind, "the paper", entries_of_items(body.answers, "the paper"))
         if not entries:
-            lines.append(f"{NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
+            lines.append(f"{matching.NO_ANSWER} from the {len(body.answers)} lines behind the title of the answers")
             open_ = [matching.with_doubt(draft, "answer", "the paper's key was not read", 0.3) for draft in open_]
-        matched, problems = matching.match(open_, entries, "the paper", headings)
+        matched, problems = matching.match(open_, entries, "the paper", headings, words)
         numbers = {draft.number for draft in answered.values()}
         lines += [line for line in problems if not (line.startswith("key ") and line.split()[1] in numbers)]
         by_id = {**answered, **{draft.id: draft for draft in matched}}

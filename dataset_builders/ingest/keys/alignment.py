@@ -22,12 +22,10 @@ from livek12.dataset_builders.ingest.questions.stream import Item
 
 NUMBER: Final = re.compile(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
-    r"(?P<before>(?:(?:answers?|solutions?|ans|sol|questions?|problems?|exercise|task|ex|q|no|of|to|for|문제|문항|정답|해설"
-    r"|(?:参考)?答案|解答)\b[\s.:：#]{0,3}){0,4}第?[(（\[【〖]?)\s*"
-    r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、)）\]】〗:：题題번]|(?=[\s(（]|$))\s*",
-    re.IGNORECASE,
+    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[第문题][문항제]{0,2}[\s.]?){0,4}Q?[(（\[【〖]?)\s*"
+    r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、,)）\]】〗:：]|[题題번]|(?=[\s(（]|$))\s*"
 )
-"""The number of an entry, perhaps behind a filled bracket and words for it."""
+"""The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 """Tokens of a question's beginning that are compared; runs of them at one distance that are no chance; tokens that a
 copy has more or fewer before those that are compared."""

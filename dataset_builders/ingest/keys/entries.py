@@ -36,7 +36,12 @@ from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.questions.texts import table
 
-NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+NUMBER_CELL = re.compile(
+    r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、)）])?"
+    r"\s*(?:[(（]\s*(?:[\d.]+\s*分|(?P<part>空\s*\d|[a-z]{1,4}|\d))\s*[)）])?",
+    re.IGNORECASE,
+)
+"""The number of a question, perhaps with the label of a part or blank, or its points."""
 _SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
@@ -203,7 +208,7 @@ def _tables(items: Sequence[Item]) -> Iterator[tuple[list[list[str]], list[Item]
         if not items[at].line:
             texts = [line.text for line in items[at].block.lines]
             apart = re.compile(r"\t") if "\t" in "".join(texts) else _APART
-            yield [[cell.strip() for cell in apart.split(text)] for text in texts], [items[at]]
+            yield [[cell.strip().replace("$\\sqrt$", "√") for cell in apart.split(text)] for text in texts], [items[at]]
             at += 1
             continue
         words = items[at].text.split()
@@ -276,8 +281,24 @@ def _by_columns(rows: Sequence[Sequence[str]], where: str, alone: float = 1.5) -
             kinds["points"] = best + 1
         kinds |= {"number": begin, "answer": best}
         answered = [row for row in rows[1:] if NUMBER_CELL.fullmatch(row[begin]) and row[best]]
-        entries += [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
+        read = [_of_cells({kind: row[at] for kind, at in kinds.items()}, where) for row in answered]
+        labels = [NUMBER_CELL.sub(r"\g<part>", row[begin]) for row in answered]
+        for _, run in groupby(zip(read, labels, strict=True), key=lambda pair: (pair[0].number, bool(pair[1]))):
+            entries.append(_of_parts([*run]))
     return entries
+
+
+def _of_parts(rows: Sequence[tuple[Entry, str]]) -> Entry:
+    """The entry of the rows of one question: of its blanks, or of its labelled parts."""
+    first, label = rows[0]
+    if len(rows) < 2 or not label:
+        return first
+    worth = [entry.points for entry, _ in rows if entry.points is not None]
+    points = sum(worth) if len(worth) == len(rows) else None
+    if label.startswith("空"):
+        return replace(first, answer="; ".join(entry.answer for entry, _ in rows), points=points)
+    lines = [f"({part}) {entry.answer}" for entry, part in rows]
+    return replace(first, answer="", solution="\n".join(lines), points=points)
 
 
 _PRIOR = {"answer": 1.5, "points": -2.0, "solution": -2.0, "elective": -2.0, "number": -2.0}
@@ -330,7 +351,8 @@ def _of_rows(above: Sequence[str], below: Sequence[str], where: str) -> list[Ent
 def _counts_up(cells: Sequence[str]) -> bool:
     numbers = [int(match[1]) for cell in cells if (match := NUMBER_CELL.fullmatch(cell))]
     fewest = _FEWEST - ("Q" in "".join(cells[:1]))
-    return len(numbers) == len(cells) >= fewest and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    each = [*dict.fromkeys(numbers)]
+    return len(numbers) == len(cells) and len(each) >= fewest and each == [*range(each[0], each[0] + len(each))]
 
 
 def is_label(answer: str) -> bool:
@@ -377,7 +399,9 @@ _SPAN = re.compile(
     r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[(（]?[A-J①-⑩√×✓✗][)）]?[\s,，、]*)+)(?![A-Za-z])"
 )
 _APART = re.compile(r"\s{3,}|\t")
-_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
+_AT_ONCE = re.compile(
+    r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])|(?<=】)(?=解答\s)"
+)
 """A solution's title right behind the answer; one in a formula was read into it."""
 _SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""

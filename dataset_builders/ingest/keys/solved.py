@@ -20,14 +20,14 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, Place, align
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
-from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, tokens
+from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, tokens, without_question
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
-from livek12.dataset_builders.ingest.questions.texts import begins_option, compose
+from livek12.dataset_builders.ingest.questions.texts import begins_option, compose, split
 
 _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
@@ -46,7 +46,7 @@ _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
     r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
-    r"(?:\d{1,2}(?=[.:：]))?[:：.]?\s*",
+    r"(?:to (?:Question|Problem) )?(?:\d{1,2}(?=[.:：\s]))?[:：.]?\s*",
     re.IGNORECASE,
 )
 """The head of what is new, with or without its colon."""
@@ -80,12 +80,12 @@ def aligned_entries(
             copies[index] = replace(entry, where=name)
     if len(copies) > max(1, _MOST * len(drafts)):
         return _of_copies(drafts, paper, stream, name, copies, spans)
-    listed = [
-        entry
-        for index, own in spans.items()
-        for entry in of_list(own, [Anchor(0, _number(drafts[index]), places[index].end)], name)[:1]
-        for entry in [replace(entry, of=drafts[index].id, elective=drafts[index].elective)]
-    ]
+    listed = []
+    for index, own in spans.items():
+        entries = of_list(own, [Anchor(0, _number(drafts[index]), places[index].end)], name)[:1]
+        aligned = [replace(entry, of=drafts[index].id, elective=drafts[index].elective) for entry in entries]
+        copy = copies.get(index)
+        listed += [copy] if copy and (copy.answer or copy.solution) else aligned
     return listed if _worth(listed, drafts) > _worth(read, drafts) else [*read]
 
 
@@ -94,16 +94,21 @@ def _number(draft: Draft) -> int:
 
 
 def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
-    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over."""
+    """The number of questions that a reading of a key serves in the form of their type, less what it leaves over.
+
+    An answer that only repeats its question serves none.
+    """
     numbers = Counter(draft.number for draft in drafts)
     options = {key: bool(draft.options) for draft in drafts for key in (draft.id, draft.number)}
+    asked = {key: squeezed(draft.markdown) for draft in drafts for key in (draft.id, draft.number)}
     served: dict[str, float] = {}
     for entry in entries:
         key = entry.of or str(entry.number)
-        fits = is_label(entry.answer) == options.get(key, False) if entry.answer or entry.solution else -1.0
-        value = (0.5 + 0.5 * fits) * (0.5 if entry.unsure else 1.0)
+        label = is_label(entry.answer)
+        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) != asked.get(key))
+        value = (1.0 if label == options.get(key, False) else 0.5) * answered * (0.5 if entry.unsure else 1.0)
         served[key] = max(value, served.get(key, 0.0))
-    kept = sum(value * (1 if key in options and key not in numbers else numbers[key]) for key, value in served.items())
+    kept = sum(value * numbers.get(key, 1) for key, value in served.items() if key in options)
     return kept - 0.5 * sum(key not in options for key in served)
 
 
@@ -165,7 +170,7 @@ def _of_copies(
 
 
 def _chosen(draft: Draft, items: Sequence[Item]) -> str:
-    """Labels of the options in a copy that are ticked, or set as fewer than half of them are."""
+    """Labels of the options in a copy that are ticked, set or signed as fewer than half of them are."""
     lines = [item for item in items[1:] if begins_option(item.text) or item.text.startswith(CHOICE)]
     looks, rest = {}, [(squeezed(item.text), item.line) for item in lines if item.line]
     for option in draft.options:
@@ -175,6 +180,11 @@ def _chosen(draft: Draft, items: Sequence[Item]) -> str:
         if at is not None:
             looks[option.label] = rest[at][1].look or rest[at][1].bold
             rest = rest[at + 1 :]
+    if len({*looks.values()}) < 2:
+        _, theirs = split("\n".join(item.text for item in items), draft.language, True)
+        texts = {option.label: squeezed(option.text) for option in theirs}
+        signs = {own.label: texts.get(own.label, "").partition(squeezed(own.text)) for own in draft.options}
+        looks = {label: sign for label, (_, own, sign) in signs.items() if own and len(sign) <= _REMARK}
     usual = max(looks.values(), key=[*looks.values()].count, default="")
     apart = [label for label, look in looks.items() if look == TICKED or (look != usual != TICKED)]
     return "".join(apart) if len(looks) == len(draft.options) and 2 * len(apart) < len(looks) else ""
@@ -185,8 +195,7 @@ def _below(draft: Draft, copy: str) -> tuple[str, str, str]:
     _, answer, solution = split_answered(copy)
     if answer or solution:
         return answer or "", solution or "", ""
-    repeated = PaperWords([draft.markdown])
-    return "", "\n".join(line for line in copy.split("\n") if not repeated.has(line)), _REWORDED
+    return "", "\n".join(without_question(copy.split("\n"), draft.markdown)), _REWORDED
 
 
 def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -> tuple[str, str] | None:

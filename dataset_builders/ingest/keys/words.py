@@ -102,8 +102,7 @@ _FAR_MORE: Final = 4
 
 
 def without_question(lines: Sequence[str], question: str) -> list[str]:
-    """The lines behind those that repeat a question, if these are most of it."""
+    """The lines behind the first ones that repeat a question; all if there are no others."""
     repeated = PaperWords([question])
-    first = next((at for at, line in enumerate(lines) if not repeated.has(line)), len(lines))
-    many = sum(len(tokens(line)) for line in lines[:first])
-    return [*lines[first if many >= COPIED * len(tokens(question)) else 0 :]]
+    first = next((at for at, line in enumerate(lines) if line.strip() and not repeated.has(line)), 0)
+    return [*lines[first:]]

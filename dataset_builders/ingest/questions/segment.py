@@ -342,7 +342,8 @@ def _answers_begin(stream: Stream) -> int:
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
-        title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
+        late = place > len(items) // 5 or (is_first and any(_ONE.match(each.text) for each in items[:place]))
+        title = late and begins_answers(item.text, below.text or below.block.text)
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
