@@ -7,6 +7,7 @@ number counts by how well the numbers of its style cover the paper, so that a li
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ _INDENTED: Final = 0.02
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the key of a question begins.
+class KeyPlace:
+    """The line at which the key of a question begins.
 
     Attributes:
         item: index of the line.
@@ -53,26 +54,24 @@ class Place:
     style: str = ""
 
 
-def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, Place]:
+def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
     """The place of each question's key, by the question's index; questions without one are left out."""
     heads = _numbered(items)
     by_words = _by_words([draft.markdown for draft in drafts], items)
     sections = _sections(items)
-    candidates: list[tuple[int, Place]] = []
+    candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
         own = {place.item: place for place in by_words.get(index, ())}
         for place in heads.get(draft.number, ()):
             words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
-            own[place.item] = Place(place.item, place.end, words, place.style)
+            own[place.item] = KeyPlace(place.item, place.end, words, place.style)
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
     bonus = [_SECTION * bool(titles[at] and sections[place.item] in titles[at]) for at, place in candidates]
     styles = {place.style for _, place in candidates} - {""}
-    covers = {
-        style: _chain(candidates, [(own.style == style) + own.words for _, own in candidates])[1] for style in styles
-    }
-    best = max(covers.values(), default=1.0)
+    covers = {style: _cover(style, candidates) for style in styles}
+    best = max(covers.values(), default=0.0) or 1.0
     weights = [
         (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
         for (_, own), more in zip(candidates, bonus, strict=True)
@@ -86,7 +85,15 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, Place]:
     return chosen
 
 
-def _chain(candidates: Sequence[tuple[int, Place]], weights: Sequence[float]) -> tuple[list[int], float]:
+def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
+    """The weight of the numbers of a style that follow the paper, times their share of all in that style."""
+    chain, total = _chain(candidates, [(own.style == style) + own.words for _, own in candidates])
+    used = {candidates[at][1].item for at in chain if candidates[at][1].style == style}
+    there = {own.item for _, own in candidates if own.style == style}
+    return total * len(used) / len(there)
+
+
+def _chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
     """Indices of the candidates of most weight whose lines and questions both go up, and the weight."""
     size = 1 + max((index for index, _ in candidates), default=0)
     tree = [(0.0, -1)] * (size + 1)
@@ -123,24 +130,26 @@ def _update(tree: list[tuple[float, int]], waiting: list[tuple[int, tuple[float,
     waiting.clear()
 
 
-def _numbered(items: Sequence[Item]) -> dict[str, list[Place]]:
+def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
     """Lines that begin with a number, by it."""
     lefts: dict[tuple[int, int], float] = {}
     for item in items:
         key = item.box.page, item.column
         lefts[key] = min(item.box.left, lefts.get(key, 1.0))
-    heads: dict[str, list[Place]] = defaultdict(list)
+    heads: dict[str, list[KeyPlace]] = defaultdict(list)
     for at, item in enumerate(items):
+        if item.line and item.line.pitch:
+            continue  # a listing
         if match := NUMBER.match(item.text):
             style = f"{squeezed(match['before']).casefold()}0{match['after']}".translate(_WIDE)
-            number, end = match["number"].replace("．", "."), match.end()
+            number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
         elif item.line and (counted := numeral(item.text)):
             (value, end), style = counted, "numeral"
             number = str(value)
         else:
             continue
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
-        heads[number].append(Place(at, end, style=style))
+        heads[number].append(KeyPlace(at, end, style=style))
     return heads
 
 
@@ -163,7 +172,7 @@ def _sections(items: Sequence[Item]) -> list[str]:
     return titles
 
 
-def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Place]]:
+def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:
     """Places where most words of each text's beginning stand."""
     words, owners = [], []
     for place, item in enumerate(items):
@@ -173,7 +182,7 @@ def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Pla
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, run in enumerate(runs(words)):
         places[run].append(at)
-    begins: dict[int, list[Place]] = {}
+    begins: dict[int, list[KeyPlace]] = {}
     for index, text in enumerate(texts):
         own = runs(tokens(text)[:_HEAD])
         hits = [(at - place, at) for place, run in enumerate(own) for at in places.get(run, ()) if at >= place]
@@ -183,7 +192,7 @@ def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[Pla
         best = {begin for begin, many in votes.items() if many >= most - 1}
         alike = {next(hit for hit in hits if abs(hit[0] - begin) < _DRIFT) for begin in best}  # by the earliest words
         starts = {_start(*hit, owners, items) for hit in sorted(alike)}
-        begins[index] = [Place(item, end, _WORDS * max(most / len(own), 0.5)) for item, end in sorted(starts)]
+        begins[index] = [KeyPlace(item, end, _WORDS * max(most / len(own), 0.5)) for item, end in sorted(starts)]
     return begins
 
 

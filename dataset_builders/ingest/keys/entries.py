@@ -10,6 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, dropwhile, groupby, pairwise, takewhile
 from pathlib import Path
@@ -97,7 +98,7 @@ class Entry:
 
 
 _PART_CELL = re.compile(r"(?:q(?:uestion)?\.?\s*)?(\d{1,3})?\s*((?:\(\s*[a-z]{1,4}\s*\)\s*){0,3})", re.IGNORECASE)
-_CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE]\d)\*?(?P<follows>\s?FT|\s?ft|√)?"
+_CODE = r"\*?(?P<needs>D|d|dep\*?\s?)?(?P<code>[MABE][1-9])\*?(?P<follows>\s?FT|\s?ft|√)?"
 _CODES = re.compile(rf"(?:{re.sub('[?]P<[a-z]+>', '?:', _CODE)}[\s,;]*){{1,6}}")
 _SCHEME_COLUMNS = ("number", "answer", "points")
 _ROW = re.compile(
@@ -179,7 +180,9 @@ def _by_marks(number: int, rows: Sequence[tuple[str, str, str]], where: str) -> 
             whole = False
     prose = "\n".join("  ".join(filter(None, row)) for row in rows)
     unread = UNREAD in prose or PICTURE in prose
-    scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
+    scheme: Scheme = []
+    with suppress(ValueError):  # a criterion without points
+        scheme = read_scheme(sentences) if whole and not since and total > 0 and not unread else []
     if len(rows) == 1 and not rows[0][0] and len(rows[0][1]) <= _LONGEST_KEY:
         return Entry(number, rows[0][1], float(total) or None, where=where, unread=unread)
     unsure = "cells of a table in its key were read as text" if _CELLS.search(prose) else ""

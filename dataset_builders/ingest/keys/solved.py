@@ -18,9 +18,17 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, Place, align
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, KeyPlace, align
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
-from livek12.dataset_builders.ingest.keys.words import COPIED, TOKEN, PaperWords, plain, tokens, without_question
+from livek12.dataset_builders.ingest.keys.words import (
+    COPIED,
+    TOKEN,
+    PaperWords,
+    QuestionWords,
+    plain,
+    tokens,
+    without_question,
+)
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
@@ -33,6 +41,8 @@ _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""
 _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
+_BETTER: Final = 1.2
+"""How many times as many questions an alignment serves, in place of what was read without the questions."""
 _FEWEST_RUNS = 3
 """Questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
@@ -86,7 +96,20 @@ def aligned_entries(
         aligned = [replace(entry, of=drafts[index].id, elective=drafts[index].elective) for entry in entries]
         copy = copies.get(index)
         listed += [copy] if copy and (copy.answer or copy.solution) else aligned
-    return listed if _worth(listed, drafts) > _worth(read, drafts) else [*read]
+    words = QuestionWords({draft.id: draft.markdown for draft in drafts})
+    better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
+    return listed if better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words) else [*read]
+
+
+def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
+    """The number of words in a reading of a key that only their own questions have."""
+    total = 0
+    for entry in entries:
+        lines = f"{entry.answer}\n{entry.solution or ''}".split("\n")
+        own = [draft for draft in drafts if (entry.of or str(entry.number)) in (draft.id, draft.number)]
+        many = (words.own("\n".join(without_question(lines, draft.markdown)), draft.id) for draft in own)
+        total += max(many, default=0)
+    return total
 
 
 def _number(draft: Draft) -> int:
@@ -100,19 +123,21 @@ def _worth(entries: Sequence[Entry], drafts: Sequence[Draft]) -> float:
     """
     numbers = Counter(draft.number for draft in drafts)
     options = {key: bool(draft.options) for draft in drafts for key in (draft.id, draft.number)}
-    asked = {key: squeezed(draft.markdown) for draft in drafts for key in (draft.id, draft.number)}
-    served: dict[str, float] = {}
+    questions = {squeezed(draft.markdown) for draft in drafts}
+    served: dict[str, list[float]] = {}
     for entry in entries:
         key = entry.of or str(entry.number)
         label = is_label(entry.answer)
-        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) != asked.get(key))
+        answered = bool(entry.answer or entry.solution) and (label or squeezed(entry.answer) not in questions)
         value = (1.0 if label == options.get(key, False) else 0.5) * answered * (0.5 if entry.unsure else 1.0)
-        served[key] = max(value, served.get(key, 0.0))
-    kept = sum(value * numbers.get(key, 1) for key, value in served.items() if key in options)
-    return kept - 0.5 * sum(key not in options for key in served)
+        served.setdefault(key, []).append(value)
+    best = (sum(sorted(own)[-numbers.get(key, 1) :]) for key, own in served.items() if key in options)
+    return sum(best) - 0.5 * sum(key not in options for key in served)
 
 
-def _copied(draft: Draft, own: Sequence[Item], place: Place, stream: Stream, drafts: Sequence[Draft]) -> Entry | None:
+def _copied(
+    draft: Draft, own: Sequence[Item], place: KeyPlace, stream: Stream, drafts: Sequence[Draft]
+) -> Entry | None:
     """The entry of a copy of a question; None for no copy."""
     forms = Counter(line for other in drafts for line in {*other.markdown.split("\n")})  # "Select one:"
     copy = compose(own, stream.columns, place.end)
@@ -266,7 +291,11 @@ def _new_lines(copy: str, tokens: Sequence[re.Match[str]], new: Set[int]) -> lis
                 part, due = match[1], due[1:]
         if 2 * len(old) < len(own):
             begun = next((n for n, place in enumerate(own) if place in new), 0)  # the end of the question's own line
-            cut = tokens[own[begun]].start() if begun >= _FEWEST_TOKENS and not follows else line.start()
+            cut = (
+                tokens[own[begun]].start()
+                if (begun >= _FEWEST_TOKENS or not line.start()) and not follows
+                else line.start()
+            )
             text = copy[cut : line.end()].replace(IMAGE_MARK, "").rstrip()
         elif len(tail) > _REMARK:
             follows = False

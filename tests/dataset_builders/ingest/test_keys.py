@@ -72,7 +72,8 @@ TITLES = ("一、名词解释", "1. 死锁", "2. 虚拟机", "二、简答题", 
 def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
     given = (
         "一、名词解释", "1. 死锁", "多个进程互相等待。", "2. 虚拟机", "软件模拟的机器：",
-        "1. 有自己的处理器；", "2. 有自己的内存。", "二、简答题", "1. 新建、就绪、运行、阻塞与终止。", "2. 频繁地换页。",
+        "1. 有自己的处理器；", "2. 有自己的内存。", "二、简答题",
+        "1. 新建、就绪、运行、阻塞与终止。", "2. 频繁地换页。",
     )  # fmt: skip
     key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k", pages={"k": [page(*given)]})
     key.entries = [replace(entry, source="k") for entry in key.entries]
