@@ -15,6 +15,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from livek12.core.question_types import chinese_names
+from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, Block, Box, Kind, Line, PageBlocks
 from livek12.dataset_builders.ingest.questions.points import says_worth
@@ -23,24 +25,24 @@ LOOK: Final = 2
 TOP: Final = 0.13
 BOTTOM: Final = 0.88
 _SIDE: Final = 0.06
-FORM: Final = re.compile(
+FORM: Final = both_scripts(
     r"(?:草\s*稿\s*区|(?:[一二三四五六七八九十]\s*题\s*)?得\s*分|[评阅]\s*[卷分阅]\s*人?|复\s*[核查]\s*人?|密\s*封\s*线(?:\s*内\s*不\s*(?:要\s*)?答\s*题)?|\s)+"
 )
 """Words of the boxes for marks, which no question has."""
 _LOW: Final = 0.7
 """A number alone below all text is a page's from here, if near pages have theirs there."""
-_NUMBER: Final = re.compile(
+_NUMBER: Final = both_scripts(
     r"^(?:[\s\-–—·•.|/()（）第页共頁쪽,，。\d]|page|of){0,6}\d{1,4}(?:[\s\-–—·•.|/()（）第页共頁쪽,，\d]|page|of){0,16}$",
     re.IGNORECASE,
 )
-ASKED: Final = re.compile(
+ASKED: Final = both_scripts(
     r"(?:[A-Z][\w-]*\s){0,2}(?:Question|Problem|Q|문항|문제|第)\s*#?\s*\d{1,3}\s*题?\s*[.:：．]?|\d{1,3}\s*[.．、)）]",
     re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
 CONTINUED: Final = r"\W{0,3}(?i:continued|cont\.|续|계속)\W*(?:\(|$)"
 """Behind its number: a head that comes again on the next page."""
-_COUNTS: Final = re.compile(
+_COUNTS: Final = both_scripts(
     rf"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{{1,3}}(?![\d/])(?!{CONTINUED})|第\s*\d{{1,3}}\s*题"
     r"|\d{1,3}\s?[.．、)）]\s*[^\W\d_]|\d{1,3}\s?[.．、]\s*[(（\[]|[一二三四五六七八九十]{1,3}\s?[、．]\s*\S)",
     re.IGNORECASE,
@@ -48,7 +50,7 @@ _COUNTS: Final = re.compile(
 _FIRST: Final = re.compile(r"\s*(?:\S{1,8}\s)?\s*[(（]?1\s?[.．、)）:：](?!\d)")
 _LISTED: Final = re.compile(r"\d{1,3}\s*(?:[)）]|[.．、]\s)\s*\d")
 """A numbered answer that is a number ("16. 2"), as the last line of a short key has it."""
-_PAGE_OF: Final = re.compile(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
+_PAGE_OF: Final = both_scripts(r"第\s*\d+\s*[页頁]|共\s*\d+\s*[页頁]|\bpage\s+\d+|^\s*\d+\s*/\s*\d+\s*$", re.IGNORECASE)
 _BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
 """The number of a page where others have one too, else the marks of a part."""
 _PAGED: Final = "paged"
@@ -57,7 +59,7 @@ _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
 """Between the pieces of a line."""
-_BELONGS: Final = re.compile(
+_BELONGS: Final = both_scripts(
     r"[^\W\d_]{0,2}[)）]|fig(?:ure|\.)?\s*\d|[图圖表]\s*\d|그림\s*\d|[<＜〈\[［【]\s*(?:그림|표|图)", re.IGNORECASE
 )
 """Captions, and the end of a bracket of the line above, belong to questions though they come again."""
@@ -231,16 +233,16 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
 
 
 _LONGEST_TITLE = 160
-_CHINESE = re.compile(
+_CHINESE = both_scripts(
     r"\s*(?:[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]|[一二三四五六七八九十]{1,3}\s*[、．.,，:：])\s*\S"
     r"|\s*[一二三四五六七八九十]{1,2}\s*(?:[单多]项)?(?:选择|填空|判断|简答)"
     r"|\s*第\s*(?:[ⅠⅡⅢIVX]+|[一二三四五六七八九十]{1,2}|\d{1,2})\s*(?:卷|部分|大题|节)"
     r"|\s*非?选择题部分\s*$|\s*[【\[]?\s*(?:选修|选考|必考|选做)(?:[一二三四\d][-—－–\d]*|题|部分)"
 )
-_BARE_TITLE = re.compile(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
-_CHINESE_NUMBER = re.compile(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
-_PART_TITLE = re.compile(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
-_TITLE_WORDS = re.compile(
+_BARE_TITLE = both_scripts(r"\s*[一二三四五六七八九十]{1,3}\s*[、．.]\s*[一-鿿]{2,6}\s?(?:\s+.*)?")
+_CHINESE_NUMBER = both_scripts(r"\s*([一二三四五六七八九十])\s*[、．.]\s*")
+_PART_TITLE = both_scripts(r"\s*[(（]\s*[一二三四五六七八九十]{1,3}\s*[)）]")
+_TITLE_WORDS = both_scripts(
     r"题|分[)）]|[数语英物化生政历地]|阅读|写作|听力|作文|表达|运用|实验|选择|填空|解答|判断|计算|默写|鉴赏|积累"
 )
 _KOREAN = re.compile(
@@ -253,10 +255,12 @@ _ENGLISH_TITLE = re.compile(
     r"\s*(?:questions?)?\s*(?:\([^)]*\))?\s*[:.]?\s*",
     re.IGNORECASE,
 )
-_TYPE_NAME = r"(?:[单多]项?选|选择|填空|判断|解答|计算|简答|论述|综合|证明|分析|应用|作图|实验)题\s*[:：]?"
-_TYPE_TITLE = re.compile(rf"{_TYPE_NAME}|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)")
+_TYPE_NAME = rf"(?:{'|'.join(chinese_names())})\s*[:：]?"
+_TYPE_TITLE = both_scripts(
+    rf"{_TYPE_NAME}\s*(?:[(（][^()（）]*[)）])?|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)"
+)
 """The name of a type, or of what stands behind all questions, alone."""
-NUMBERED_TYPE = re.compile(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
+NUMBERED_TYPE = both_scripts(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
 """The name of a type behind a number, perhaps with points."""
 _NEXT = re.compile(
     r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
@@ -270,12 +274,12 @@ _PASSAGES = (
     re.compile(rf"\s*[\[【［]\s*{_RANGE}\s*[\]】］]"),
     re.compile(rf"\s*[(（]\s*{_RANGE}\s*[)）]\s*(?=[A-Z][a-z]+\s|[一-鿿가-힣]{{2}})"),
     re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
-    re.compile(
+    both_scripts(
         rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
     ),
     re.compile(rf".*?\b(?:questions?|problems?)\s+{_RANGE}\b.*", re.IGNORECASE),
 )
-_ANSWERS = re.compile(
+_ANSWERS = both_scripts(
     r"\s*[【\[（(]?\s*(?:\d{4}\s*年?.{0,40})?(?:参考答案|答案(?:与|和|及)(?:解析|评分|解答)|试题(?:答案|解析)|标准答案|正确答案表|정\s*답\s*(?:및|과|표|확인\s*$)"
     r"|정답과\s*해설|답안|answer\s*keys?|answers\s*(?:and|&)\s*(?:solutions|explanations)|answers|solutions|correction(?=[\W\d]*$)|marking\s+scheme)"
     r".{0,40}$"
@@ -284,10 +288,10 @@ _ANSWERS = re.compile(
     re.IGNORECASE,
 )
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
-_FIRST_ANSWER = re.compile(
+_FIRST_ANSWER = both_scripts(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
-_NOTICE = re.compile(
+_NOTICE = both_scripts(
     r"\s*[*＊※◦]+\s*(?:확인\s*사항|시험이\s*시작|이\s*문제지|답안지의)|\s*(?:绝密|★?\s*启用前|.{0,3}注意事项\s*[:：]?\s*$)"
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
@@ -296,20 +300,20 @@ _NOTICE = re.compile(
     r"|[\W_]*(?:全卷完|试卷(?:到此)?结束|以下空白)"
     r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
 )
-ANSWER_HEAD = re.compile(
+ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
     r"|(?:(?:参考|正确)?答案(?:要点|[与和及]解析)?|思路[与和]解答|정?답"
     r"|(?:\W{1,3}\s?)?(?:[A-Z][a-z]+ ){0,2}Answer(?:\s+Key)?)\s*[:：]|Ans\s*[.:：])\s*",
     re.IGNORECASE,
 )
-SOLUTION_HEAD = re.compile(
+SOLUTION_HEAD = both_scripts(
     r"(?:^|\n|\s)(?:[【\[［〖<＜]\s*(?:解析|详解|解答|分析|点评|试题解析|学?解|小问\s*\d\s*详解|해설|풀이)\s*[】\]］〗>＞]"
     r"|(?<=\n)\s*(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]|(?<=\n)\s*解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解析|解答|详解|분석|해설|풀이|Solution|Explanation)\s*[:：]"
     r"|(?<=\n)\W{0,3}(?:해설|解析|详解)[ \t]*(?=\n))\s*",
     re.IGNORECASE,
 )
-SOLVED: Final = re.compile(
+SOLVED: Final = both_scripts(
     r"(?:^|\n|(?<=[.．。)）])[ \t]{0,9})[ \t]{0,9}(?:解法\s*[一二三四五\d]?\s*(?:[:：]|(?=\n|$))"
     r"|(?:解|(?<=[。.．?？;；]\n)证明)\s*[:：]"
     r"|풀이\s*[:：]?(?=\s)"
@@ -322,18 +326,18 @@ SOLVED: Final = re.compile(
     re.IGNORECASE,
 )
 """The head of an answer or solution; "Answer: ____" is a place to write."""
-_LIST_NUMBER = re.compile(
+_LIST_NUMBER = both_scripts(
     r"^\s*(?:[(（]?[一二三四五六七八九十]{1,3}[)）]?[、．.,，:：\s]*|\d{1,2}[、．.]\s*(?:[(（][^()（）]*[)）])?\s*)"
 )
 _INSTRUCTIONS = re.compile(r"[(（:：。．,，]")
-INSTRUCTS = re.compile(
+INSTRUCTS = both_scripts(
     r"\b(?:(?:answer|question|mark|point|exam|student|candidate|pencil|calculator|cheat|cop(?:y|ied|ying)|device|grade)\w*"
     r"|attempts?|choose|write|tests?|submit\w*|allowed|permitted|minutes|university|semester|pages?|papers?|instructions?)\b"
     r"|(?<!问)题|卷|\d\s*分|得分|考[试生]|学位|姓\s*名|문항|문제|점수|\d\s*점|시험|답안|제출|감독|모의고사|들려|测试|联考|注意事项",
     re.I,
 )
 """Words of titles, covers and rules."""
-RULES = re.compile(
+RULES = both_scripts(
     r"\s*[★☆*※]?\s*(?:请?考生)?\s*(?:注意事项|注意|注(?=\s*[:：])|须知|考生须知|考试须知|答题须知|답안\s*작성\s*유의\s*사항|유의\s*사항|instructions?(?:\s+to\s+candidates)?)\s*[:：.]?",
     re.I,
 )
@@ -404,7 +408,7 @@ def rank_in_series(text: str) -> list[tuple[str, int]]:
 def numeral(text: str) -> tuple[int, int] | None:
     """The value and end of the Chinese numeral that counts a line."""
     match = _CHINESE_NUMBER.match(text)
-    return ("一二三四五六七八九十".index(match[1]) + 1, match.end()) if match else None
+    return (chinese_number(match[1]), match.end()) if match else None
 
 
 def follows(text: str, last: str) -> bool:

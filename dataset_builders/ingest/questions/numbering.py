@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 
+from livek12.core.scripts import both_scripts, chinese_number
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.questions.headings import CONTINUED, begins_answer, is_section
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
@@ -30,28 +31,28 @@ _HEAD = (
     r"|\s?[^\w\s$(（\[【“‘\"'□_+=*/<>\\–—-]{0,2})(?!\s*[~～%%]|\s?[-–—]\s?\d|%s)(?P<next>\s*)"
 )
 _FORMS = [
-    re.compile(_HEAD % (number, CONTINUED))
+    both_scripts(_HEAD % (number, CONTINUED))
     for number in (r"\d{1,3}", r"(?:[A-Z](?![a-z])|\d{1,2}(?:[.．]|\s?-\s?))\d{1,3}", _NUMERAL)
 ]
 """A number at the beginning of a line, alone or behind its level; signs and words before, and signs behind it."""
 _OPENS = re.compile(r"[^(（\[【〖〔]")
-_CLOSE = re.compile(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
+_CLOSE = both_scripts(r"^[\s.．、。,，:：;；)）\]】〗〕»›†‡*’'题번]*")
 _LABELLED = re.compile(r"[A-Ha-h]\.\s")
 _OF_TITLES = ("", "", True, False)
 _UNDELIMITED, _LEAST, _SIGNED = 0.7, 0.2, 0.8
 """Remaining weight of a number with nothing behind it, and of a form that counts nothing, without and with a sign."""
-_NAMED = re.compile(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
+_NAMED = both_scripts(r"ques(?:ti|□)on|problem|문[제항]|(?<!命)[題题問问]", re.IGNORECASE)
 """A word that names a question."""
-_HAN = "零一二三四五六七八九"
 _POINTS = re.compile(r"^[\s，,、:：]*[(（]?[^()（）]{0,8}\d+\s*分[)）]?")
-_SEVERAL = re.compile(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
-_GIVES = re.compile(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
+_SEVERAL = both_scripts(r"(?:每|各|\d\s*[)）]?\s*)小?题|下列各题|^\s*[一二三四五六七八九十]{1,2}\s*(?:选择|填空|判断)")
+_OF_ONE = both_scripts("本题|(?:解答|计算|证明|应用|分析|作图|论述)题")
+_GIVES = both_scripts(r"设|已知|[求试]|证明|[?？]|[。.]\s*$")
 _TO_FILL = re.compile(r"_{3}|[(（]\s*[)）]")
 _ANNOUNCES = re.compile(r"(?:[:：]|following|下列.{0,8}|以下.{0,8}|다음.{0,8})\s*$", re.IGNORECASE)
 """The end of a line before a list."""
 _LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]】>]\s*$", re.IGNORECASE)
 """A line before a list, or its name in brackets."""
-_BONUS = re.compile(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
+_BONUS = both_scripts(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
 _LISTED = 6
@@ -358,7 +359,7 @@ def _is_of_several(title: str) -> bool:
     """Checks for a title of several questions."""
     if _SEVERAL.search(title):
         return True
-    return bool(section_type(title)) and "本题" not in title and not re.search(r"解答题|计算题|证明题", title)
+    return bool(section_type(title)) and not _OF_ONE.search(title)
 
 
 def _ask(items: Sequence[Item], chosen: _Heads) -> bool:
@@ -391,7 +392,7 @@ def _heads(text: str) -> Iterator[tuple[_Kind, _Candidate]]:
     for pattern in _FORMS:
         if not (match := pattern.match(text)):
             continue
-        *levels, last = re.findall(r"\d+|[A-Z]|[一二三四五六七八九十]+", match["number"])
+        *levels, last = re.findall(r"\d+|[A-Z]|[^\W\da-zA-Z]+", match["number"])
         number, level = _value(last), _value(levels[0]) if levels else 0
         if not 0 < number <= MAX_NUMBER or _LABELLED.match(match["word"]):
             continue
@@ -435,8 +436,7 @@ def _value(number: str) -> int:
     """Of digits, a letter, or Chinese numerals."""
     if number.isdecimal() or number.isascii():
         return int(number) if number.isdecimal() else ord(number) - ord("A") + 1
-    tens, ten, ones = number.rpartition("十")
-    return 10 * (_HAN.find(tens or "一") if ten else 0) + max(0, _HAN.find(ones or "零"))
+    return chinese_number(number)
 
 
 def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candidate]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, combinations, pairwise, starmap
 from statistics import median
 
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, is_caption
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -39,12 +40,12 @@ _ENDED, _LAST = re.compile(r"[。．.?？!！]\W{0,2}$|다$|\d\s*(?:\w+\s*)?[)\]
 """The end of a sentence or of points; lines of a question in which its last demand is."""
 _LABELLED = re.compile(rf"\s*(?:{CHOICE}|[(（]\s*(?:[a-z]|[ivx]+|\d{{1,2}})\s*[)）])")
 """Begins an option or a part."""
-_ANNOUNCES = re.compile(
+_ANNOUNCES = both_scripts(
     r"(?:아래|다음)의?\s*(?:문제|물음|작업|질문)|\b(?:following|below)\b.{0,30}(?:questions?|problems?|tasks?)\b"
     r"|(?:下列|以下|下面)(?:各|问|的?)?(?:小?题|问题)|\b(?:questions?|problems?) (?:below|that follow)\b",
     re.IGNORECASE,
 )
-_NEXT_FEW = re.compile(
+_NEXT_FEW = both_scripts(
     r"\bnext\b[^.]{0,20}\b(?:questions|problems)\b|(?:接下来|以下|下面)的?几[个道]?小?题", re.IGNORECASE
 )
 _FEW = 4

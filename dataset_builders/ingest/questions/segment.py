@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from statistics import median
 
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import Box
@@ -42,7 +43,7 @@ from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.reading.text import mask_formulas
 
 _PART_NAME = re.compile(r"[(（〔]\s*([^()（）〔〕]{2,24}?)\s*[)）〕]")
-_NO_NAME = re.compile(
+_NO_NAME = both_scripts(
     r"[홀짝]수형?|[A-Z가나]형|제?\d*교시|[AB]卷|共.*|.*[:：?？].*|\d.*|.*\d+(?:분|점|分|p)|.{0,2}回忆版|[A-Za-z]{1,4}|[가나다라마]"
 )
 _FORM = re.compile(r"(?<![가-힣])(홀수|짝수)\s*형|[(（]\s*([AB])\s*[)）]?\s*(?:형|卷)")
@@ -125,7 +126,7 @@ def _names(stream: Stream, page: int) -> set[tuple[str, bool]]:
 
 _LONGEST_RULES, _LONGEST_PASSAGE = 40, 250
 """Lines."""
-_ONE = re.compile(
+_ONE = both_scripts(
     r"\s*(?:(?:Question|Problem|Q|第|문제)\s*\.?\s?)?1\s*(?:[.．、)）:：题]|\s)|\s*(?:第一题|一\s*[、．.])",
     re.IGNORECASE,
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from livek12.core.languages import HANGUL
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, Block, Box, Line, PageBlocks, figure_names, is_label
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -51,7 +52,7 @@ _SET_NUMBER = re.compile(
 """The number of a question that is set as a formula or as part of one."""
 _SET_MARK = re.compile(r"(?<=\s{3})\$\s*(\[\s*\d{1,2}\s*\])\s*\$\s*$")
 """Marks behind a formula, read as one."""
-_SCORE_BOX = re.compile(
+_SCORE_BOX = both_scripts(
     r"\s*得\s*分(?:\s*[评阅][卷分阅]人)?\s*(?=[一二三四五六七八九十]{1,3}\s*[、．.]|(?i:question)\s|第|\d{1,2}[.．、])"
 )
 """The box for the score beside a title or number."""
@@ -62,7 +63,7 @@ _MARKS_BEFORE = re.compile(
 """Points in brackets before a number, or before the word that names it."""
 _DASHED = re.compile(r"^\s*[-–]\s+(?=[A-H]\s?[)）.．、])")
 """A dash before the label of an option."""
-_BINDING, _FEWEST_BOUND = re.compile(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
+_BINDING, _FEWEST_BOUND = both_scripts(rf"\s*(?:[…{PICTURE}]\s*|[密封装订线](?!\w{{2}})\s*)+"), 12
 """A piece of the line along which a paper is bound, and how many make one."""
 _NAMED = re.compile(r"(?:Question|Q|문항|문제)\s?\d{1,3}")
 _DOTS = re.compile(r"[.．·‥…](?:[ \u00a0]?[.．·‥…]){7,}")

@@ -46,6 +46,18 @@ def test_every_form_of_a_number_begins_a_question(form: str) -> None:
     assert numbers(page(*(form.format(n) for n in range(1, 6)))) == [1, 2, 3, 4, 5]
 
 
+def test_traditional_letters_are_read_like_simplified_ones() -> None:
+    lines = ["壹、單選題（占 20 分）", "說明：第 1 題至第 2 題，每題 5 分。", "第1題 求 x 的值。", "第2題 問 y 為何？"]
+    more = ["貳、填充題", "第3題 面積為____。", "參、非選擇題", "第4題 試證明 a > b。（本題滿分8分）", "參考答案", "1. 2"]
+    paper = read(page(*lines, *more))
+    assert [(draft.question_type_raw, draft.section[:2], draft.points) for draft in paper.drafts] == [
+        ("單選題", "壹、", 5),
+        ("單選題", "壹、", 5),
+        ("填充題", "貳、", None),
+        ("非選擇題", "參、", 8),
+    ]
+
+
 def test_statements_within_a_question_begin_none() -> None:
     lines = ["1. 一", "2. 二", "1. 其中一条", "2. 其中二条", "3. 三", "4. 四"]
     found, _ = segmented([page(*lines)])
