@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -55,6 +55,10 @@ _BRACKETED: Final = re.compile(r"[(（]\d{1,2}[)）]")
 """The number of a page where others have one too, else the marks of a part."""
 _PAGED: Final = "paged"
 """Among what stands on the pages around: this page has its number at the place where they have theirs."""
+_LARGE_HEAD: Final = 0.3
+"""Of the page's height, from its edge: a table there may be a head that comes again."""
+_LOWEST, _FAR = 0.91, 1.5
+"""Of the page's height: a foot is below it; heights of its line that lie between it and the text."""
 _LEVEL: Final = 0.01
 """Of the page's height: what differs by less stands side by side."""
 _APART: Final = re.compile(r"\s{3,}|\t")
@@ -107,10 +111,12 @@ def _near(key: str) -> set[str]:
 
 
 def _keys(page: PageBlocks) -> set[str]:
-    keys: set[str] = set()
+    keys = set(_foot(page).values())
     for block in page.blocks:
         if block.kind == "figure":
             keys.add(_figure_key(block))
+        if block.kind == "table":
+            keys.add(_table_key(block))
         for line in block.lines:
             body = set() if _zone(line.box) else {_shape(line), f"={squeezed(line.text)}"}
             keys |= {*_line_keys(line), _page_key(line), _whole_key(line), *body}
@@ -130,6 +136,26 @@ def _figure_key(block: Block) -> str:
     return f"{zone}:{round(box.top * 50)}:figure{round(box.right * 20 - box.left * 20)}" if zone else ""
 
 
+def _table_key(block: Block) -> str:
+    """The cells of a table in the upper or lower part of its page, digits aside: a head of boxes comes again."""
+    edge = block.box.bottom < _LARGE_HEAD or block.box.top > 1 - _LARGE_HEAD
+    return f"table:{re.sub(r'[0-9]+', '#', squeezed(block.text))}" if edge else ""
+
+
+def _foot(page: PageBlocks) -> dict[int, str]:
+    """Heights of the lines below all text and apart from it, by line: those of a running foot, whatever it reads."""
+    lines = [line for block in page.blocks if block.kind in ("text", "caption", "table") for line in block.lines]
+    others = (block.box for block in page.blocks if not block.lines)
+    boxes = sorted([*(line.box for line in lines), *others], key=lambda box: box.top)
+    reach, begin = 0.0, 1.0
+    for box in boxes:
+        if box.top > _LOWEST and box.top - reach > _FAR * (box.bottom - box.top):
+            begin = min(begin, box.top)
+        reach = max(reach, box.bottom)
+    low = [line for line in lines if line.box.top >= begin and re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
+    return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in low}
+
+
 def _margin(box: Box) -> Kind | None:
     """The zone of a picture, those beside the text included: strips that forbid to write there."""
     return _zone(box) or ("footer" if box.right < _SIDE or box.left > 1 - _SIDE else None)
@@ -141,6 +167,7 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
     ends = max((line.box.top for line in own), default=0.0)
     around = around | {_PAGED} if any(_is_paged(line, around) for line in texts) else around
     titles = {id(line) for line, below in pairwise(texts) if is_section(line.text) and _FIRST.match(below.text)}
+    foot = _foot(page)
     blocks: list[Block] = []
     for block in page.blocks:
         if block.kind == "figure":
@@ -149,7 +176,9 @@ def _mark(page: PageBlocks, around: set[str]) -> PageBlocks:
             again = bool(key) and bool(_near(key) & around) and (beside or len(block.text) < 12)
             blocks.append(replace(block, kind=_margin(block.box) or block.kind) if again else block)
         elif block.kind in ("text", "caption"):
-            blocks += _parted(block, around, ends, titles)
+            blocks += _parted(block, around, ends, titles, foot)
+        elif block.kind == "table" and _table_key(block) in around:
+            blocks.append(replace(block, kind=_zone(block.box) or "header"))
         else:
             blocks.append(block)
     return replace(page, blocks=blocks)
@@ -180,8 +209,12 @@ def _page_key(line: Line) -> str:
     return f"{zone}:{round(line.box.top * 50)}:page" if zone and line.text.strip().isdecimal() else ""
 
 
-def _parted(block: Block, around: set[str], ends: float, titles: Container[int]) -> list[Block]:
-    kinds = [_kind(line, around, ends) if id(line) not in titles else None for line in block.lines]
+def _parted(
+    block: Block, around: set[str], ends: float, titles: Container[int], foot: Mapping[int, str]
+) -> list[Block]:
+    kinds = [
+        _kind(line, around, ends, foot.get(id(line), "")) if id(line) not in titles else None for line in block.lines
+    ]
     first = next((place for place, kind in enumerate(kinds) if kind != "header"), len(kinds))
     kinds = [kind if place < first or kind != "header" else None for place, kind in enumerate(kinds)]
     if not any(kinds):
@@ -197,8 +230,8 @@ def _parted(block: Block, around: set[str], ends: float, titles: Container[int])
     return parts
 
 
-def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
-    """Header or footer, if a line is one.
+def _kind(line: Line, around: set[str], ends: float, foot: str = "") -> Kind | None:
+    """Header or footer, if a line is one; `foot` is its place, if it is apart at the foot of its page.
 
     A bare number above the end of the text is none, nor one at another place than on other pages.
     """
@@ -219,7 +252,7 @@ def _kind(line: Line, around: set[str], ends: float) -> Kind | None:
         return zone
     if not zone or asks or _BELONGS.match(text):
         return None
-    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)):
+    if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)) or (foot and _near(foot) & around):
         return zone
     keys = _line_keys(line)
     marks = bool(_BRACKETED.fullmatch(text)) and not any(_near(key) & around for key in keys)
@@ -288,6 +321,14 @@ _ANSWERS = both_scripts(
     re.IGNORECASE,
 )
 _BARE_ANSWERS = re.compile(r"\s*[【\[]?\s*(?:答\s*案|정\s*답|answers?|key)\s*[】\]]?\s*[:：]?\s*", re.IGNORECASE)
+_ANSWER_WORDS, _SHORTEST_TITLE = (
+    both_scripts(
+        r"(?:参考)?答案|解答|解析|정답|해설|풀이|\b(?:with\s+)?(?:suggested\s|sample\s|model\s)?(?:solutions?|answers?)\b",
+        re.I,
+    ),
+    8,
+)
+"""Words behind the title of a paper that is printed with its answers, and letters of such a title."""
 _FIRST_ANSWER = both_scripts(
     r"\s*(?:[一1１]\s*[、.．~～—–\-:：)）]|[(（第]\s*1|题\s*号|번\s*호|문항|No\b|Question)", re.IGNORECASE
 )
@@ -453,6 +494,13 @@ def begins_answers(text: str, below: str = "") -> bool:
     if _BARE_ANSWERS.fullmatch(text) and _FIRST_ANSWER.match(below):
         return True
     return len(text) <= 80 and not text.lstrip()[:1].islower() and bool(_ANSWERS.match(text))
+
+
+def title_answered(text: str) -> str | None:
+    """The letters of the title that a line repeats with a word for its answers; None for other lines."""
+    bare, words = _ANSWER_WORDS.subn("", text if len(text) <= _LONGEST_TITLE else "")
+    letters = re.sub(r"\W+", "", bare)
+    return letters if words and len(letters) > _SHORTEST_TITLE else None
 
 
 def is_running(text: str) -> bool:

@@ -57,6 +57,8 @@ _FEWEST_ALIKE = 3
 """Heads that make a form."""
 _LISTED = 6
 """Neighbouring lines that go up by one with a bare number each: those of a listing."""
+_CODE = re.compile(r"[;{}]\s*$|^\W?\d+\W*(?:#include\b.*)?$")
+"""A line of a program, or an empty one with its number."""
 _AGAIN = 0.25
 """Weight against a column of numbers for each that comes again in it."""
 _ALL_PAGES = 2
@@ -157,7 +159,25 @@ def anchors(
         tail = _behind(items, run, [each for each in others if each.named])
         run = tail or (_completed(items, run, best.candidates) if strays else run)
     weak = best.kind[0] or (best.kind[1] and not best.question) or not run
-    return _with_runs((_unnumbered(items, run, sections) if weak else []) or run)
+    run = (_unnumbered(items, run, sections) if weak else []) or run
+    return _with_runs(sorted([*run, *_of_own_form(items, run, sections)], key=lambda head: head.place))
+
+
+def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> Iterator[_Candidate]:
+    """Heads of sections that have none of the run: a list of another form from 1 on, each of which asks.
+
+    Numbers in brackets are parts of one question, unless the title speaks of several.
+    """
+    places = [head.place for head in run]
+    for title, end in pairwise([*sections, len(items)]):
+        if not run or bisect_left(places, title) < bisect_left(places, end):
+            continue
+        own = [replace(head, place=head.place + title + 1) for head in anchors(items[title + 1 : end])]
+        pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
+        counted = [head.number for head in own] == [*range(1, len(own) + 1)]
+        parts = own and items[own[0].place].text[:1] in "(（" and not _is_of_several(items[title].text)
+        if len(own) > 1 and counted and not parts and all(map(_asks_something, pieces)):
+            yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
 
 def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> list[_Candidate]:
@@ -440,14 +460,14 @@ def _value(number: str) -> int:
 
 
 def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candidate]:
-    """Drops bare numbers line after line."""
+    """Drops bare numbers, and those of lines of code, line after line."""
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate
         item = items[candidate.place]
-        set_as_code = item.line is not None and item.line.pitch > 0
-        says = item.text[-1:] == "=" or (_asks_something([item]) and not set_as_code)
-        alone = item.text[: candidate.end].strip().isdecimal() and not says
+        code = (item.line is not None and item.line.pitch > 0) or bool(_CODE.search(item.text))
+        says = item.text[-1:] == "=" or _asks_something([item])
+        alone = code or (item.text[: candidate.end].strip().isdecimal() and not says)
         if not alone or candidate.place - last.place > 1 or candidate.number - last.number > 1:
             runs.append([])
         runs[-1].append(candidate)

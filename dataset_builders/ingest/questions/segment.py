@@ -34,6 +34,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     rank_in_series,
     rank_of,
     short_titles,
+    title_answered,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
@@ -132,8 +133,8 @@ _ONE = both_scripts(
 )
 """Begins a list: of the rules, and behind it of the questions."""
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
-_AGAIN, _HEAD_SIGNS = 3, 30
-"""Heads that come again, and their signs that do."""
+_AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
+"""Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
@@ -340,10 +341,13 @@ def _answers_begin(stream: Stream) -> int:
     usual = Counter(text for _, text in heads)
     titles = {text for text, times in usual.items() if times == 1 and begins_answers(text)}
     opened = {page for page, text in heads if text in titles and not _ENDS_SENTENCE.search(text)}
+    earlier = {re.sub(r"\W+", "", text) for _, text in heads}
     for place, item in enumerate(items):
         is_first = place > 0 and items[place - 1].box.page < item.box.page
         below = items[place + 1] if place + 1 < len(items) else item
-        title = place > len(items) // 5 and begins_answers(item.text, below.text or below.block.text)
+        named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
+        earlier.add(re.sub(r"\W+", "", item.text))
+        title = place > len(items) // 5 and named
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
@@ -355,12 +359,15 @@ def _answers_begin(stream: Stream) -> int:
 
 
 def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
-    """Begin of the last run of heads if each has come before in its form: there the paper is printed again, solved."""
+    """Begin of a run of heads from which on most have come before in their form: there the paper is solved."""
     lines = [items[each.place :][: 1 + (len(items[each.place].text) <= each.end)] for each in chosen]
     signs = [re.sub(r"\W+", "", "".join(item.text for item in line))[:_HEAD_SIGNS] for line in lines]
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
-    again = next((at for at in range(len(heads), 0, -1) if heads[at - 1] not in heads[: at - 1]), 0)
-    place = chosen[again].place if len(heads) - again >= _AGAIN else len(items)
+    firsts = {head: at for at, head in reversed([*enumerate(heads)])}
+    begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
+    shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
+    again = next((at for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN), len(heads))
+    place = chosen[again].place if again < len(heads) else len(items)
     if not {item.text for item in items[place:]} - {item.text for item in items[:place]}:
         return len(items)  # it has no line of its own
     first = items[place].box

@@ -48,7 +48,14 @@ def test_every_form_of_a_number_begins_a_question(form: str) -> None:
 
 def test_traditional_letters_are_read_like_simplified_ones() -> None:
     lines = ["壹、單選題（占 20 分）", "說明：第 1 題至第 2 題，每題 5 分。", "第1題 求 x 的值。", "第2題 問 y 為何？"]
-    more = ["貳、填充題", "第3題 面積為____。", "參、非選擇題", "第4題 試證明 a > b。（本題滿分8分）", "參考答案", "1. 2"]
+    more = [
+        "貳、填充題",
+        "第3題 面積為____。",
+        "參、非選擇題",
+        "第4題 試證明 a > b。（本題滿分8分）",
+        "參考答案",
+        "1. 2",
+    ]
     paper = read(page(*lines, *more))
     assert [(draft.question_type_raw, draft.section[:2], draft.points) for draft in paper.drafts] == [
         ("單選題", "壹、", 5),
