@@ -420,7 +420,9 @@ def is_part_of_section(text: str) -> bool:
 
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
-_NUMBERED_TITLE: Final = re.compile(r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_])[^.?!$。？！]{1,60}")
+_NUMBERED_TITLE: Final = re.compile(
+    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
+)
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"
 )
@@ -439,7 +441,7 @@ def rank_of(text: str) -> tuple[str, int] | None:
 def rank_in_series(text: str) -> list[tuple[str, int]]:
     """Words and ranks of a line as the head of a section, by Roman numerals, letters and digits: GROUP-B, II."""
     if digits := _NUMBERED_TITLE.fullmatch(text):
-        return [("1", int(digits[1]) - 1)]
+        return [("#", int(digits[1]) - 1)]
     if not (match := _RANKED.match(unicodedata.normalize("NFKC", text[:20]))):
         return []
     word = (match[1] or "").casefold()

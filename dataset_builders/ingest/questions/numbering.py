@@ -55,8 +55,8 @@ _LIST_HEAD = re.compile(rf"{_ANNOUNCES.pattern}|^\s*[\[【<][^\[\]]{{2,12}}[\]�
 _BONUS = both_scripts(r"\s*(?:[A-Z]\$?1\W{1,6}?[.．:]\s|Bonus\b|Extra[- ]Credit\b|附加题|加分题|보너스)", re.IGNORECASE)
 _FEWEST_ALIKE = 3
 """Heads that make a form."""
-_LISTED = 6
-"""Neighbouring lines that go up by one with a bare number each: those of a listing."""
+_LISTED, _MOST_LISTED = 6, 0.6
+"""Neighbouring lines that go up by one, and the share of them that is bare or code: those of a listing."""
 _CODE = re.compile(r"[;{}]\s*$|^\W?\d+\W*(?:#include\b.*)?$")
 """A line of a program, or an empty one with its number."""
 _AGAIN = 0.25
@@ -460,18 +460,29 @@ def _value(number: str) -> int:
 
 
 def _without_listings(candidates: _Heads, items: Sequence[Item]) -> list[_Candidate]:
-    """Drops bare numbers, and those of lines of code, line after line."""
+    """Drops numbers line after line that are bare or those of lines of code, but for a few."""
+    lines = [0, *accumulate(item.line is not None for item in items)]
     runs: list[list[_Candidate]] = [[]]
     for candidate in candidates:
         last = runs[-1][-1] if runs[-1] else candidate
-        item = items[candidate.place]
-        code = (item.line is not None and item.line.pitch > 0) or bool(_CODE.search(item.text))
-        says = item.text[-1:] == "=" or _asks_something([item])
-        alone = code or (item.text[: candidate.end].strip().isdecimal() and not says)
-        if not alone or candidate.place - last.place > 1 or candidate.number - last.number > 1:
+        alike = candidate.shape.split()[0] == last.shape.split()[0] and candidate.number - last.number <= 1
+        if not alike or lines[candidate.place] - lines[last.place] > 1:
             runs.append([])
         runs[-1].append(candidate)
-    return [candidate for run in runs if len(run) < _LISTED for candidate in run]
+    return [
+        candidate
+        for run in runs
+        if len(run) < _LISTED or sum(_is_listed(each, items) for each in run) < _MOST_LISTED * len(run)
+        for candidate in run
+    ]
+
+
+def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
+    item = items[candidate.place]
+    if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
+        return True
+    says = item.text[-1:] == "=" or _asks_something([item])
+    return item.text[: candidate.end].strip().isdecimal() and not says
 
 
 def _share(items: Sequence[Item], place: int) -> float:

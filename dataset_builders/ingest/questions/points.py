@@ -56,6 +56,7 @@ _EACH = (
     both_scripts(rf"(?:每\s*(?:小?[题題]|空|道题?|个)\s*(?:选对得|答对得|得|各)?|答对)\s*[+＋]?\s*{_NUMBER}\s*分"),
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?|分|점)\s*[*×xX]\s*\d{{1,2}}(?!\d|\s*=)", re.IGNORECASE),
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
+    re.compile(rf"(?:points?|pts?|marks?)\s*[,，;]\s*{_SPELT}\s*each\b", re.IGNORECASE),
     re.compile(
         rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
         re.IGNORECASE,

@@ -262,6 +262,7 @@ def segment(stream: Stream) -> Body:
     body.front = [*items[: chosen[0].place if chosen else 0], *masthead]
     above = {id(item) for item in masthead}
     _distribute(items, {anchor.place: anchor for anchor in chosen}, part_of, body, above, stream.columns)
+    _share_tasks(body)
     _add_inline(body)
     _add_unnumbered(body)
     _name_sections(body.segments)
@@ -634,6 +635,21 @@ _FEWEST, _MOST = 3, 20
 """Numbers that a passage holds: two may be any."""
 
 
+def _share_tasks(body: Body) -> None:
+    """Gives the task below a section's title to its questions, if they ask nothing: programs, words, sentences."""
+    for section in body.sections:
+        own = [question for question in body.segments if question.section is section]
+        task = " ".join(item.text for item in section.items[1:])
+        if own and asks(task) and len(INSTRUCTS.findall(task)) < _RULE and not any(map(_asks_itself, own)):
+            for question in own:
+                question.passage = question.passage or section.items[1:]
+
+
+def _asks_itself(question: Segment) -> bool:
+    text = "\n".join(item.text for item in question.items)
+    return asks(text) or "__" in text or bool(_FIRST_LABEL.search(text))
+
+
 def _add_inline(body: Body) -> None:
     """Adds questions that stand within passages (blanks to fill, or to choose a sentence for), in place.
 
@@ -650,7 +666,8 @@ def _add_inline(body: Body) -> None:
         first = before.number + 1 if before else 1
         end = after.number if after and after.number > first else first + _MOST
         numbers = _numbers(section.items, first, end)
-        if len(numbers) >= _FEWEST and (numbers[-1][0] == end - 1 or after is None or more):
+        listed = 2 * sum(bool(_DIGITS.match(item.text)) for _, item in numbers) > len(numbers)  # lines of a program
+        if len(numbers) >= _FEWEST and not listed and (numbers[-1][0] == end - 1 or after is None or more):
             part = before.elective if before else ""
             body.segments[place:place] = [
                 Segment(number, len(item.text), [item], section, part, section.items[1:], inline=True)
