@@ -40,7 +40,7 @@ ASKED: Final = both_scripts(
     re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
-CONTINUED: Final = r"\W{0,3}(?i:continued|cont\.|续|계속)\W*(?:\(|$)"
+CONTINUED: Final = r"\W{0,3}(?i:cont(?:inued|'?d\b|\.)|续|계속)\W*(?:\(|$)"
 """Behind its number: a head that comes again on the next page."""
 _COUNTS: Final = both_scripts(
     rf"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{{1,3}}(?![\d/])(?!{CONTINUED})|第\s*\d{{1,3}}\s*题"
@@ -67,6 +67,8 @@ _BELONGS: Final = both_scripts(
     r"[^\W\d_]{0,2}[)）]|fig(?:ure|\.)?\s*\d|[图圖表]\s*\d|그림\s*\d|[<＜〈\[［【]\s*(?:그림|표|图)", re.IGNORECASE
 )
 """Captions, and the end of a bracket of the line above, belong to questions though they come again."""
+OPTIONS: Final = re.compile(r"\s*(?:[①-⑩]|[(（]?[A-Ha-h][)）.．、])")
+"""Options may read the same on several pages, and stand at the foot of them."""
 _COPYRIGHT: Final = re.compile(r"저작권|版权|版權|著作权|copyright|©|all rights reserved", re.IGNORECASE)
 
 
@@ -152,7 +154,10 @@ def _foot(page: PageBlocks) -> dict[int, str]:
         if box.top > _LOWEST and box.top - reach > _FAR * (box.bottom - box.top):
             begin = min(begin, box.top)
         reach = max(reach, box.bottom)
-    low = [line for line in lines if line.box.top >= begin and re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
+    low = [line for line in lines if line.box.top >= begin]
+    if any(is_running(line.text) or is_section(line.text) for line in low):
+        return {}
+    low = [line for line in low if re.search(r"[^\W\d_]{2}|^\s*\d+\s*$", line.text)]
     return {id(line): f"footer:{round(line.box.top * 50)}:apart" for line in low}
 
 
@@ -250,7 +255,7 @@ def _kind(line: Line, around: set[str], ends: float, foot: str = "") -> Kind | N
     whole = _whole_key(line)
     if zone and whole and _near(whole) & around:
         return zone
-    if not zone or asks or _BELONGS.match(text):
+    if not zone or asks or _BELONGS.match(text) or OPTIONS.match(text):
         return None
     if _COPYRIGHT.search(text) or (len(text) < 40 and _PAGE_OF.search(text)) or (foot and _near(foot) & around):
         return zone

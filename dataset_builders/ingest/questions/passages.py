@@ -357,7 +357,9 @@ def _set_apart(items: Sequence[Item], chosen: Mapping[int, Anchor]) -> dict[int,
     for place, pages in titles.items():
         end = min((at for at in titles if at > place and 0 in titles[at] and 0 in pages), default=len(items))
         own = [chosen[at].number for at in heads if place < at < end and items[at].box.page in pages]
-        passages[place] = SharedText((own[0], own[-1]) if own and place + 1 not in chosen else None)
+        first = next((at for at in heads if at > place), place)
+        leads = any(item.line is None or is_running(item.text) for item in items[place + 1 : first])
+        passages[place] = SharedText((own[0], own[-1]) if own and leads else None)
     return passages
 
 

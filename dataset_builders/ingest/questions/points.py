@@ -206,6 +206,8 @@ def split_points(text: str, leading: bool = False) -> tuple[str, float | None, l
         total = last
     others = [mark for mark in printed if mark is not total]
     levels = add_up(total.points, others) if total else []
+    if total and others and not levels and leads and _PART.match(text[total.end :].lstrip(" ")):
+        total, others = None, printed  # each stands before its part
     rest = [mark.points for mark in levels or others]
     part_points = rest if (parts or levels) and len(rest) >= 2 else []
     if total is None:
