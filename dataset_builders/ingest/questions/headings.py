@@ -40,7 +40,7 @@ ASKED: Final = both_scripts(
     re.IGNORECASE,
 )
 """Numbers a question, on a line of its own: it comes again on the next page with another number."""
-CONTINUED: Final = r"\W{0,3}(?i:cont(?:inued|'?d\b|\.)|续|계속)\W*(?:\(|$)"
+CONTINUED: Final = r"\W{0,3}(?i:cont(?:inued|'?d\b|\.)|续|계속)\W*(?:[(.)]|$)"
 """Behind its number: a head that comes again on the next page."""
 _COUNTS: Final = both_scripts(
     rf"\s*(?:(?:Question|Problem|Q|문항|문제)\s*#?\s*\d{{1,3}}(?![\d/])(?!{CONTINUED})|第\s*\d{{1,3}}\s*题"
@@ -342,9 +342,9 @@ _NOTICE = both_scripts(
     r"|\s*[▶>※*]?\s*다음\s*(?:쪽|면|페이지|장)(?:으로|에)\s*(?:넘어|계속)"
     r"|\s*(?:GO|Go) ON TO THE NEXT PAGE|\s*Go on to the next page"
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
-    r"|BLANK PAGE|Turn over)\b"
-    r"|[\W_]*(?:全卷完|试卷(?:到此)?结束|以下空白)"
-    r"|Permission to reproduce\b|DO NOT WRITE\b|(?:MIT OpenCourseWare|For information about citing)\b"
+    r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
+    r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
+    r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"

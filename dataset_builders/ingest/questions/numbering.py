@@ -176,7 +176,7 @@ def _of_own_form(items: Sequence[Item], run: _Heads, sections: Sequence[int]) ->
         pieces = [items[a:b] for a, b in pairwise([*(head.place for head in own), end])]
         counted = [head.number for head in own] == [*range(1, len(own) + 1)]
         parts = own and items[own[0].place].text[:1] in "(（" and not _is_of_several(items[title].text)
-        if len(own) > 1 and counted and not parts and all(map(_asks_something, pieces)):
+        if len(own) > 1 and counted and not parts and all(map(asks_something, pieces)):
             yield from (_Candidate(head.place, head.number, head.end) for head in own)
 
 
@@ -190,14 +190,14 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
             marks.setdefault(mark, []).append(place)
     for places in (own for own in marks.values() if len(own) >= _FEWEST_ALIKE):
         ends, stop = [a + 1 for a, b in pairwise([*places, len(items)]) if a + 1 < b], len(items)
-        while ends and not _asks_something(items[ends[-1] : stop]):
+        while ends and not asks_something(items[ends[-1] : stop]):
             stop = ends.pop()
         above = max((place for place in sections if place < places[0]), default=-1)
         first = next((at for at in range(above + 1, places[0]) if asks(items[at].text)), len(items))
         begins = sorted({min([first, *ends]), *ends})
         pieces = [range(*pair) for pair in pairwise([*begins, len(items)])]
         bare = sum(bisect_left(heads, piece.start) == bisect_left(heads, piece.stop) for piece in pieces)
-        asking = sum(_asks_something(items[piece.start : piece.stop]) for piece in pieces)
+        asking = sum(asks_something(items[piece.start : piece.stop]) for piece in pieces)
         if len(pieces) > _FEWEST_ALIKE and 10 * asking > 9 * len(pieces) < 20 * bare:
             return [_Candidate(place, number, 0) for number, place in enumerate(begins, 1)]
     return []
@@ -206,7 +206,7 @@ def _unnumbered(items: Sequence[Item], run: _Heads, sections: Sequence[int]) -> 
 def _valued(items: Sequence[Item], series: _Series, starts: Sequence[int], sections: Sequence[int]) -> _Series:
     """The best run of a form, valued by its numbers, how much of the paper is below them, and what that asks."""
     total, run = _best_run(series.candidates, starts, sections)
-    asks = [_asks_something(items[head.place : end]) for head, end in _pieces(items, run)]
+    asks = [asks_something(items[head.place : end]) for head, end in _pieces(items, run)]
     heads = [items[head.place].text for head in run]
     named = all(_NAMED.search(text[: head.end]) for head, text in zip(run, heads, strict=True))
     many = len(run)
@@ -266,7 +266,7 @@ def _behind(items: Sequence[Item], run: list[_Candidate], others: Sequence[_Seri
         before = [head for head in run if head.place < each.run[0].place]
         below = [[other.number for other in run if head.place <= other.place < end] for head, end in pieces]
         parts = all(numbers[:1] in ([], [1]) for numbers in below)
-        asks = all(_asks_something(items[head.place : end]) for head, end in pieces)
+        asks = all(asks_something(items[head.place : end]) for head, end in pieces)
         sure = all(head.number == at and head.weight >= _SURE for at, head in enumerate(each.run, 1))
         if before and parts and asks and sure:
             return [*before, *each.run]
@@ -297,7 +297,7 @@ def _completed(items: Sequence[Item], run: _Heads, candidates: _Heads) -> list[_
         own = [other for other in candidates if head.place < other.place < end and other.shape == shape]
         own = [other for other in own if is_placed(other, head)]
         pieces = [items[a:b] for a, b in pairwise([head.place, *(other.place for other in own), end])]
-        if all(map(_asks_something, pieces)) and _are_strays(items, head, own):
+        if all(map(asks_something, pieces)) and _are_strays(items, head, own):
             complete += [head, *(replace(other, stray=True) for other in own)]
         else:
             complete.append(head)
@@ -323,14 +323,14 @@ def _are_strays(items: Sequence[Item], head: _Candidate, own: _Heads) -> bool:
 def _extra(items: Sequence[Item], run: _Heads) -> list[_Candidate]:
     """The head of a bonus behind the last."""
     named = [place for place in range(run[-1].place + 1, len(items)) if _BONUS.match(items[place].text)]
-    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if _asks_something(items[at:])]
+    return [_Candidate(at, run[-1].number + 1, 0, stray=True) for at in named[:1] if asks_something(items[at:])]
 
 
 def _column(item: Item) -> tuple[int, int]:
     return item.box.page % 2, item.column
 
 
-def _asks_something(piece: Sequence[Item]) -> bool:
+def asks_something(piece: Sequence[Item]) -> bool:
     """Checks a question's lines for a demand, points, a blank, a bracket, or options."""
     text = "\n".join(item.text for item in piece)
     return asks(text) or says_worth(text) or bool(_TO_FILL.search(text)) or any(map(_OPTION.search, text.split("\n")))
@@ -353,7 +353,7 @@ def _titles_that_ask(items: Sequence[Item], titles: _Heads, others: _Heads) -> l
         return mixed
     several = any(_is_of_several(items[title.place].text) for title in chosen)
     alone = [items[title.place : end] for title, end, own in zip(chosen, ends, below, strict=False) if not own]
-    own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(_asks_something, alone)))
+    own = all(numbers[0] == 1 for numbers in below if numbers) or (alone and all(map(asks_something, alone)))
     asking = own and _ask(items, chosen) and not (named or several)
     return chosen if len(chosen) > 1 and (2 * named < len(chosen) < 2 * bare or asking) else []
 
@@ -481,7 +481,7 @@ def _is_listed(candidate: _Candidate, items: Sequence[Item]) -> bool:
     item = items[candidate.place]
     if (item.line is not None and item.line.pitch > 0) or _CODE.search(item.text):
         return True
-    says = item.text[-1:] == "=" or _asks_something([item])
+    says = item.text[-1:] == "=" or asks_something([item])
     return item.text[: candidate.end].strip().isdecimal() and not says
 
 

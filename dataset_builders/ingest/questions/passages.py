@@ -21,6 +21,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     SOLVED,
     begins_answer,
     begins_answers,
+    counts_questions,
     is_running,
     is_section,
     named_questions,
@@ -196,7 +197,8 @@ def _named(items: Sequence[Item], own: int, run: range, following: Anchor, colum
     passages = {}
     for place in run:
         before, below = items[own:place], items[place + 1].text if place + 1 < run.stop else ""
-        line = items[place].text if not is_caption(items[place].text) else ""
+        line = items[place].text
+        line = "" if is_caption(line) or counts_questions(line) else line
         numbers = named_questions(line, below, following.number)
         if not numbers or numbers[1] < following.number or (not own and numbers[0] > following.number):
             continue

@@ -37,7 +37,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
     title_answered,
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
-from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors
+from livek12.dataset_builders.ingest.questions.numbering import Anchor, anchors, asks_something
 from livek12.dataset_builders.ingest.questions.passages import SharedText, find_passages
 from livek12.dataset_builders.ingest.questions.points import all_each, says_worth
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
@@ -135,6 +135,7 @@ _ONE = both_scripts(
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
+_BRACKETS = re.compile(r"[\[(（]")
 _DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
@@ -294,12 +295,15 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
 
 
 def _listed_rules(items: Sequence[Item], chosen: Sequence[Anchor]) -> range:
-    """Rules on a cover, without a title: most of a first run speaks of the exam, no later one does."""
+    """A first run of rules without a title, which speak of the exam, or of contents: lines that are heads again."""
     runs = [list(run) for _, run in groupby(chosen, key=lambda anchor: anchor.run)]
     if len(runs) < 2 or any(is_section(item.text) for item in items[: runs[0][0].place]):
         return range(0)
     first, later = runs[0], [anchor for run in runs[1:] for anchor in run]
     texts = [[items[anchor.place].text for anchor in some] for some in (first, later)]
+    names = [{re.sub(r"[\W\d]+", "", _BRACKETS.split(text)[0]) for text in some} for some in texts]
+    if len(first) > 1 and first[-1].place - first[0].place < len(first) and names[0] <= names[1]:
+        return range(first[0].place, first[-1].place + 1)
     spoken = [sum(bool(INSTRUCTS.search(text)) and not says_worth(text) for text in some) for some in texts]
     rules = 2 * spoken[0] > len(first) and 3 * spoken[1] < len(later)
     return range(first[0].place, later[0].place) if rules else range(0)
@@ -478,7 +482,7 @@ class _Sorter:
             guess = f"its number, {anchor.number}, does not go on from the last: it may be of the question before"
             self.body.segments[-1].guess = self.body.segments[-1].guess or guess.replace("its number", "a number in it")
         elif not anchor.end:
-            guess = f"it has no number: {one_line(item.text, 40)!r}"
+            guess = _unnumbered([item])
         question = Segment(anchor.number, anchor.end, [item], self.section, part, shared, guess=guess)
         question = replace(question, stray=anchor.stray, label=anchor.label)
         self.body.segments.append(question)
@@ -627,7 +631,8 @@ _LONGEST_INSTRUCTIONS = 400
 """Characters of a section's title and instructions; more than these are a passage."""
 _LEVEL = 0.012
 """Of the page's width: by less differ the edges of a list."""
-_LETTER = re.compile(r"\s*[(（]([a-z])[)）]\s*")
+_LETTER = re.compile(r"\s*(?:[(（]([a-z])|([A-Z]))[)）]\s*")
+_BULLET = re.compile(r"\s*[•●◦▪■]()()\s*(?=\S)")
 _RULE = 2
 """Words of instructions that make one of a title."""
 _ALONE = r"(?<![^\W_])(?<![.,:$]){}(?![^\W_]|%|[.,:]\d)"
@@ -685,32 +690,54 @@ def _add_unnumbered(body: Body) -> None:
         items = section.items if whole else section.items[1:]
         part = body.segments[place - 1].elective if place else ""
         alone = "".join(item.text for item in items if not INSTRUCTS.search(item.text))
-        if lettered := _lettered(items):
+        if listed := _listed(items, bullets=section_type(section.title) is not None):
             own = [
-                Segment(number, end, some, section, part, label=label)
-                for number, (label, end, some) in enumerate(lettered, 1)
+                Segment(
+                    number,
+                    end,
+                    some,
+                    section,
+                    part,
+                    label=label,
+                    stray=not label,
+                    guess=_unnumbered(some) * (not label),
+                )
+                for number, (label, end, some) in enumerate(listed, 1)
             ]
         elif place and items and (whole or asks(alone)):
             steady = all(a.number < b.number for a, b in pairwise(body.segments))
             number = body.segments[place - 1].number + 1 if steady else 1
-            guess = f"it has no number: {one_line(items[0].text, 40)!r}"
-            own = [Segment(number, 0, list(items), section, part, guess=guess, stray=True)]
+            own = [Segment(number, 0, list(items), section, part, guess=_unnumbered(items), stray=True)]
         else:
             continue
         body.segments[place:place] = own
         section.items = section.items[: section.items.index(own[0].items[0])]
 
 
-def _lettered(items: Sequence[Item]) -> list[tuple[str, int, list[Item]]]:
-    """Letters, ends and lines of a list (a), (b), … at one edge, if each of its pieces asks."""
+def _unnumbered(items: Sequence[Item]) -> str:
+    return f"it has no number: {one_line(items[0].text, 40)!r}"
+
+
+def _listed(items: Sequence[Item], bullets: bool) -> list[tuple[str, int, list[Item]]]:
+    """Letters, ends and lines of a list (a), (b), … at one edge, each of which asks or has a list further in.
+
+    With `bullets`, those too begin a list, without letters.
+    """
     heads = [(place, match) for place, item in enumerate(items) if (match := _LETTER.match(item.text))]
-    lefts = [items[place].box.left for place, _ in heads]
-    counted = [ord(match[1]) - ord("a") for _, match in heads] == list(range(len(heads)))
-    if len(heads) < _FEWEST or not counted or max(lefts) - min(lefts) > _LEVEL:
+    if bullets and not heads:
+        heads = [(place, match) for place, item in enumerate(items) if (match := _BULLET.match(item.text))]
+    edge = min((items[place].box.left for place, _ in heads), default=0.0)
+    outer = [(place, match) for place, match in heads if items[place].box.left - edge < _LEVEL]
+    letters = [match[1] or match[2] or "" for _, match in outer]
+    if len(outer) < _FEWEST or not "abcdefghijklmnopqrstuvwxyz".startswith("".join(letters).lower()):
         return []
-    ends = [*(place for place, _ in heads[1:]), len(items)]
-    pieces = [(match[1], match.end(), list(items[place:end])) for (place, match), end in zip(heads, ends, strict=True)]
-    return pieces if all(asks("".join(item.text for item in piece)) for *_, piece in pieces) else []
+    pieces = []
+    for letter, (at, match), end in zip(letters, outer, [*(place for place, _ in outer[1:]), len(items)], strict=True):
+        inner = sum(at < place < end for place, _ in heads) > 1
+        if not (inner or asks_something(items[at:end])):
+            return []
+        pieces.append((letter, match.end(), [*items[at:end]]))
+    return pieces
 
 
 def _place(body: Body, section: Section) -> int:
