@@ -344,7 +344,8 @@ _NOTICE = both_scripts(
     r"|[\W_]*(?:(?i:end of (?:the )?(?:question )?(?:paper|test|exam(?:ination)?|section|quiz|midterm|final))"
     r"|BLANK PAGE|(?:\[?Please )?(?i:turn over))\b"
     r"|[\W_]*(?:全卷完|试[卷题](?:到此)?结束|以下空白|(?:背面)?尚有试题)"
-    r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))|(?:MIT OpenCourseWare|For information about citing)\b"
+    r"|Permission to reproduce\b|(?i:do not write (?!in (?:pencil|red)))"
+    r"|(?:MIT OpenCourseWare|For information about citing)\b"
 )
 ANSWER_HEAD = both_scripts(
     r"(?:^|\n)\s*(?:[【\[［〖]\s*(?:答案|正确答案|参考答案|正解|정답)\s*[】\]］〗]"
