@@ -400,6 +400,116 @@ def test_steps_within_a_question_are_no_heads() -> None:
     assert [draft.number for draft in read(page(*lines)).drafts] == list("123")
 
 
+PROGRAM = [
+    f"#{n}: {line}" for n, line in enumerate(("int main() {", "int a = 1;", "int b;", "b = a;", "f(b);", "}"), 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "heads"),
+    [
+        # a section has numbers of a form of its own
+        (
+            [
+                "一、選擇題",
+                "(  )1. 何者？",
+                "(  )2. 何時？",
+                "(  )3. 何地？",
+                "二、計算題",
+                "■ 1 (8pts).求 x。",
+                "■ 2.求 y。",
+            ],
+            "12312",
+        ),
+        (
+            [
+                "一、选择题",
+                "1. 何者？",
+                "2. 何时？",
+                "3. 何地？",
+                "二、计算题（10分）",
+                "已知 a = 1，",
+                "(1) 求 x。",
+                "(2) 求 y。",
+            ],
+            "1234",
+        ),
+        (["$■$ Question 1 of 2 [2 marks]", "Why?", "$■$ Question 2 of 2 [3 marks]", "How?"], "12"),
+        # lines of a program are no heads
+        (["1. Why?", "2. What does this print?", *PROGRAM, "3. How?"], "123"),
+        # nor are those of contents
+        (["Question 1: Speed [6 points]    2", "Question 2: Mass [4 points]    3"] * 2, "12"),
+        # a section's letters or bullets
+        (
+            [
+                "Part I: True or False",
+                *(f"{a}) {a} is a letter." for a in "ABC"),
+                "Part II: Essay",
+                "1. Why?",
+                "2. How?",
+            ],
+            "ABC12",
+        ),
+        (
+            [
+                "Part I: Short Answer",
+                "• Why is it?",
+                "• How is it?",
+                "• Who is it?",
+                "Part II: Essay",
+                "1. Why?",
+                "2. How?",
+            ],
+            "12312",
+        ),
+        # a head that goes on
+        (["1. Why?", "2. How is it?", "2. contd. How was it?", "3. Who?"], "123"),
+    ],
+)
+def test_heads_of_questions(lines: list[str], heads: str) -> None:
+    made = page(*lines)
+    blocks = [
+        block if line[1:2] != ")" or line[0] not in "abc" else indented(block)
+        for line, block in zip(lines, made.blocks, strict=True)
+    ]
+    body, _ = segmented([replace(made, blocks=blocks)])
+    assert "".join(question.label or str(question.number) for question in body.segments) == heads
+
+
+def test_a_task_below_the_title_is_of_questions_that_ask_nothing() -> None:
+    lines = [
+        "Part A",
+        "Write what each program prints:",
+        "1. (2 points) f(1)",
+        "2. (3 points) f(2)",
+        "Part B",
+        "3. Why?",
+    ]
+    assert [draft.question for draft in read(page(*lines)).drafts] == [
+        "Write what each program prints:\nf(1)",
+        "Write what each program prints:\nf(2)",
+        "Why?",
+    ]
+
+
+def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
+    title = "大学2024年《离散数学》考试试卷A卷"
+    questions = [f"{n}. 求集合 {n} 的元素。" for n in range(1, 4)]
+    solved = [line for question in questions for line in (question, "解 略")]
+    assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
+
+
+def test_a_foot_is_told_by_its_place_alone() -> None:
+    feet = ["Go on.", "Still more", "The end of it"]
+    pages = [
+        both(page(f"{n}. Why is it {n}?", "A. one", number=n), page(foot, number=n, top=0.94))
+        for n, foot in enumerate(feet, 1)
+    ]
+    assert [draft.question for draft in read(*marked(pages)).drafts] == [f"Why is it {n}?\nA. one" for n in (1, 2, 3)]
+    asked = [both(page(f"{n}. Why?", number=n), page("A. one    B. two", number=n, top=0.94)) for n in (1, 2, 3)]
+    assert all("A. one" in whole(draft) for draft in read(*marked(asked)).drafts)
+
+
 def test_a_paper_printed_again_is_its_key() -> None:
     questions = [f"{n}. What is {word}?" for n, word in enumerate(("red", "blue", "green"), 1)]
     solved = [line for question in questions for line in (question, "It is a colour.")]
