@@ -378,8 +378,9 @@ def indented(block: Block) -> Block:
     return replace(block, box=box, lines=[replace(line, box=box) for line in block.lines])
 
 
-def test_a_table_of_contents_asks_nothing() -> None:
-    contents = page(*(f"Question #{n} (1 Point) .................... {n // 2 + 3}" for n in range(1, 7)))
+@pytest.mark.parametrize("leader", [" .................... ", "    "])
+def test_a_table_of_contents_asks_nothing(leader: str) -> None:
+    contents = page(*(f"Question #{n} (1 Point){leader}{n // 2 + 3}" for n in range(1, 7)))
     asking = page(*(line for n in range(1, 7) for line in (f"Question #{n} (1 Point)", "Who?")), number=2)
     assert [draft.question for draft in read(contents, asking).drafts] == ["Who?"] * 6
 
@@ -437,8 +438,6 @@ PROGRAM = [
         (["$■$ Question 1 of 2 [2 marks]", "Why?", "$■$ Question 2 of 2 [3 marks]", "How?"], "12"),
         # lines of a program are no heads
         (["1. Why?", "2. What does this print?", *PROGRAM, "3. How?"], "123"),
-        # nor are those of contents
-        (["Question 1: Speed [6 points]    2", "Question 2: Mass [4 points]    3"] * 2, "12"),
         # a section's letters or bullets
         (
             [
@@ -495,7 +494,7 @@ def test_a_task_below_the_title_is_of_questions_that_ask_nothing() -> None:
 def test_a_title_that_comes_again_with_the_answers_begins_them() -> None:
     title = "大学2024年《离散数学》考试试卷A卷"
     questions = [f"{n}. 求集合 {n} 的元素。" for n in range(1, 4)]
-    solved = [line for question in questions for line in (question, "解 略")]
+    solved = [line for question in questions for line in (question.replace("求", "求出"), "解 略")]
     assert [draft.number for draft in read(page(title, *questions, title + "答案", *solved)).drafts] == list("123")
 
 
