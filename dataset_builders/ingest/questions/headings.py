@@ -298,7 +298,7 @@ _TYPE_TITLE = both_scripts(
     rf"{_TYPE_NAME}\s*(?:[(（][^()（）]*[)）])?|选择|填空|判断|简答|附\s*[录表][:：]?|A(?:ppendix|PPENDIX)"
 )
 """The name of a type, or of what stands behind all questions, alone."""
-NUMBERED_TYPE = both_scripts(rf"\s*\d{{1,2}}\s*[.．、]?\s*{_TYPE_NAME}\s*(?:[(（].*)?")
+NUMBERED_TYPE = both_scripts(rf"\s*\d{{1,2}}\s*[.．、]?\s*[一-鿿]{{0,4}}?{_TYPE_NAME}\s*(?:[(（].*)?")
 """The name of a type behind a number, perhaps with points."""
 _NEXT = re.compile(
     r".{0,12}\b(?:next|following)\s+(?:(two|three|four|five|[2-5])\s+(?:questions|problems)|(?:question|problem))\b",
@@ -427,7 +427,7 @@ def is_part_of_section(text: str) -> bool:
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
 _NUMBERED_TITLE: Final = re.compile(
-    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
+    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|(?:、\s*)?[^\W\d_a-zA-Z])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
 )
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"

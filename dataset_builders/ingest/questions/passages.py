@@ -121,7 +121,7 @@ def find_passages(
             titled = _is_set_apart(items[lead], items[begin:lead])
             shown = one_line(items[lead].text, 40)
             text = f"text behind question {heads[begin].number} may not be its own: {shown!r}"
-            numbers = (heads[end].number, heads[end].number) if following else None
+            numbers = (heads[end].number, _last_part(heads, end)) if following else None
             passages[lead] = SharedText(numbers, "" if titled else text, is_title=titled)
         elif rest and following:
             guesses[lead] = end
@@ -135,7 +135,7 @@ def find_passages(
         here = [at for at in heads if first <= at < end]
         here = [at for at in here if titled or choices or items[at].box.page == items[first].box.page]
         here = here[:_FEW] if _NEXT_FEW.search(items[place].text) else here
-        last = max(heads[at].number for at in here)
+        last = max(_last_part(heads, first), *(heads[at].number for at in here))
         text = f"text between questions {heads[before].number} and {heads[first].number} may be of either"
         guess = "" if titled else f"{text}: {one_line(items[place].text or items[place].block.kind, 40)!r}"
         passages[place] = SharedText((heads[first].number, last), guess)
@@ -145,6 +145,14 @@ def find_passages(
         _page_top(items, place, {*bounds, *passages}) if place > first else place: passage
         for place, passage in passages.items()
     } | _titles(items, heads, titles)
+
+
+def _last_part(heads: Mapping[int, Anchor], first: int) -> int:
+    """The number of the last part of a question, 7-5, whose first begins at a place; else its own number."""
+    level = heads[first].label.rpartition("-")[0]
+    if not level or heads[first].number > 1:
+        return heads[first].number
+    return max(each.number for at, each in heads.items() if at >= first and each.label.startswith(f"{level}-"))
 
 
 def _titles(items: Sequence[Item], heads: Mapping[int, Anchor], bounds: Collection[int]) -> dict[int, SharedText]:

@@ -136,7 +136,7 @@ _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
 _BRACKETS = re.compile(r"[\[(（]")
-_DIGITS = re.compile(r"\s*(\d{1,2})(?![\d.])")
+_DIGITS = re.compile(r"\s*(\d{1,2})(?!\.?\d)")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
 _ANSWER_LINE = re.compile(r"(?:(\d{1,3})\s*[.)]\s*_+|Answers? (?:of|to|for) (?:Problem|Question) (\d{1,3})\s*[:：]?)")
 """A line to write on with the number of a question that has begun."""
@@ -288,8 +288,10 @@ def _section_heads(items: Sequence[Item]) -> set[int]:
     heads = {at for (at, a), (_, b) in pairwise(numbered) if b != a + 1 and NUMBERED_TYPE.fullmatch(lines[at].text)}
     for places in series.values():
         runs = [items[a + 1 : b] for a, b in pairwise([*places, len(items)])]
-        below = sum(any(_NUMBERED.match(item.text) for item in run) for run in runs)
-        if len(places) > 1 and below > _MOST_BELOW * len(runs):
+        below = [any(_NUMBERED.match(item.text) for item in run) for run in runs]
+        larger = all(lines[place].size > _LARGER * usual for place in places)
+        asking = larger and any(below) and all(map(asks_something, runs))  # some have a question each
+        if len(places) > 1 and (sum(below) > _MOST_BELOW * len(runs) or asking):
             heads |= {*places}
     return heads
 
@@ -577,7 +579,7 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
     """A line for each run of missing numbers, in each part of the paper; `others` were read elsewhere."""
     lines = []
     for part in dict.fromkeys(question.elective for question in segments):
-        numbers = sorted({question.number for question in segments if question.elective == part})
+        numbers = sorted({_level(question) for question in segments if question.elective == part})
         first = 1 if not part and not segments[0].elective else numbers[0]
         absent = sorted(
             set(range(first, numbers[-1] + 1)) - {*numbers, *(int(each) for each in others if each.isdecimal())}
@@ -589,6 +591,12 @@ def missing_numbers(segments: Sequence[Segment], others: Collection[str] = ()) -
             named = f"question {run[0]}" if single else f"questions {run[0]} to {run[-1]}"
             lines.append(f"{named}{where} {'was' if single else 'were'} not found")
     return lines
+
+
+def _level(question: Segment) -> int:
+    """The number of a question, or of that whose part it is: 6 of 6-2."""
+    level = re.match(r"\d+", question.label)
+    return int(level[0]) if level else question.number
 
 
 def boxes(question: Segment, stream: Stream, all_items: Mapping[tuple[int, int], Sequence[Item]]) -> list[Box]:
