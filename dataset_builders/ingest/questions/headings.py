@@ -427,7 +427,7 @@ def is_part_of_section(text: str) -> bool:
 
 _RANKS: Final = (("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"), tuple("ABCDEFGH"))
 _NUMBERED_TITLE: Final = re.compile(
-    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|(?:、\s*)?[^\W\d_a-zA-Z])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
+    r"\s*(\d{1,2})(?:[.．]?\s+[A-Z]|、\s*[^\W\d_]|[^\W\d_a-zA-Z])[^.?!$。？！]{1,60}(?:(?<=[)）])[.．])?"
 )
 _RANKED: Final = re.compile(
     r"\s*(?:([A-Z]{2,}|[A-Z][a-z]{2,})\s*[-–—\s]\s*)??([IVX]{1,4}|[A-H])\s*(?:[.．:：、)）–—-]|$)"

@@ -11,7 +11,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 
 from livek12.core.scripts import both_scripts
@@ -135,6 +135,14 @@ _ONE = both_scripts(
 _ENDS_SENTENCE = re.compile(r"[.。!?！？]\s*$")
 _AGAIN, _HEAD_SIGNS, _MOST_AGAIN = 3, 30, 0.7
 """Heads that come again, their signs that do, and the share of heads: a scan does not read all alike."""
+_ANSWERED, _MORE, _LEAST_TITLE = (
+    both_scripts(
+        r"정답\s*[:：]?\s*[^\s:：]|(?:^|[【\[])(?:\d+题)?答案\s*[】\]:：]|【(?:解析|详解)】|\[(?:해설|해석)\]"
+    ),
+    5,
+    3,
+)
+"""A line of an answer; how much more of them are behind the begin of the key; letters of a line of the front."""
 _BRACKETS = re.compile(r"[\[(（]")
 _DIGITS = re.compile(r"\s*(\d{1,2})(?!\.?\d)")
 _NUMBERED = re.compile(r"\s*[(（【]?(?:문제|Question|Problem)?\s*\d{1,3}\s*[.．、)）】](?!\d)")
@@ -366,20 +374,32 @@ def _answers_begin(stream: Stream) -> int:
 
 
 def _second_time(items: Sequence[Item], chosen: Sequence[Anchor], forms: Mapping[int, str]) -> int:
-    """Begin of a run of heads from which on most have come before in their form: there the paper is solved."""
+    """Begin of what is printed again, solved: of the page if no question of before is on it.
+
+    There most heads from a run on have come before in their form, or the numbers or the front of the paper come again,
+    and answers with them.
+    """
     lines = [items[each.place :][: 1 + (len(items[each.place].text) <= each.end)] for each in chosen]
     signs = [re.sub(r"\W+", "", "".join(item.text for item in line))[:_HEAD_SIGNS] for line in lines]
     heads = [(forms.get(line[0].box.page), text) for line, text in zip(lines, signs, strict=True)]
     firsts = {head: at for at, head in reversed([*enumerate(heads)])}
     begins = [at for at in range(1, len(heads) - _AGAIN + 1) if chosen[at].run > chosen[at - 1].run]
     shares = (sum(firsts[head] < at for head in heads[at:]) / len(heads[at:]) for at in begins)
-    again = next((at for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN), len(heads))
-    place = chosen[again].place if again < len(heads) else len(items)
+    again = [chosen[at].place for at, share in zip(begins, shares, strict=True) if share > _MOST_AGAIN]
+    numbers = {at: {each.number for each in chosen[:at]} for at in begins}
+    front = {item.text for item in items[: chosen[0].place if chosen else 0] if len(item.text) > _LEAST_TITLE}
+    tops = [at for at, (a, b) in enumerate(pairwise(items), 1) if a.box.page < b.box.page and b.text in front]
+    answered = [0, *accumulate(bool(_ANSWERED.search(item.text)) for item in items)]
+    for place in (*tops, *(chosen[at].place for at in begins if {each.number for each in chosen[at:]} <= numbers[at])):
+        before, after = answered[place], answered[-1] - answered[place]
+        if after >= _AGAIN and after * place > _MORE * before * (len(items) - place):
+            again.append(place)
+    place = min(again, default=len(items))
     if not {item.text for item in items[place:]} - {item.text for item in items[:place]}:
         return len(items)  # it has no line of its own
-    first = items[place].box
-    above = [at for at in range(place) if items[at].box.page == first.page and first.top < TOP]
-    return min([place, *above])
+    page = items[place].box.page
+    first = next(at for at, item in enumerate(items) if item.box.page == page)
+    return place if any(first <= each.place < place for each in chosen) else first
 
 
 def _head_of(title: str) -> str:

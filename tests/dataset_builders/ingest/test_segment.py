@@ -461,6 +461,8 @@ PROGRAM = [
             ],
             "12312",
         ),
+        # sections numbered in digits of the same look
+        (["1基本计算题(共20分)", "1.求 x。", "2.求 y。", "2综合题(共30分)", "3.求 z。", "4.求 u。"], "1234"),
         # a head that goes on
         (["1. Why?", "2. How is it?", "2. contd. How was it?", "3. Who?"], "123"),
     ],
@@ -513,6 +515,17 @@ def test_a_paper_printed_again_is_its_key() -> None:
     questions = [f"{n}. What is {word}?" for n, word in enumerate(("red", "blue", "green"), 1)]
     solved = [line for question in questions for line in (question, "It is a colour.")]
     assert [draft.number for draft in read(page(*questions, *solved)).drafts] == list("123")
+
+
+def test_a_paper_whose_numbers_or_front_come_again_with_answers_is_its_key() -> None:
+    questions = [line for n in (1, 2, 3) for line in (f"{n}. 다음 중 {n}의 값은?", "① 1 ② 2 ③ 3 ④ 4")]
+    key = ["A    ANSWER", *(line for n in (1, 2, 3) for line in (f"{n}. 계산 | 쉬움 | 정답 ③", "[해설] 더한다."))]
+    assert [draft.number for draft in read(page(*questions), page(*key, number=2)).drafts] == list("123")
+    front = ["2024年全国统一考试数学", "一、填空题"]
+    asked = [f"{n}. 求 {n} 的值____。" for n in (1, 2, 3)]
+    solved = [line for n in (1, 2, 3) for line in (f"【{n}题答案】", f"【答案】{n}")]
+    drafts = read(page(*front, *asked), page(*front, *solved, number=2)).drafts
+    assert [draft.question for draft in drafts] == [f"求 {n} 的值____。" for n in (1, 2, 3)]
 
 
 def test_the_binding_edge_is_no_text() -> None:
