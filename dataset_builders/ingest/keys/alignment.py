@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
@@ -21,7 +22,7 @@ from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.questions.headings import is_section, numeral
 from livek12.dataset_builders.ingest.questions.stream import Item
 
-NUMBER: Final = re.compile(
+NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
     r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[第문题][문항제]{0,2}[\s.]?){0,4}Q?[(（\[【〖]?)\s*"
     r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、,)）\]】〗:：]|[题題번]|(?=[\s(（]|$))\s*"
