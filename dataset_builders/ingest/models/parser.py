@@ -183,7 +183,7 @@ class Parser(Model):
         lost: list[UnreadQuestion] = []
         notes: list[str] = []
         read = 0
-        known = {draft.id: bare(f"{draft.number}{draft.markdown}") for draft in drafts}
+        drafted = {draft.id: bare(f"{draft.number}{draft.markdown}") for draft in drafts}
         theirs: dict[str, str | None] = {}  # how the model reads a draft; None if as the rules do
         for reply in self._asker.replies(requests, lambda key, text: _questions(text), whole=True):
             number = int(reply.key.question_id.removeprefix("page "))
@@ -194,7 +194,7 @@ class Parser(Model):
             for row in reply.value:
                 read += 1
                 begun, stands, named = bare(row["question"]), _stands(row, page), bare(row["number"].strip(" .()"))
-                alike = {draft.id: draft for draft in drafts if begun and begun[:_ENOUGH] in known[draft.id]}
+                alike = {draft.id: draft for draft in drafts if begun and begun[:_ENOUGH] in drafted[draft.id]}
                 same = [draft.id for draft in own if bare(draft.number) == named]
                 others = [] if {*same} & {*alike} or not named.isdecimal() else list(alike)
                 if alike and stands and not others:
