@@ -33,7 +33,7 @@ _DISPLAYS: Final = {
     **{name: name for name in "aligned split cases array matrix pmatrix bmatrix vmatrix".split()},
 }  # fmt: skip
 """Names of environments of formulas, and of what each is within a formula."""
-_TITLES: Final = ("title", "subtitle", "subject", "author", "date")
+_TITLES: Final = ("title", "subtitle", "subject", "author", "date", "notice")
 """Names of commands for what \\maketitle prints, in its order; the first three are headings."""
 _HEADINGS: Final = frozenset("biaoti fubiaoti".split())
 _OWN_LINES: Final = _HEADINGS | frozenset(
@@ -439,7 +439,7 @@ class Reader:
                 self.counters.setdefault(counter, 0)
                 shown = f"\\the{counter}" if re.fullmatch("[A-Za-z]+", counter) else f"\\arabic{{{counter}}}"
                 body = f"\\stepcounter{{{counter}}}{body} {shown}"
-            body = f"\\par {body}. #1 "
+            body = f"\\par {body}{{}} (#1). "
         name = match["name"] or match["short"] or match["long"] or f"begin {match['environment']}"
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
@@ -788,7 +788,7 @@ class Reader:
             around, after = self.expanded(body, 0, f"begin {name}")
             if name in _QUESTIONS:
                 self.end_question()
-            self.run(around.replace("\0", body[after:], 1))
+            self.run(around.replace(" ()", "").replace("\0", body[after:], 1))
             return
         if name == "tasks" and (columns := _COLUMNS.match(body, after)):
             after = columns.end()

@@ -539,7 +539,7 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
     ("source", "texts"),
     [
         (r"\newtheorem{prob}{Problem}\begin{document}\begin{prob}Why?\end{prob}\begin{prob}[Hard]How?\end{prob}",
-         ["Problem 1. Why?", "Problem 2. Hard How?"]),
+         ["Problem 1. Why?", "Problem 2 (Hard). How?"]),
         (r"\newtheorem*{hint}{Hint}\begin{document}\begin{hint}Look.\end{hint}", ["Hint. Look."]),
         (r"\newenvironment{ask}[1]{\textbf{Task (#1)} }{\par Done.}\begin{document}\begin{ask}{a}Why?\end{ask}",
          ["Task (a) Why?", "Done."]),
