@@ -231,6 +231,9 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
+    if readings := list(dict.fromkeys(pair for text in texts for pair in text.readings)):
+        rules, model = ("\n".join(own).strip() for own in zip(*readings, strict=True))
+        draft = with_doubt(draft, "parse", "the rules and the model read it differently", 0.2, (rules, model))
     if SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
         draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft
