@@ -69,7 +69,7 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
-    bonus = [_SECTION * bool(titles[at] and sections[place.item] in titles[at]) for at, place in candidates]
+    bonus = [_likeness(sections[place.item], titles[at]) for at, place in candidates]
     styles = {place.style for _, place in candidates} - {""}
     covers = {style: _cover(style, candidates) for style in styles}
     best = max(covers.values(), default=0.0) or 1.0
@@ -165,12 +165,20 @@ def _short(draft: Draft, text: str) -> float:
 
 def _sections(items: Sequence[Item]) -> list[str]:
     """The title of each line's section, without spaces."""
-    titles, last = [], "\n"
+    titles, last = [], ""
     for item in items:
-        if item.line and is_section(item.text):
+        if item.line and (is_section(item.text) or numeral(item.text)):
             last = squeezed(re.split(r"[(（:：,，]", item.text)[0]) or last
         titles.append(last)
     return titles
+
+
+def _likeness(title: str, section: str) -> float:
+    """The weight of a key's section for a question of the paper's: its title or numeral is the same, or another."""
+    numerals = [match[0] if (match := numeral(text)) else 0 for text in (title, section)]
+    if all(numerals):
+        return _SECTION if numerals[0] == numerals[1] else -1.0
+    return _SECTION * bool(title and section and title in section)
 
 
 def _by_words(texts: Sequence[str], items: Sequence[Item]) -> dict[int, list[KeyPlace]]:

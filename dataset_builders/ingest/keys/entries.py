@@ -700,7 +700,9 @@ def _table_entries(items: Sequence[Item], where: str) -> list[Entry]:
         goes_on = bool(own) and (own[0][0] in (last, last + 1) or (bool(after) and after[0][0] == own[-1][0] + 1))
         alone = len(own) == 1 and not re.fullmatch(_SHORT, own[0][1])
         last = own[-1][0] if own else last
-        letters = re.findall("[A-J]", text) if _LETTER_ROW.fullmatch(text) else []
+        counted = numeral(text)
+        row = text[counted[1] :] if counted else text
+        letters = re.findall("[A-J]", row) if _LETTER_ROW.fullmatch(row) else []
         if place in grids:
             answers += grids[place]
         elif spans := list(_SPAN.finditer(text)):

@@ -97,8 +97,26 @@ def aligned_entries(
         copy = copies.get(index)
         listed += [copy] if copy and (copy.answer or copy.solution) else aligned
     words = QuestionWords({draft.id: draft.markdown for draft in drafts})
+    listed = _with_labels(listed, drafts, read, {})
     better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
-    return listed if better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words) else [*read]
+    better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
+    return listed if better else _joined(read)
+
+
+def _joined(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries in which the only label of a number is the answer of its only solution."""
+    by_number: dict[tuple[int, str], tuple[list[Entry], list[Entry]]] = {}
+    for entry in entries:
+        pair = by_number.setdefault((entry.number, entry.elective), ([], []))
+        pair[not is_label(entry.answer) or bool(entry.solution)].append(entry)
+    joined: list[Entry] = []
+    for labels, others in by_number.values():
+        if len(labels) == len(others) == 1 and not is_label(others[0].answer):
+            text = "\n".join(filter(None, (others[0].answer, others[0].solution)))
+            joined.append(replace(others[0], answer=labels[0].answer, solution=text or None))
+        else:
+            joined += [*labels, *others]
+    return joined
 
 
 def _own_words(entries: Sequence[Entry], drafts: Sequence[Draft], words: QuestionWords) -> int:
@@ -180,18 +198,28 @@ def _of_copies(
     few = 2 * len(answered) <= len(entries)
     others = [item for item in stream.items if not (paper.has(item.text) or (id(item) in used and not few))]
     listed = entries_of_items(others, name)  # before the copies, or behind the last
-    numbers = {entry.number for entry in listed}
     if few and _worth(listed, drafts) > _worth(entries, drafts):
         return listed
-    choices = {draft.id for draft in drafts if draft.options}
-    bare = [entry for entry in entries if entry.of in choices and not entry.answer]
-    by_number = {row.number: label[1] for row in listed if (label := _BRACKETED.fullmatch(row.answer))}
-    of_rows = len(numbers) == len(listed) and {entry.number for entry in bare} <= {*by_number}
     looks = {drafts[index].id: _chosen(drafts[index], own) for index, own in spans.items() if index in copies}
-    letters = {entry.of: by_number[entry.number] for entry in bare} if of_rows else looks
-    if len(bare) >= _FEWEST_RUNS and 2 * sum(bool(letters.get(entry.of)) for entry in bare) > len(bare):
-        return [replace(entry, answer=entry.answer or letters.get(entry.of, "")) for entry in entries]
-    return entries
+    return _with_labels(entries, drafts, listed, looks)
+
+
+def _with_labels(
+    entries: Sequence[Entry], drafts: Sequence[Draft], listed: Sequence[Entry], looks: Mapping[str, str]
+) -> list[Entry]:
+    """Entries with the labels of a list, else those that `looks` tell, for choices that have none of their own."""
+    by_id = {entry.of: entry for entry in entries}
+    bare = [draft for draft in drafts if draft.options and not (draft.id in by_id and by_id[draft.id].answer)]
+    rows = [row for row in listed if is_label(row.answer)]
+    by_number = {str(row.number): row.answer.strip("()（）. ") for row in rows}
+    whole = len(by_number) == len(rows) and {draft.number for draft in bare} <= {*by_number}
+    labels = {draft.id: by_number[draft.number] if whole else looks.get(draft.id, "") for draft in bare}
+    if len(bare) < _FEWEST_RUNS or 2 * sum(map(bool, labels.values())) <= len(bare):
+        return [*entries]
+    for draft in bare:
+        entry = by_id.get(draft.id, Entry(_number(draft), "", of=draft.id, elective=draft.elective))
+        by_id[draft.id] = replace(entry, answer=labels[draft.id])
+    return [entry for entry in by_id.values() if entry.answer or entry.solution or entry.of not in labels]
 
 
 def _chosen(draft: Draft, items: Sequence[Item]) -> str:
