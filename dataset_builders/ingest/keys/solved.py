@@ -105,17 +105,17 @@ def aligned_entries(
 
 def _joined(entries: Sequence[Entry]) -> list[Entry]:
     """Entries in which the only label of a number is the answer of its only solution."""
-    by_number: dict[tuple[int, str], tuple[list[Entry], list[Entry]]] = {}
-    for entry in entries:
-        pair = by_number.setdefault((entry.number, entry.elective), ([], []))
-        pair[not is_label(entry.answer) or bool(entry.solution)].append(entry)
-    joined: list[Entry] = []
-    for labels, others in by_number.values():
-        if len(labels) == len(others) == 1 and not is_label(others[0].answer):
-            text = "\n".join(filter(None, (others[0].answer, others[0].solution)))
-            joined.append(replace(others[0], answer=labels[0].answer, solution=text or None))
-        else:
-            joined += [*labels, *others]
+    alone = [is_label(entry.answer) and not entry.solution for entry in entries]
+    times = Counter(zip(((entry.number, entry.elective) for entry in entries), alone, strict=True))
+    labels = {(e.number, e.elective): e.answer for e, is_alone in zip(entries, alone, strict=True) if is_alone}
+    joined = []
+    for entry, is_alone in zip(entries, alone, strict=True):
+        key = entry.number, entry.elective
+        if times[key, True] != 1 or times[key, False] != 1 or (is_label(entry.answer) and not is_alone):
+            joined.append(entry)
+        elif not is_alone:
+            text = "\n".join(filter(None, (entry.answer, entry.solution)))
+            joined.append(replace(entry, answer=labels[key], solution=text or None))
     return joined
 
 
