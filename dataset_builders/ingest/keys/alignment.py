@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
@@ -33,7 +33,7 @@ _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
 copy has more or fewer before those that are compared."""
 _WORDS: Final = 3.0
 """Weight of all words of a question's beginning; its number has 1, the title of its section a half."""
-_SECTION, SURE = 0.5, 1.5
+_SECTION, SURE, _ANEW = 0.5, 1.5, 0.8
 _INDENTED: Final = 0.02
 """Of the page's width: numbers further in are of another style."""
 
@@ -47,12 +47,14 @@ class KeyPlace:
         end: of the number in it.
         words: weight of the question's words that are there.
         style: of the number; "" without one.
+        worth: of the number, less where it is that within a section.
     """
 
     item: int
     end: int
     words: float = 0.0
     style: str = ""
+    worth: float = 1.0
 
 
 def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]:
@@ -60,12 +62,14 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     heads = _numbered(items)
     by_words = _by_words([draft.markdown for draft in drafts], items)
     sections = _sections(items)
+    ranks = ranks_in_sections(drafts)
     candidates: list[tuple[int, KeyPlace]] = []
     for index, draft in enumerate(drafts):
         own = {place.item: place for place in by_words.get(index, ())}
-        for place in heads.get(draft.number, ()):
+        anew = [replace(place, worth=_ANEW) for place in heads[ranks[index]] if ranks[index] != draft.number]
+        for place in [*anew, *heads[draft.number]]:
             words = own[place.item].words if place.item in own else _short(draft, items[place.item].text[place.end :])
-            own[place.item] = KeyPlace(place.item, place.end, words, place.style)
+            own[place.item] = replace(place, words=words)
         candidates += [(index, place) for place in own.values()]
     candidates.sort(key=lambda pair: (pair[1].item, pair[0]))
     titles = [squeezed(draft.section) for draft in drafts]
@@ -74,10 +78,10 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     covers = {style: _cover(style, candidates) for style in styles}
     best = max(covers.values(), default=0.0) or 1.0
     weights = [
-        (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
+        own.worth * (covers[own.style] / best) ** 2 + own.words + more if own.style else own.words
         for (_, own), more in zip(candidates, bonus, strict=True)
     ]
-    chosen = dict(candidates[at] for at in _chain(candidates, weights)[0])
+    chosen = dict(candidates[at] for at in chain(candidates, weights)[0])
     taken = {place.item for place in chosen.values()}
     for index, place in sorted(candidates, key=lambda pair: -pair[1].words):
         if index not in chosen and place.words >= SURE and place.item not in taken:
@@ -86,15 +90,25 @@ def align(drafts: Sequence[Draft], items: Sequence[Item]) -> dict[int, KeyPlace]
     return chosen
 
 
+def ranks_in_sections(drafts: Sequence[Draft]) -> list[str]:
+    """The number of each question where each section is numbered anew."""
+    seen: Counter[tuple[str, str]] = Counter()
+    ranks = []
+    for draft in drafts:
+        seen[draft.elective, draft.section] += 1
+        ranks.append(str(seen[draft.elective, draft.section]))
+    return ranks
+
+
 def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
     """The weight of the numbers of a style that follow the paper, times their share of all in that style."""
-    chain, total = _chain(candidates, [(own.style == style) + own.words for _, own in candidates])
-    used = {candidates[at][1].item for at in chain if candidates[at][1].style == style}
+    followed, total = chain(candidates, [own.worth * (own.style == style) + own.words for _, own in candidates])
+    used = {candidates[at][1].item for at in followed if candidates[at][1].style == style}
     there = {own.item for _, own in candidates if own.style == style}
     return total * len(used) / len(there)
 
 
-def _chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
+def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
     """Indices of the candidates of most weight whose lines and questions both go up, and the weight."""
     size = 1 + max((index for index, _ in candidates), default=0)
     tree = [(0.0, -1)] * (size + 1)
@@ -108,11 +122,11 @@ def _chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float])
             waiting.append((index, (total + weight, at)))
     _update(tree, waiting)
     total, at = max(tree)
-    chain = []
+    places = []
     while at >= 0:
-        chain.append(at)
+        places.append(at)
         at = before[at]
-    return chain[::-1], total
+    return places[::-1], total
 
 
 def _below(index: int) -> Iterable[int]:

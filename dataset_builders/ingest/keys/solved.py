@@ -32,7 +32,7 @@ from livek12.dataset_builders.ingest.keys.words import (
 from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, TICKED
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
-from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
+from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section, numeral
 from livek12.dataset_builders.ingest.questions.numbering import Anchor
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream
 from livek12.dataset_builders.ingest.questions.texts import begins_option, compose, split
@@ -83,7 +83,7 @@ def aligned_entries(
         end = 1 + paper.end([item.text for item in own[1:]])
         question = squeezed(drafts[index].markdown)
         heads = (
-            at for at, item in enumerate(own) if at and is_section(item.text) and squeezed(item.text) not in question
+            at for at, item in enumerate(own) if at and _is_head(item.text) and squeezed(item.text) not in question
         )
         spans[index] = own[: min([end, *heads])]
         if entry := _copied(drafts[index], spans[index], place, stream, drafts):
@@ -101,6 +101,12 @@ def aligned_entries(
     better = _worth(listed, drafts) > _BETTER * _worth(read, drafts)
     better = better and _own_words(listed, drafts, words) >= _own_words(read, drafts, words)
     return listed if better else _joined(read)
+
+
+def _is_head(text: str) -> bool:
+    """Checks for the title of a section, or its numeral alone."""
+    counted = numeral(text)
+    return is_section(text) or bool(counted and not text[counted[1] :].strip())
 
 
 def _joined(entries: Sequence[Entry]) -> list[Entry]:

@@ -83,6 +83,15 @@ def test_a_key_is_aligned_by_titles_words_and_sections() -> None:
     assert solutions[2].startswith("新建") and solutions[3].startswith("频繁")
 
 
+def test_a_key_numbered_anew_in_each_section_is_that_of_a_paper_that_goes_on() -> None:
+    asked = ("一、填空题", "1. 甲的值是____。", "2. 乙的值是____。", "二、简答题", "3. 简述丙。", "4. 简述丁的由来。")
+    given = ("一、", "1. 12", "2. 13", "二、", "1. 它是这样的。", "2. 它是那样的。")
+    key = AnswerKey(entries=entries_of_pages([page(*given)], "k"), name="k", pages={"k": [page(*given)]})
+    key.entries = [replace(entry, source="k") for entry in key.entries]
+    keys = ["".join((*draft.answer, draft.solution or "")) for draft in read(page(*asked), key=key).drafts]
+    assert keys[:2] == ["12", "13"] and "这样" in keys[2] and "那样" in keys[3]
+
+
 def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
     asked = [f"{n}. Explain the {word} of this long system." for n, word in enumerate(("cost", "gain", "size"), 1)]
     given = (
