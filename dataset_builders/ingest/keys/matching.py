@@ -215,7 +215,7 @@ def _head(entry: Entry) -> str:
 def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, list[int]]:
     """Entries of each question where numbers come again in the key, in order; empty if numbers alone tell.
 
-    If most questions have another entry that fits as well, and is no other question's, it is a rival.
+    Another entry that fits as well, and is no other question's, is a rival if it has an answer or most have one.
     """
     single = len({entry.number for entry in entries}) == len(entries) or any(entry.of for entry in entries)
     if single or not all(draft.number.isdigit() for draft in drafts):
@@ -235,7 +235,10 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
         for index, at in chosen.items()
     }
     several = 2 * sum(map(bool, rivals.values())) > len(chosen)
-    aligned = {drafts[index].id: [at, *(rivals[index] * several)] for index, at in chosen.items()}
+    aligned = {
+        drafts[index].id: [at, *(other for other in rivals[index] if several or entries[other].answer)]
+        for index, at in chosen.items()
+    }
     return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
 
 
