@@ -236,7 +236,7 @@ def _aligned(drafts: Sequence[Draft], entries: Sequence[Entry]) -> dict[str, lis
     }
     several = 2 * sum(map(bool, rivals.values())) > len(chosen)
     aligned = {
-        drafts[index].id: [at, *(other for other in rivals[index] if several or entries[other].answer)]
+        drafts[index].id: [at, *(other for other in rivals[index] if several or entries[other].answer.strip(PICTURE))]
         for index, at in chosen.items()
     }
     return aligned if 2 * sum(map(len, aligned.values())) > len(entries) else {}
