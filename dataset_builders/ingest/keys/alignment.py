@@ -19,13 +19,13 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.words import RUN, TOKEN, plain, runs, tokens
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
-from livek12.dataset_builders.ingest.questions.headings import is_section, numeral
+from livek12.dataset_builders.ingest.questions.headings import begins_answer, is_section, numeral
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 NUMBER: Final = both_scripts(
     r"\s*(?:[(（]\s*(?P<filled>[A-J√×✓✗OX]{0,6})\s*[)）]\s*)?"
-    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[第문题][문항제]{0,2}[\s.]?){0,4}Q?[(（\[【〖]?)\s*"
-    r"(?P<number>\d{1,3}(?:[.．]\d{1,2})?)\s*(?P<after>[.．](?!\d)|[、,)）\]】〗:：]|[题題번]|(?=[\s(（]|$))\s*"
+    r"(?P<before>(?:[^\W\d_]{1,20}[\s.:：#]{1,3}|[문항제]{1,2}\s?){0,4}Q?[(（\[【〖]?第?)\s*(?P<number>\d{1,3}(?:[.．]\d{1,2})?)"
+    r"(?P<after>\s*[题題번]?\s*(?:[.．](?!\d)|[、,)）\]】〗:：]|(?<=[题題번])|(?=[\s(（【]|$)))\s*"
 )
 """The number of an entry, perhaps behind a filled bracket and a few words: how well they cover the paper tells."""
 _HEAD, _FEWEST_RUNS, _DRIFT = 40, 3, 20
@@ -111,17 +111,19 @@ def _cover(style: str, candidates: Sequence[tuple[int, KeyPlace]]) -> float:
 def chain(candidates: Sequence[tuple[int, KeyPlace]], weights: Sequence[float]) -> tuple[list[int], float]:
     """Indices of the candidates of most weight whose lines and questions both go up, and the weight."""
     size = 1 + max((index for index, _ in candidates), default=0)
-    tree = [(0.0, -1)] * (size + 1)
+    tree = [(0.0, 1)] * (size + 1)  # of equal ones the first: its place is negated
     before = [-1] * len(candidates)
     waiting: list[tuple[int, tuple[float, int]]] = []
     for at, ((index, place), weight) in enumerate(zip(candidates, weights, strict=True)):
         if at and place.item > candidates[at - 1][1].item:
             _update(tree, waiting)
         if weight > 0:
-            total, before[at] = max((tree[node] for node in _below(index)), default=(0.0, -1))
-            waiting.append((index, (total + weight, at)))
+            total, last = max((tree[node] for node in _below(index)), default=(0.0, 1))
+            before[at] = -last
+            waiting.append((index, (total + weight, -at)))
     _update(tree, waiting)
-    total, at = max(tree)
+    total, last = max(tree)
+    at = -last
     places = []
     while at >= 0:
         places.append(at)
@@ -156,13 +158,15 @@ def _numbered(items: Sequence[Item]) -> dict[str, list[KeyPlace]]:
         if item.line and item.line.pitch:
             continue  # a listing
         if match := NUMBER.match(item.text):
-            style = f"{squeezed(match['before']).casefold()}0{match['after']}".translate(_WIDE)
+            before = squeezed(match["before"]).casefold()
+            style = f"{before}0{squeezed(match['after']) * (not before.isalpha())}".translate(_WIDE)
             number, end = unicodedata.normalize("NFKC", match["number"]), match.end()
         elif item.line and (counted := numeral(item.text)):
             (value, end), style = counted, "numeral"
             number = str(value)
         else:
             continue
+        style += "!" * begins_answer(item.text[end:])
         style += ">" * (item.box.left - lefts[item.box.page, item.column] > _INDENTED)
         heads[number].append(KeyPlace(at, end, style=style))
     return heads

@@ -419,21 +419,9 @@ _VALUE_ALONE = both_scripts(
 _WIDEST = 40
 """Letters of a first line that is an answer, with its reason below; one of Chinese or Korean counts two."""
 _BULLET = re.compile(r"\s*\$?[•◦▪●]")
-_BARE_NUMBER = re.compile(r"(\d{1,3})\s?[.．、)）]?$")
-_WITH_WORTH = re.compile(
-    r"\D{0,12}(\d{1,3})\s?[.．、)）]?"
-    r"(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)",
-    re.IGNORECASE,
-)
-_LABELLED = both_scripts(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
-_BRACKETS = both_scripts(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
-_LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
-_HEADED = both_scripts(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
-_FEWEST, _RARELY = 3, 8
-_PART = 3
-"""Characters of the label of a part, (a)."""
+_FEWEST = 3
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
@@ -759,17 +747,10 @@ def _value(head: re.Match[str]) -> int:
 
 
 def _numbered(items: Sequence[Item], questions: Sequence[Anchor], where: str) -> list[Entry]:
-    """Entries of `questions`, or of lines of only numbers between which these begin anew; no answer is a title's."""
-    alone = _answered(items, questions) or next(filter(None, (_alone(items, form) for form in _LABELS_ALONE)), [])
-    anew = sum(a.number > b.number for a, b in pairwise(questions))
-    more = len({a.number for a in questions}) > len({items[a.place].text[: a.end + _PART] for a in alone})
-    chosen = questions if not alone or (more and _RARELY * anew <= len(questions)) else alone
-    entries = of_list(items, chosen, where)
-    return (
-        [replace(entry, unsure=_TWICE) for entry in entries]
-        if anew and chosen and chosen[0] is questions[0]
-        else entries
-    )
+    """Entries of `questions`, unsure where numbers come twice."""
+    entries = of_list(items, questions, where)
+    anew = any(a.number > b.number for a, b in pairwise(questions))
+    return [replace(entry, unsure=_TWICE) for entry in entries] if anew else entries
 
 
 def of_list(items: Sequence[Item], chosen: Sequence[Anchor], where: str) -> list[Entry]:
@@ -804,13 +785,6 @@ def _printed(item: Item) -> str:
     return item.text if item.line else table(item.block) or PICTURE
 
 
-def _answered(items: Sequence[Item], questions: Sequence[Anchor]) -> list[Anchor]:
-    """Entries whose numbers stand before the head of an answer, if most do: other numbers are of lists."""
-    lines = [(place, match) for place, item in enumerate(items) if (match := _HEADED.match(item.text))]
-    headed = [Anchor(place, int(m[1]), m.start(2)) for place, m in lines if begins_answer(m[2])]
-    return headed if len(headed) >= _FEWEST and 2 * len(headed) > len(questions) else []
-
-
 def _questions(items: Sequence[Item]) -> list[Anchor]:
     """The questions of a key, which is a paper too."""
     body = segment(Stream(items=[*items], headings={item.box.page: [] for item in items})) if items else Body()
@@ -819,17 +793,6 @@ def _questions(items: Sequence[Item]) -> list[Anchor]:
     later = _questions(body.answers) if 0 < len(body.answers) < len(items) else []
     own += [replace(anchor, place=places[id(body.answers[anchor.place])]) for anchor in later]
     return sorted(own, key=lambda anchor: anchor.place)
-
-
-def _alone(items: Sequence[Item], form: re.Pattern[str]) -> list[Anchor]:
-    """Entries that begin with a line of only their number, if these are several and count up; one may come again."""
-    lines = [(place, match) for place, item in enumerate(items) if (match := form.match(item.text))]
-    words = Counter(match[0][: match.start(1)] for _, match in lines)
-    lines = [line for line in lines if words[line[1][0][: line[1].start(1)]] == max(words.values())]
-    steps = {int(after[1]) - int(before[1]) for (_, before), (_, after) in pairwise(lines)}
-    if len(lines) < _FEWEST or not (steps <= {0, 1} and 1 in steps):
-        return []
-    return [Anchor(place, int(match[1]), match.end()) for place, match in lines]
 
 
 def _answer_and_solution(text: str) -> tuple[str, str | None]:
