@@ -18,9 +18,10 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
+from livek12.dataset_builders.ingest.questions.options import figures_to_stem, split
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
-from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose, figures_to_stem, split
+from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 

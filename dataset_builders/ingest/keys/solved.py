@@ -24,8 +24,9 @@ from livek12.dataset_builders.ingest.pages.atoms import ideographic
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, TICKED, PageBlocks
 from livek12.dataset_builders.ingest.pages.formulas import BLANK
 from livek12.dataset_builders.ingest.questions.headings import SOLUTION_HEAD, is_section
+from livek12.dataset_builders.ingest.questions.options import begins_option
 from livek12.dataset_builders.ingest.questions.stream import Item, flatten
-from livek12.dataset_builders.ingest.questions.texts import begins_option, compose
+from livek12.dataset_builders.ingest.questions.texts import compose
 
 _MOST, _FEWEST_TOKENS = 0.5, 5
 """Share of the questions of a solved paper; tokens of a question."""

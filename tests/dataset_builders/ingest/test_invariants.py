@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from livek12.dataset_builders.ingest import page_reader
-from livek12.dataset_builders.ingest.invariants import INVARIANTS, _has_earlier
+from livek12.dataset_builders.ingest.invariants import INVARIANTS
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_pages, split_answered
 from livek12.dataset_builders.ingest.pages import glyphs, pdf, text_layer
 from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box, PageBlocks
@@ -17,6 +17,7 @@ from livek12.dataset_builders.ingest.pages.glyphs import Glyph, RawPage
 from livek12.dataset_builders.ingest.paper import AnswerKey
 from livek12.dataset_builders.ingest.questions.headings import SOLVED, is_running, marked
 from livek12.dataset_builders.ingest.questions.texts import join
+from livek12.dataset_builders.ingest.signs import _has_earlier
 from tests.dataset_builders.ingest.papers import both, by_number, page, read
 from tests.dataset_builders.ingest.pdf_making import plain_pdf
 
@@ -62,7 +63,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: no points were found",
     ),
-    "roles are sure": (
+    "no sign of errors; guess": (
         (page("Section A: free response", f"{LONG}…", *[f"{LONG}…"] * 6, *STEMS),),
         "",
         "2: text below its section's title stands in each",
@@ -77,7 +78,7 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "1: 'Solution.' in the text",
     ),
-    "answers stand with solutions": (
+    "no sign of errors; key": (
         (page("1. 函数的定义域为____.", "解法一", "因为分母不为零.", "2. 求值…"),),
         "",
         "1: it has a solution, and no answer",
@@ -87,17 +88,17 @@ PAPERS: dict[str, tuple[tuple[PageBlocks, ...], str, str]] = {
         "",
         "4: the others have answers with them",
     ),
-    "formulas are whole": (
+    "no sign of errors; formulas": (
         (page("1. 设$P,Q^第\\text{为}^1$非空.", "2. 求值…"),),
         "",
         "1: a formula of it is not whole",
     ),
-    "options end at their end": (
+    "no sign of errors; options": (
         (page("1. Which of them?…", "A. one", "B. two", "C. three", "D. four", "Time and marks are short."),),
         "",
         "1: option D goes on",
     ),
-    "structure is used": ((page("1. (b) Find b.", "2. Find c."),), "", "1: label (b) has none before it"),
+    "no sign of errors": ((page("1. (b) Find b.", "2. Find c."),), "", "1: label (b) has none before it"),
     "numbers come once": (
         (page(*[f"{n}. {verb} {n}." for verb in ("Find", "Obey rule") for n in range(1, 7)], top=0.05),),
         "numbers come again",

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from livek12.core.errors import UserError
 from livek12.dataset_builders.ingest.pages.blocks import Block, Box, PageBlocks
-from livek12.dataset_builders.ingest.questions import kinds, points, texts
+from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answers, is_section, marked, passage_range
 from livek12.dataset_builders.ingest.questions.numbering import anchors
+from livek12.dataset_builders.ingest.questions.options import split
 from livek12.dataset_builders.ingest.questions.segment import MISSING, boxes, by_column, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import flatten
 from livek12.dataset_builders.ingest.templates import load_template
@@ -325,7 +326,7 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
 )
 def test_a_list_below_a_command_has_its_parts(stem: str, labels: list[str], options: int) -> None:
     text = "\n".join([stem, *(f"{label} value {n}" for n, label in enumerate(labels))])
-    assert len(texts.split(text, "en", None)[1]) == options
+    assert len(split(text, "en", None)[1]) == options
 
 
 def test_a_table_near_the_next_question_is_doubted_for_both() -> None:
@@ -640,7 +641,7 @@ def test_marks_that_were_read_into_a_formula_are_points() -> None:
     ],
 )
 def test_options(text: str, language: str, labels: str) -> None:
-    stem, found = texts.split(text, language, choice=False)  # type: ignore[arg-type]
+    stem, found = split(text, language, choice=False)  # type: ignore[arg-type]
     assert "".join(option.label for option in found) == labels
     assert stem == text if not labels else "\n" not in stem
 
