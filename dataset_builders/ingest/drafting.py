@@ -30,14 +30,6 @@ _SURE = 0.75
 _LONGEST_TEXT = 60_000
 _SHARES = 3
 """Questions that make labels of options usual."""
-SHOWN = re.compile(
-    r"如图|图中|下图(?!案)|所示的?[^，。]{0,8}[树图]|그림|(?<![a-z])fig(?:ure)?\.?\s?\d|in the figure|the figure shows"
-    r"|shown below|\bthe (?:diagram|drawing|circuit)\b"
-    r"|\b(?:following|given|below)(?: [\w-]+){0,3} (?:graph|tree|diagram|figure|circuit|map)\b"
-    r"|\b(?:graph|tree|diagram|figure|circuit|map)s? (?:below|above|shown|on the right|to the right)\b",
-    re.IGNORECASE,
-)
-"""Speaks of a figure that is printed with the question."""
 
 
 @dataclass
@@ -154,6 +146,8 @@ def _draft(
     kind, raw, sure = kinds.type_of(stem, bool(choices), named, language, template)
     if segment.inline and not choices:
         kind = "fill_in_blank"
+    if not (shared.text or choices or kinds.demands(stem)):  # the task is in the instructions alone
+        stem = "\n".join([*kinds.demanding(item.text for item in segment.section.items[1:]), stem])
     if shared.text and not stem:
         stem = f"{segment.number}."  # the number in the passage is all that asks
     question = f"{shared.text}\n{stem}" if shared.text else stem
@@ -231,6 +225,4 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
-    if SHOWN.search(draft.question) and not draft.figures and not any(text.tables for text in texts):
-        draft = with_doubt(draft, "figure", "the text speaks of a figure, and none was found", 0.3)
     return draft

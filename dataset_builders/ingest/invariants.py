@@ -20,6 +20,7 @@ from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import Draft
+from livek12.dataset_builders.ingest.evidence import unsaid
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.ownership import (
     BRACKETED,
@@ -45,7 +46,7 @@ from livek12.dataset_builders.ingest.questions.headings import (
 )
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import label_lists
-from livek12.dataset_builders.ingest.questions.options import CHOOSES, asks_to_choose
+from livek12.dataset_builders.ingest.questions.options import asks_to_choose
 from livek12.dataset_builders.ingest.questions.points import each_blank, marks
 from livek12.dataset_builders.ingest.questions.segment import Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -54,7 +55,7 @@ from livek12.dataset_builders.ingest.signs import signs_of, whole_text
 
 def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
     """Questions and errors by all invariants, those of keys first: the others do not count a refused key."""
-    drafts = _with_usual_types(reading)
+    drafts = list(reading.drafts)
     errors: list[str] = []
     for check in INVARIANTS:
         for breach in check(replace(reading, drafts=drafts)):
@@ -67,54 +68,54 @@ def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
     return drafts, list(dict.fromkeys(errors))
 
 
-def _with_usual_types(reading: PaperReading) -> list[Draft]:
-    """Drafts without the doubts of a type that most of their section have by their own words."""
-    drafts = list(reading.drafts)
-    for places in reading.by_section.values():
-        free = [at for at in places if drafts[at].question_type in _FREE]
-        doubted = [at for at in free if any(doubt.kind == "type" for doubt in drafts[at].doubts)]
-        title = BRACKETED.sub("", drafts[places[0]].section)
-        says = asks(title) and not INSTRUCTS.search(title)
-        if says or 2 * max(len(doubted), len(places) - len(free)) < len(free):
-            for place in doubted:
-                others = [doubt for doubt in drafts[place].doubts if doubt.kind != "type"]
-                drafts[place] = drafts[place].model_copy(update={"doubts": others})
-    return drafts
-
-
 def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
-    """Numbers go up by one from 1."""
+    """Numbers go up by one from 1; a question before missing ones has them if it names one, or is long."""
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
-    for place, segment, _ in reading.pairs:
-        after = reading.body.segments[place + 1 : place + 2]
-        skips = after and after[0].elective == segment.elective and after[0].number > segment.number + 1
-        if skips and not (segment.stray or after[0].stray):
+    usual = median([len(draft.markdown) for draft in reading.unkeyed] or [0])
+    for (place, one, draft), (_, after, _) in pairwise(reading.pairs):
+        lost = range(one.number + 1, after.number if after.elective == one.elective else 0)
+        text = _MATH.sub("", draft.markdown)
+        within = len(text) > 2 * usual or any(
+            re.search(rf"(?<![\d.]){number}(?!\d)", text) for number in lost[:_MOST_LOST]
+        )
+        if lost and within and not (one.stray or after.stray):
             yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
-    """A number comes again in a titled part, or in a run that is surely one of questions."""
+    """A number comes again behind a title, or in a run that is surely one of questions; else the run is of none."""
+    segments = reading.body.segments
     steady = [(place, each) for place, each, _ in reading.pairs if not (each.stray or each.label)]
     many = Counter((each.elective, each.number) for _, each in steady)
+    named = {each.number for _, each in steady if each.elective and not segments[0].elective}
     runs: list[list[int]] = []
-    for at, (place, each) in enumerate(steady):
-        last = steady[at - 1][1]
-        if not at or each.number <= last.number or each.elective != last.elective:
+    for place, each in steady:
+        last = segments[runs[-1][-1]] if runs else None
+        if last is None or each.number <= last.number or each.elective != last.elective:
             runs.append([])
         runs[-1].append(place)
-    lengths = Counter(len(run) for run in runs if _is_whole(run, reading.body.segments))
-    sound = {place for run in runs if _is_sound(run, reading, lengths) for place in run}
-    named = {each.number for _, each in steady if each.elective and not reading.body.segments[0].elective}
-    places = tuple(
-        place
-        for place, each in steady
-        if place not in sound and (many[each.elective, each.number] > 1 or (not each.elective and each.number in named))
-    )
-    if places:
-        numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in places))
+    doubted: set[int] = set()
+    copies: set[int] = set()
+    for before, run in pairwise([[], *runs]):
+        own = [segments[place] for place in run]
+        again = any(
+            many[each.elective, each.number] > 1 or (not each.elective and each.number in named) for each in own
+        )
+        if again and 2 * sum(
+            _is_copy(reading.drafts[place], [reading.drafts[at] for at in before]) for place in run
+        ) > len(run):
+            copies |= {*run}
+            doubted -= {*before}
+        elif again and not (_is_titled(run, segments) or _is_sound(run, reading)):
+            doubted |= {*run, *before[-1:]}
+    if copies:
+        text = "questions come again with their answers: these are copies"
+        yield Breach(text, tuple(sorted(copies)), "number", 0.1, error=True)
+    if doubted:
+        numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in sorted(doubted)))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
-        yield Breach(text, places, "number", 0.1, error=True)
+        yield Breach(text, tuple(sorted(doubted)), "number", 0.1, error=True)
 
 
 def _is_whole(run: Sequence[int], segments: Sequence[Segment]) -> bool:
@@ -124,18 +125,30 @@ def _is_whole(run: Sequence[int], segments: Sequence[Segment]) -> bool:
     return begins and all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
 
 
-def _is_sound(run: Sequence[int], reading: PaperReading, lengths: Counter[int]) -> bool:
-    """Checks for a whole run of questions with options or points, the front's apart, or of several as long that ask."""
+def _is_titled(run: Sequence[int], segments: Sequence[Segment]) -> bool:
+    """Checks for a whole run behind a title of its own."""
+    section = segments[run[0]].section
+    own = bool(section.title) and (run[0] == 0 or segments[run[0] - 1].section is not section)
+    return own and segments[run[0]].number == 1 and _is_whole(run, segments)
+
+
+def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
+    """Checks for a whole run of questions with options or points, the front's apart."""
     drafts = [(reading.drafts[place], reading.body.segments[place].section.title) for place in run]
-    alike = lengths[len(run)] > 1 and len(run) >= _FEWEST_QUESTIONS
     sure = [
         draft.options
         or _WORTHY.search(draft.markdown)
         or (draft.points is not None and (title or marks(draft.markdown)))
-        or (alike and asks(draft.question))
         for draft, title in drafts
     ]
     return _is_whole(run, reading.body.segments) and 5 * sum(map(bool, sure)) >= 4 * len(run)
+
+
+def _is_copy(draft: Draft, others: Sequence[Draft]) -> bool:
+    """Checks for the text of another question of that number, at the beginning."""
+    own = _plain(draft.markdown)
+    texts = (_plain(other.markdown) for other in others if other.number == draft.number)
+    return any(width(text) >= _REPEATED and own.startswith(_first(text)) for text in texts)
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
@@ -161,6 +174,9 @@ _SAYS_SOLVED: Final = re.compile(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
 _FREE: Final = ("open_ended", "short_answer", "proof")
+_MATH: Final = re.compile(r"\$[^$]*\$")
+_MOST_LOST: Final = 20
+"""Missing numbers that are looked for in the text before them."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
 _OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
@@ -173,6 +189,7 @@ _SOLUTION_HEAD: Final = re.compile(
 _WORTHY: Final = re.compile(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
+_CLAUSE: Final = re.compile(r"[\n。；;,，()（）\[\]]|\.\s")
 _EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
@@ -243,23 +260,23 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Points that are printed, of a question, its section, most others or the paper, are read; several are of parts."""
-    outside = "\n".join(reading.outside)
-    by_section = reading.by_section
+    """Points printed at a question, or for each of its section or of the paper, or at most others, are read."""
     above = {mark.points for line in reading.front for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
-    most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {either(lost)}"
         yield Breach(text, (0,), "number", 0.3, error=True)
+    by_section = reading.by_section
+    most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
     for place, segment, draft in reading.pairs:
-        lines = draft.question.strip().split("\n") or [""]
+        lines = draft.question.strip().split("\n")
         title = segment.section.own if not segment.section.above else ""
-        total = len(_WORTHY.findall(title)) == 1 and not _EACH.search(title)  # of the section
-        title = "" if len(by_section[id(segment.section)]) > 1 and total else title
-        texts = (title, lines[0], lines[-1], outside)
-        match = _WORTHY.search("\n".join(texts))
-        if draft.points is None and (match or most):
+        others = [reading.drafts[at] for at in by_section[id(segment.section)]]
+        clauses = _CLAUSE.split("\n".join((title, *reading.outside)))
+        each = (_WORTHY.search(clause) for clause in clauses if _EACH.search(clause) or len(others) == 1)
+        match = _WORTHY.search("\n".join((lines[0], lines[-1]))) or next(filter(None, each), None)
+        usual = most and (len(others) < _SHARES or any(other.points is not None for other in others))
+        if draft.points is None and (match or usual):
             why = f"{match[0].strip()!r} may be some" if match else "most others have them"
             why = "the blanks of its section do not add up" if each_blank(title) else why
             yield Breach(f"no points were found, and {why}", (place,), "points", 0.4)
@@ -318,6 +335,15 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, without, "text", 0.3)
 
 
+def _evidence_is_printed(reading: PaperReading) -> Iterator[Breach]:
+    """The page says that each question is one, and has what it speaks of."""
+    passages = Counter(id(segment.passage[0]) for segment in reading.body.segments if segment.passage)
+    for place, segment, draft in reading.pairs:
+        shared = bool(segment.passage) and passages[id(segment.passage[0])] > 1
+        for doubt in unsaid(segment, draft, shared):
+            yield Breach(doubt.text, (place,), doubt.kind, doubt.confidence)
+
+
 def _no_sign_of_errors(reading: PaperReading) -> Iterator[Breach]:
     """A question has nothing that no whole one has."""
     for place, segment, draft in reading.pairs:
@@ -364,30 +390,13 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, tuple(places), "text", 0.5)
 
 
-_FEW: Final = 0.75
-"""Share of questions with doubts from which the others of a paper are doubted too."""
-
-
-def _most_are_understood(reading: PaperReading) -> Iterator[Breach]:
-    """If most questions have doubts of their bounds, the layout is not understood, and others have errors too."""
-    without = tuple(place for place, draft in enumerate(reading.drafts) if not draft.is_doubtful)
-    kinds = [{doubt.kind for doubt in draft.doubts} for draft in reading.drafts]
-    all_, doubtful = len(kinds), sum(bool(own & {"number", "text", "options"}) for own in kinds)
-    if all_ >= _FEWEST_QUESTIONS and doubtful >= _FEW * all_:
-        text = f"the layout of this paper is not understood: {doubtful} of its {all_} questions have doubts"
-        yield Breach(text, without, "text", 0.4)
-
-
-def _choices_have_options(reading: PaperReading) -> Iterator[Breach]:
-    """A question that asks to choose has options, and where few have any, it says that they are."""
+def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
+    """Where few questions have options, each says that they are."""
     chosen = sum(bool(draft.options) for draft in reading.drafts)
-    few = 4 * chosen <= len(reading.drafts)
-    for place, draft in enumerate(reading.drafts):
-        if not draft.options and draft.question_type not in CHOICE_TYPES and CHOOSES.search(draft.question):
-            yield Breach("it asks to choose, and no options were found", (place,), "options", 0.3)
+    for place, draft in enumerate(reading.drafts) if 4 * chosen <= len(reading.drafts) else ():
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        alone = few and not named and not asks_to_choose(draft.question) and not _ASKS_AT_END.search(draft.question)
-        if draft.options and alone:
+        asked = asks_to_choose(draft.question) or _ASKS_AT_END.search(draft.question)
+        if draft.options and not (named or asked):
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
 
@@ -462,10 +471,15 @@ def _repeats(draft: Draft) -> bool:
     key = _plain("".join(draft.answer) + (draft.solution or ""))
     answer = _plain("".join(draft.answer))
     question = _plain(draft.question)
-    beginning = next((key[:end] for end in range(len(key)) if width(key[:end]) >= _REPEATED), key)
+    beginning = _first(key)
     begins = width(beginning) >= _FEWEST and question.startswith(beginning)
     begins = begins or (width(question) >= _FEWEST and key.startswith(question))
     return begins or (len(answer) >= _COPIED and answer in question)
+
+
+def _first(text: str) -> str:
+    """The beginning of a text that is enough to know it."""
+    return next((text[:end] for end in range(min(len(text), _REPEATED + 1)) if width(text[:end]) >= _REPEATED), text)
 
 
 def _plain(text: str) -> str:
@@ -485,15 +499,15 @@ INVARIANTS: Final = (
     _one_head_a_question,
     _points_are_read,
     _lists_are_read,
+    _evidence_is_printed,
     _no_sign_of_errors,
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_are_told_from_all,
     pictures_have_one_question,
     pictures_are_used,
-    _choices_have_options,
+    _few_have_options,
     _options_are_alike,
     _script_is_read,
-    _most_are_understood,
 )
 """In the order in which they are checked; their names and first lines say what always holds."""

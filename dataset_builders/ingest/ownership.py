@@ -15,8 +15,8 @@ from typing import Final
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
-from livek12.dataset_builders.ingest.drafting import SHOWN
 from livek12.dataset_builders.ingest.drafts import Draft, PageAccount
+from livek12.dataset_builders.ingest.evidence import FIGURES
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, is_notice, is_running, width
@@ -174,7 +174,7 @@ def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
         first = owners.get(id(below), -1)
         if big and id(item) not in owners and first >= 0:
             same = [at for at, each in enumerate(segments) if at >= first and each.section is segments[first].section]
-            lacking = [at for at in same if SHOWN.search(reading.drafts[at].question)]
+            lacking = [at for at in same if FIGURES.search(reading.drafts[at].question)]
             text = f"a picture on page {item.box.page} is in no question: it may belong to these"
             yield Breach(text, tuple(lacking or same), "figure", 0.3)
 

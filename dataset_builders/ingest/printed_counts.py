@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.paper_reading import PaperReading
-from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total
+from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, marks
 from livek12.dataset_builders.ingest.questions.segment import Section
 
 _N = r"(\d{1,3})"
@@ -68,7 +68,9 @@ def _of_paper(reading: PaperReading) -> list[str]:
         possible = sorted(counts)
         lines.append(f"the paper says that it has {either(printed)} questions, and {either(possible)} were found")
     totals = _totals(reading)
-    if totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
+    if totals and all(draft.points is None for draft in reading.drafts):
+        lines.append(f"the paper says that it has {either(totals)} points, and none of its questions has any")
+    elif totals and sums and not any(abs(total - value) < 1e-6 for total in totals for value in sums):
         worth = either(sorted(sums))
         lines.append(f"the paper says that it has {either(totals)} points, and its questions have {worth}")
     return lines
@@ -113,7 +115,10 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
     if printed and not any(len(some) in printed for some in reach):
         many = len(own or reach[-1])
         lines.append(f"section {title!r} says that it has {either(printed)} questions, and {many} were found")
-    if total is not None and not lines:
+    only = {mark.points for mark in marks(section.title)}
+    if own and all(draft.points is None for draft in own) and (total or len(only) == 1):
+        lines.append(f"section {title!r} says that it has {total or only.pop():g} points, and no question has any")
+    elif total is not None and not lines:
         worth = [[draft.points for draft in some] for some in reach]
         sums = [sum(filter(None, points)) for points in worth if points and None not in points]
         if sums and not any(abs(value - total) < 1e-6 for value in sums):

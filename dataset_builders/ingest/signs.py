@@ -42,17 +42,9 @@ _FLAT: Final = re.compile(
     r"(?![A-Za-z\d])"
 )
 """Powers of ten, bases, units and formulas of chemistry whose digits are as large as all."""
-_BLANK: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|…{2}|\.{6}")
 _WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
-_UNDERLINED: Final = re.compile(
-    r"\A(?!.*(?:<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2})).*(?:밑줄\s*친\s*(?:부분|단어|말|표현|문장|곳)"
-    r"|\bunderlined\b(?!\s+\w+\s*[“\"‘'])|[画划]\s*线(?:的?\s*(?:部分|句|词|处)))",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Asks for what is underlined, without labels or rules of it."""
 _GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
 _SIGNS: Final = (
-    (_UNDERLINED, "it asks for what is underlined, and no underline was read"),
     (_GAPPED, "a sentence of it has a gap: {}"),
     (_FLAT, "sub- or superscripts may stand in the line: {}"),
 )
@@ -64,9 +56,17 @@ _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?
 
 def signs_of(segment: Segment, draft: Draft) -> Iterator[Doubt]:
     """The doubts of a question by itself."""
-    for signs in (_of_text, _of_labels, _of_brackets, _of_formulas, _of_blanks):
-        yield from signs(segment, draft)
-    for signs in (_of_tables, _of_order, _of_options, _of_points, _of_key):
+    for signs in (
+        _of_text,
+        _of_labels,
+        _of_brackets,
+        _of_formulas,
+        _of_tables,
+        _of_order,
+        _of_options,
+        _of_points,
+        _of_key,
+    ):
         yield from signs(segment, draft)
 
 
@@ -130,11 +130,6 @@ def _is_woven(text: str) -> bool:
     return bool(_WOVEN.search(_TEXT.sub("", formulas))) or braces.count("{") != braces.count("}")
 
 
-def _of_blanks(segment: Segment, draft: Draft) -> Iterator[Doubt]:
-    if draft.question_type == "fill_in_blank" and not (draft.figures or _BLANK.search(draft.question)):
-        yield _doubt("it has no blank to fill in: one may be lost, or filled")
-
-
 def _of_tables(segment: Segment, draft: Draft) -> Iterator[Doubt]:
     """A wide gap within a cell parts two; where a third of all cells is empty, in the head too, rules were missed."""
     tables = [item.block for item in (*segment.passage, *segment.items) if item.block.kind == "table"]
@@ -181,3 +176,9 @@ def _of_key(segment: Segment, draft: Draft) -> Iterator[Doubt]:
 
 def _doubt(text: str, kind: DoubtKind = "text", confidence: float = 0.3) -> Doubt:
     return Doubt(kind=kind, text=text, confidence=confidence)
+
+
+_SIGNS_OF: Final = (
+    *(_of_text, _of_labels, _of_brackets, _of_formulas, _of_tables),
+    *(_of_order, _of_options, _of_points, _of_key),
+)

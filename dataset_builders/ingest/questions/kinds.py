@@ -6,10 +6,12 @@ Contract: gives a kind of `question_types` and its confidence; the key may decid
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from livek12.core.languages import language_of
 from livek12.core.question_types import CHOICE, CHOICE_TYPES, FREE, QuestionType, kind_of, settle
 from livek12.core.records import Language
+from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS
 from livek12.dataset_builders.ingest.templates import Template
 from livek12.dataset_builders.reading.text import count_blanks
 
@@ -47,8 +49,9 @@ _NAMES = re.compile(
     r"|(?:(?<=[一二三四五六七八九十][、．.])|^)\s*(?:填空|选择|判断(?:对错|正误|是非)?|解答|计算|简答|证明)(?=\s*(?:[第(（：:\n]|$))",
     re.IGNORECASE,
 )
-_LEFT_OPEN = re.compile(r"[=:：→]\s*$")
 _CODE = re.compile(r"```.*?```|\b__[A-Za-z]\w*?__(?!\w)", re.DOTALL)
+_RULE = 2
+"""Words of the exam that make a rule of a line."""
 _NOT_CHOICE = "非选择题"
 """Says only what its questions are not."""
 _SINGLE = re.compile(r"只有\s*一\s*[项个]|只有一个选项|choose\s+(?:the\s+)?(?:one|best)|one\s+correct", re.IGNORECASE)
@@ -92,6 +95,27 @@ _DEMANDS = re.compile(
     r"|estimate|evaluate|express|use|make|prepare|test|should|must|which|what|why|how)\b",
     re.IGNORECASE,
 )
+VERBS = (
+    "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|justify|identify"
+    "|discuss|compute|derive|list|define|implement|design|compare|construct|convert|express|give|how|why"
+)
+"""Begin a demand, hardly ever an option."""
+_MORE_VERBS = (
+    "what|which|who|whom|whose|when|where|name|complete|suggest|outline|simplify|factori[sz]e|factor|expand|differentiate"
+    "|integrate|fill|match|label|plot|illustrate|propose|analy[sz]e|summari[sz]e|translate|consider|verify|check|deduce"
+    "|predict|indicate|specify|answer|choose|select|mark|circle|tick|rewrite|correct|use|work out|trace|obtain|classify"
+    "|distinguish|contrast|comment|assess|formulate|represent|arrange|count|modify|fix|add|print|read|examine"
+)
+_DEMANDS = re.compile(
+    r"(?:^|[.?!:;,)\]]\s|\n[ \t]*|\b(?:please|then|and|to|or|hence|also|now|briefly)\s)"
+    rf"(?:[(\[]?\w{{1,3}}[.)\]]\s?)?(?:{VERBS}|{_MORE_VERBS})\b"
+    r"|[求试请哪几吗]|证明|计算|判断|写出|画出|说明|[简论叙]述|分析|解释|比较|列[举出]|指出|给出|设计|编[写程]|实现|完成|回答|推?导出"
+    r"|讨论|构造|选择|填|翻译|多少|什么|如何|为何|是否|怎|谈谈|应[为是]|解方程|解不等式|化简|验证"
+    r"|(?:시오|세요|[가까라은는])\s{0,2}[.?。]?\s{0,2}(?:[\[(]|$|\n)"
+    r"|_{2}|[(（]\s{0,9}[)）]|▲|[?？]|[=:：→]\s{0,3}(?:$|<image>)",
+    re.IGNORECASE,
+)
+"""A question mark, a room for an answer, or a verb of asking where a demand has one: in English, at its beginning."""
 _PART = re.compile(r"(?<![\w\\}])[(（]\s*(?:\d{1,2}|[ivxⅰⅱⅲ]{1,4}|[a-h])\s*[)）]")
 _PARENTHESIS = re.compile(r"[(（]\s*[)）]\s*[。．.]?\s*(?:<image>\s*)*$")
 
@@ -149,7 +173,7 @@ def type_of(
         return str(kind), raw, 1.0
     if _PARENTHESIS.search(text) and not _PART.search(text):
         return CHOICE, raw, 1.0
-    evidence = raw or asks(f"{section}\n{text}") or _LEFT_OPEN.search(text) or _PART.search(text)
+    evidence = raw or demands(text) or demanding(section.split("\n"))
     short = language_of(language).short and not (_WRITES.search(text) or _IN_WORDS.search(section))
     return "short_answer" if short else FREE, raw, 0.8 if evidence else 0.4
 
@@ -157,6 +181,16 @@ def type_of(
 def asks(text: str) -> bool:
     """Checks for words or signs that ask for something."""
     return any(words.search(text) for words in (_PROVES, _ASKS, _WRITES, _WORKS_OUT, _DEMANDS))
+
+
+def demands(text: str) -> bool:
+    """Checks for a demand: stricter than `asks`, which any verb of one satisfies wherever it is."""
+    return bool(_DEMANDS.search(text))
+
+
+def demanding(lines: Iterable[str]) -> list[str]:
+    """Lines of a title and its instructions that demand something, and do not speak of the exam."""
+    return [line for line in lines if demands(line) and len(INSTRUCTS.findall(line)) < _RULE]
 
 
 def settled(kind: str, answer: list[str]) -> QuestionType:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE
+from livek12.dataset_builders.ingest.questions.kinds import VERBS
 from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
@@ -27,15 +28,14 @@ _FOR_EACH = re.compile(
     r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\d\s*(?:points?|marks?)\s+each\b|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
-_VERBS = "find|show|prove|explain|state|calculate|determine|describe|write|sketch|solve|draw|evaluate|estimate|how|why"
 _DEMANDS = re.compile(
     r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
-    rf"|(?:^|[.?!]\s)\s*(?:{_VERBS}|justify|identify|discuss|compute|derive|list|define|implement|design|compare|construct)\b",
+    rf"|(?:^|[.?!]\s)\s*(?:{VERBS})\b",
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
 _COMMANDS = re.compile(
-    rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{_VERBS}|compute|convert|express|give|list)\b[^?]*$"
+    rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{VERBS})\b[^?]*$"
     r"|(?:^|[。；，：\n])[^\S\n]*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
 )
@@ -44,7 +44,7 @@ _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
 _TASK = re.compile(
-    rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{_VERBS}|justify|identify|discuss|hence|give|use|what)\b"
+    rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{VERBS}|hence|use|what)\b"
     r"|求|证明|说明|计算|写出|구하|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
