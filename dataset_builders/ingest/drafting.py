@@ -18,7 +18,8 @@ from livek12.dataset_builders.ingest.pages.blocks import UNREAD, Block, Box
 from livek12.dataset_builders.ingest.questions import kinds, points
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.kinds import subject_of
-from livek12.dataset_builders.ingest.questions.options import figures_to_stem, split
+from livek12.dataset_builders.ingest.questions.labels import label_lists
+from livek12.dataset_builders.ingest.questions.options import are_in_rows, figures_to_stem, split
 from livek12.dataset_builders.ingest.questions.segment import Body, Segment, boxes, by_column
 from livek12.dataset_builders.ingest.questions.stream import Stream
 from livek12.dataset_builders.ingest.questions.texts import ASKS_OF_LINED, Text, compose
@@ -82,8 +83,14 @@ def draft_all(
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
-    """Labels of the options of most questions of a section that have any; "" if they differ."""
+    """Labels of the options of most questions of a section that have any; "" if they differ.
+
+    Where none has, lists of as many short texts in rows are: parts differ in number and stand below each other.
+    """
     labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
+    if not labels:
+        lists = (next(filter(are_in_rows, label_lists(draft.question)), None) for draft in drafts)
+        labels = Counter("".join(own.names) if own else "" for own in lists)
     usual, many = labels.most_common(1)[0] if labels else ("", 0)
     return usual if many >= _SHARES and 3 * many >= 2 * labels.total() else ""
 
@@ -147,7 +154,8 @@ def _draft(
     if segment.inline and not choices:
         kind = "fill_in_blank"
     if not (shared.text or choices or kinds.demands(stem)):  # the task is in the instructions alone
-        stem = "\n".join([*kinds.demanding(item.text for item in segment.section.items[1:]), stem])
+        instructions = compose(segment.section.items[1:], stream.columns).text
+        stem = "\n".join([*kinds.demanding(instructions.split("\n")), stem])
     if shared.text and not stem:
         stem = f"{segment.number}."  # the number in the passage is all that asks
     question = f"{shared.text}\n{stem}" if shared.text else stem

@@ -6,7 +6,7 @@ Contract: `unsaid` gives a doubt for each of these that nothing printed says; a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
@@ -14,7 +14,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafts import Doubt, DoubtKind, Draft
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, passage_range
 from livek12.dataset_builders.ingest.questions.kinds import demanding, demands
-from livek12.dataset_builders.ingest.questions.labels import labels_of
+from livek12.dataset_builders.ingest.questions.labels import are_several
 from livek12.dataset_builders.ingest.questions.options import CHOOSES
 from livek12.dataset_builders.ingest.questions.segment import Segment
 from livek12.dataset_builders.reading.text import count_blanks
@@ -40,13 +40,6 @@ _LINED: Final = re.compile(r"<u>|[ⓐ-ⓩ㉠-㉭]|[(（][a-e][)）]|_{2}")
 _BLANKS: Final = re.compile(r"\b(?:in|fill) (?:in )?(?:each|the|every) blanks?\b|空格[处中里]|빈\s*칸에", re.IGNORECASE)
 _EACH_BLANK: Final = re.compile(r"\b(?:each|every) blank\b|\bblanks\b|각\s*빈|各空", re.IGNORECASE)
 _ROOM: Final = re.compile(r"_{2}|[(（]\s*[)）]|\|\s*\||□|▲|…{2}|\.{6}")
-_SHARED: Final = re.compile(
-    r"passage|\btext|article|story|poem|dialogue|conversation|letter|paragraph|above|following|based on|refer|use the"
-    r"|author|writer|questions?\b|材料|[短全上下课本选]文|文[章中段]|阅读|根据|结合|上述|以上|下列|下面|各题|题目?[。：:]"
-    r"|윗?글|다음|위의|자료|그림|보기|대화",
-    re.IGNORECASE,
-)
-"""Speaks of a text that several questions share, or of questions."""
 
 
 def unsaid(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
@@ -55,10 +48,11 @@ def unsaid(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
     if draft.question_type in _FREE and not (doubted or demands(draft.question) or demanding([draft.section])):
         yield _doubt("nothing in it asks for anything: it may be part of another, or no question")
     yield from _of_what_it_speaks(draft)
-    if shared and not segment.guess and not _is_passage([item.text for item in segment.passage], draft.question):
+    rules = sum(len(INSTRUCTS.findall(item.text)) for item in segment.passage) >= 2 * len(segment.passage)
+    if shared and rules and not (segment.section.title or any(passage_range(item.text) for item in segment.passage)):
         where = one_line(segment.passage[0].text, 40)
-        yield _doubt(f"nothing says that the text above several questions is theirs: {where!r}")
-    if draft.options and _lists(draft.markdown) > 1:
+        yield _doubt(f"the text above several questions speaks of the exam: {where!r}")
+    if are_several(draft.markdown):
         yield _doubt("it has several lists of options: it may be several questions", "number", 0.1)
 
 
@@ -78,21 +72,6 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
         yield _doubt("it speaks of several blanks, and one was read")
     if CHOOSES.search(text) and not draft.options and draft.question_type not in CHOICE_TYPES:
         yield _doubt("it asks to choose, and no options were found", "options")
-
-
-def _is_passage(passage: Sequence[str], question: str) -> bool:
-    """Checks for a text that names its questions, or that speaks of itself, or they of it, and not of the exam."""
-    rules = sum(len(INSTRUCTS.findall(line)) for line in passage) >= 2 * len(passage)
-    return any(map(passage_range, passage)) or (not rules and bool(_SHARED.search(question)))
-
-
-def _lists(text: str) -> int:
-    """How often a list of capital letters or circles begins in a text, and goes on to its third label."""
-    ranks: dict[str, list[int]] = {}
-    for label in labels_of(text):
-        if label.style[-1] in "01":
-            ranks.setdefault(label.style, []).append(label.rank)
-    return max(("".join(map(str, own)).count("012") for own in ranks.values()), default=0)
 
 
 def _doubt(text: str, kind: DoubtKind = "text", confidence: float = 0.3) -> Doubt:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.paper_reading import PaperReading
-from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, marks
+from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, each_blank, marks
 from livek12.dataset_builders.ingest.questions.segment import Section
 
 _N = r"(\d{1,3})"
@@ -116,7 +116,12 @@ def _of_section(section: Section, later: Sequence[Section], by_section: dict[int
         many = len(own or reach[-1])
         lines.append(f"section {title!r} says that it has {either(printed)} questions, and {many} were found")
     only = {mark.points for mark in marks(section.title)}
-    if own and all(draft.points is None for draft in own) and (total or len(only) == 1):
+    if (
+        own
+        and not (each or each_blank(text))
+        and all(draft.points is None for draft in own)
+        and (total or len(only) == 1)
+    ):
         lines.append(f"section {title!r} says that it has {total or only.pop():g} points, and no question has any")
     elif total is not None and not lines:
         worth = [[draft.points for draft in some] for some in reach]

@@ -185,7 +185,7 @@ def asks(text: str) -> bool:
 
 def demands(text: str) -> bool:
     """Checks for a demand: stricter than `asks`, which any verb of one satisfies wherever it is."""
-    return bool(_DEMANDS.search(text))
+    return bool(_DEMANDS.search(_CODE.sub("", text)) or "__" in text)
 
 
 def demanding(lines: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE
 from livek12.dataset_builders.ingest.questions.kinds import VERBS
-from livek12.dataset_builders.ingest.questions.labels import LabelList, first_label, label_lists
+from livek12.dataset_builders.ingest.questions.labels import OPPOSITE, LabelList, are_several, first_label, label_lists
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
@@ -55,6 +55,9 @@ _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 _LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
 _BARE = re.compile(r"(?:^|\s{3,})([A-H])\s+(?=\S)")
 _FEWEST_BARE = 4
+_SELECT = re.compile(
+    r"\b(?:select|choose|circle|tick|check) (?:only )?one(?: or more)?\s?\)?\s?[:：]?[ \t]*\n", re.IGNORECASE
+)
 
 
 def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
@@ -66,42 +69,79 @@ def split(text: str, language: Language, choice: bool | None, usual: Sequence[st
         choice: the section's questions have options; None: it does not say.
         usual: labels of the others' options.
     """
-    stem, *ringed = text.split(f"\n{CHOICE} ")
-    nested = "●" in text or "•" in text  # circles of the second level of a list
-    alone = not nested and not any("\n(" in option or CHOICE in option for option in ringed)
-    if 1 < len(ringed) <= len(_NAMES) and alone:
-        return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
-    numbered = language_of(language).numbered or bool(choice)
+    if circled := _circled(text):
+        return circled
+    if are_several(text):
+        return text, []
     lists = label_lists(text)
-    stem, options = split_options(text)
-    if usual and [option.label for option in options] != [*usual]:
-        own = [each for each in lists if each.begins_line and each.names == [*usual]]
-        stem, options = _options_of(text, own[0]) if own else (stem, options)
-    if not options and numbered:
-        stem, options = split_options(text, {"①"})
-        if options and not _begins_line(text, len(stem)):
-            return text, []
+    stem, options = _labelled(text, lists, language_of(language).numbered or bool(choice), choice, usual)
     if not options:
-        own = [each for each in lists if _may_be_options(text, each, choice, numbered)]
-        stem, options = _options_of(text, own[0]) if own else _unsigned(text) or (stem, options)
-    to_write = bool(options) and all(_TO_WRITE.fullmatch(option.text) for option in options)
-    worth = sum(bool(_WORTH.search(option.text)) for option in options)
+        stem, options = _unsigned(text) or _unlabelled(text) or (text, [])
     labels = [plain_width(plain_label(option.label)) for option in options]
-    capitals = [each.names for each in lists if each.is_capital]
-    set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
-    demands = sum(bool(_DEMANDS.search(option.text)) for option in options)
-    if (
-        to_write
-        or worth > 1
-        or (2 * demands > len(options) and not (choice or asks_to_choose(stem)))
-        or (options and _FOR_EACH.search(stem) and not (asks_to_choose(stem) or [*usual] in capitals))
-        or (options and _COMMANDS.search(stem, 1 + stem.rfind("?")) and not (choice or asks_to_choose(stem) or set_so))
-        or any(_PART.search(option.text) for option in options)
+    if not options or _are_parts(
+        stem, labels, options, [each.names for each in lists if each.is_capital], choice, usual
     ):
         return text, []
     return _closed(stem), [
         Option(label=name, text=_closed(option.text)) for name, option in zip(labels, options, strict=True)
     ]
+
+
+def _labelled(
+    text: str, lists: Sequence[LabelList], numbered: bool, choice: bool | None, usual: Sequence[str]
+) -> tuple[str, list[Option]]:
+    """Options with the labels of the others', with capital letters, with circles, or with others that fit."""
+    stem, options = split_options(text)
+    if usual and [option.label for option in options] != [*usual]:
+        own = [each for each in lists if each.names == [*usual] and (each.begins_line or not options)]
+        stem, options = _options_of(text, own[0]) if own else (stem, options)
+    if not options and numbered:
+        stem, options = split_options(text, {"①"})
+        if options and not _begins_line(text, len(stem)):
+            return text, []
+    own = [] if options else [each for each in lists if _may_be_options(text, each, choice, numbered)]
+    return _options_of(text, own[0]) if own else (stem, options)
+
+
+def _are_parts(
+    stem: str,
+    labels: Sequence[str],
+    options: Sequence[Option],
+    capitals: Sequence[Sequence[str]],
+    choice: bool | None,
+    usual: Sequence[str],
+) -> bool:
+    """Checks for a list of parts, of lines to write on, or of what something is asked of."""
+    chosen = bool(choice) or asks_to_choose(stem) or all(OPPOSITE.fullmatch(option.text) for option in options)
+    set_so = labels == [*usual] or (labels in capitals and len(labels) in _USUAL)
+    worth, demands = (sum(bool(sign.search(option.text)) for option in options) for sign in (_WORTH, _DEMANDS))
+    return (
+        all(_TO_WRITE.fullmatch(option.text) for option in options)
+        or worth > 1
+        or (2 * demands > len(options) and not chosen)
+        or (bool(_FOR_EACH.search(stem)) and not (asks_to_choose(stem) or [*usual] in capitals))
+        or (bool(_COMMANDS.search(stem, 1 + stem.rfind("?"))) and not (chosen or set_so))
+        or any(_PART.search(option.text) for option in options)
+    )
+
+
+def _circled(text: str) -> tuple[str, list[Option]] | None:
+    """Options behind circles to tick, without letters."""
+    stem, *ringed = text.split(f"\n{CHOICE} ")
+    nested = "●" in text or "•" in text  # circles of the second level of a list
+    if nested or not 1 < len(ringed) <= len(_NAMES) or any("\n(" in option or CHOICE in option for option in ringed):
+        return None
+    return stem.rstrip(), [Option(label=name, text=text) for name, text in zip(_NAMES, ringed, strict=False)]
+
+
+def _unlabelled(text: str) -> tuple[str, list[Option]] | None:
+    """Lines, or the cells of one, below what says to select one: they have no labels."""
+    match = _SELECT.search(text)
+    pieces = [piece.strip() for piece in re.split(r"\n|\s{3,}", text[match.end() :].strip())] if match else []
+    if not match or not 1 < len(pieces) <= len(_NAMES) or any(map(_DEMANDS.search, pieces)) or IMAGE_MARK in pieces:
+        return None
+    stem = text[: match.start()] + text[match.start() : match.end()].rstrip()
+    return stem, [Option(label=name, text=piece) for name, piece in zip(_NAMES, pieces, strict=False)]
 
 
 def _closed(text: str) -> str:
@@ -132,6 +172,8 @@ def _options_of(text: str, own: LabelList) -> tuple[str, list[Option]]:
 
 def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bool) -> bool:
     """Checks a list for options: it begins a line or follows what asks, or the stem's sentence goes on in each."""
+    if own.is_pair:
+        return True
     stem = text[: own.start]
     completed = stem.rstrip()[-1:].islower() and all(option[:1].islower() for option in own.texts)
     asking = completed or bool(_LEADS.search(stem)) or asks_to_choose(stem)
@@ -151,9 +193,18 @@ def _may_be_options(text: str, own: LabelList, choice: bool | None, numbered: bo
     return bool(choice) or (not parts and (choice is None or asks_to_choose(stem)))
 
 
+def are_in_rows(own: LabelList) -> bool:
+    """Checks for a list of four or five short texts that demand nothing, several in a line."""
+    begun = sum(label.apart for label in own.labels)
+    short = all(text and len(text) <= _LONGEST_SMALL and not _TASK.search(text) for text in own.texts[:-1])
+    rows = sum("\n" in text for text in own.texts[:-1]) + 1
+    return own.begins_line and len(own.labels) in _USUAL and short and rows <= len(own.labels) / 2 and begun >= rows
+
+
 CHOOSES = re.compile(
     r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
-    r"|\b(?:select|choose|circle|tick) (?:all|one|which|the (?:best|correct))\b"
+    r"|\b(?:(?:select|choose) which|(?:select|choose|circle|tick) (?:all|one|the (?:best|correct)))\b"
+    r"(?! (?:from|of the (?:\w+ )?(?:questions|problems)|set))"
     r"|下列[^。？?]{0,20}(?:的是|的有)|고른 것은|(?:고르|선택하)시오|것은\s*[?？]",
     re.IGNORECASE,
 )

@@ -38,7 +38,11 @@ _MARKS = (
     ),
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
-_LEADING = re.compile(r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )")
+_LEADING = re.compile(
+    r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )"
+    r"|(?<=\S )[(（](\d{1,2})[)）](?=[ \t]*(?:\n|$))"
+)
+"""Bare numbers that are points if most questions have them there."""
 _TOTAL = re.compile(
     rf"[\[(]\s*(?:total(?:\s+for[^\])\n]{{0,40}}?)?|max(?:imum|\.)?\s*(?:marks?|points?|score))\s*[:=]?\s*{_WORTH}"
     r"\s*(?:points?|pts?\.?|marks?)?\s*[\])]",
@@ -141,7 +145,9 @@ def marks(text: str, leading: bool = False) -> list[Mark]:
     """All points printed in brackets, in order; `leading`: [4] at the beginning of a question or part is one, too."""
     text = _even(text)
     forms = (*_MARKS, _LEADING) if leading else _MARKS
-    printed = [Mark(_sum(m[1]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)]
+    printed = [
+        Mark(_sum(m[m.lastindex or 0]), m.start(), m.end(), _terms(m[0])) for form in forms for m in form.finditer(text)
+    ]
     return sorted((mark for mark in printed if mark.points), key=lambda mark: mark.start)
 
 

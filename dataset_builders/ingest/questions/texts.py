@@ -19,7 +19,7 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
-from livek12.dataset_builders.ingest.questions.cells import in_label_order
+from livek12.dataset_builders.ingest.questions.cells import in_cells, in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
 from livek12.dataset_builders.ingest.questions.options import bare_labels, begins_option
 from livek12.dataset_builders.ingest.questions.stream import Item
@@ -71,7 +71,6 @@ class Text:
     unread_at: list[str] = field(default_factory=list)
     confidence: float = 1.0
     by_ocr: bool = False
-    tables: int = 0
     others: list[str] = field(default_factory=list)
 
 
@@ -142,10 +141,9 @@ class _Writer:
 
     def block(self, block: Block) -> None:
         """Adds a table as a paragraph; a picture waits."""
-        if rows := table(block):
+        if rows := in_cells(block) or [*filter(None, [table(block)])]:
             self.release()
-            self.paragraphs.append(rows.replace(PICTURE, IMAGE_MARK))
-            self.found.tables += 1
+            self.paragraphs += [row.replace(PICTURE, IMAGE_MARK) for row in rows]
             self.last = None
         elif block.picture and not _is_empty(block.picture):
             self.waiting.append(block)

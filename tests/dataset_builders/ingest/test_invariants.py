@@ -569,6 +569,8 @@ def test_numbers_that_begin_most_questions_are_points() -> None:
     assert [(draft.points, draft.part_points) for draft in drafts] == [(4, []), (5, [2, 3]), (5, [])]
     assert drafts[0].question == "Find a."
     assert read(page("1. [4] Find a.", "2. Find b.", "3. Find c.")).drafts[0].points is None
+    drafts = read(page("1. Find a (10)", "2. Find b (20)", "3. Find c (1)", "4. Find f (x)")).drafts
+    assert [draft.points for draft in drafts] == [10, 20, 1, None]
 
 
 def test_labels_named_within_an_option_part_no_list() -> None:
