@@ -159,12 +159,12 @@ def label_lists(text: str) -> list[LabelList]:
 
 
 def are_several(text: str) -> bool:
-    """Checks for several lists of capital letters or circles of one style, which are of several questions."""
+    """Checks for several lists of capital letters or circles of one style, or of a to d: those of several questions."""
     ranks: dict[str, str] = {}
     for label in labels_of(text):
-        if label.style[-1] in "01":
-            ranks[label.style] = ranks.get(label.style, "") + f"{label.rank}"
-    return any(own.count("012") > 1 for own in ranks.values())
+        ranks[label.style] = ranks.get(label.style, "") + f"{label.rank}"
+    least = {"0": "012", "1": "012", "2": "0123"}
+    return any(own.count(least.get(style[-1], "-")) > 1 for style, own in ranks.items())
 
 
 def first_label(text: str) -> ListLabel | None:

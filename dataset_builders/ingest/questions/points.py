@@ -39,7 +39,7 @@ _MARKS = (
     re.compile(r"\[\s*(\d{1,2}(?:\.5)?(?:\s?[+＋]\s?\d{1,2}){0,3})\s*\](?=[ \t]*(?:\n|$))"),
 )
 _LEADING = re.compile(
-    r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})\[(\d{1,2})\](?= )"
+    r"(?:\A|(?<=\A[a-h][.)]) {1,3}|(?<=\n[a-h][.)]) {1,3})[\[(](\d{1,2})[\])](?= )"
     r"|(?<=\S )[(（](\d{1,2})[)）](?=[ \t]*(?:\n|$))"
 )
 """Bare numbers that are points if most questions have them there."""
@@ -59,7 +59,7 @@ _EACH = (
     re.compile(rf"{_NUMBER}\s*(?:points?|marks?|分|점)\s*[*×xX]\s*\d{{1,2}}(?!\d|\s*=)", re.IGNORECASE),
     re.compile(rf"(?:각|문항당|문항\s*당|(?<=\d)\s*(?:문제|문항)\s*[×xX*])\s*{_NUMBER}\s*점"),
     re.compile(
-        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))\s+(?:question|problem|item))",
+        rf"{_SPELT}\s*(?:points?|pts?|marks?)\s*(?:each\b|apiece|(?:per|for\s+(?:each|every))(?:\s+(?:question|problem|item)|(?=\s*(?:[.;,)]|$))))",
         re.IGNORECASE,
     ),
     re.compile(
