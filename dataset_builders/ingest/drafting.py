@@ -221,8 +221,6 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "options", "two options read alike", 0.3)
     if len(draft.markdown) > _LONGEST_TEXT:
         draft = with_doubt(draft, "text", f"only the first {_LONGEST_TEXT} characters of it were taken", 0.1)
-    if not draft.question.strip():
-        draft = with_doubt(draft, "text", "no text was found", 0.05)
     if any(text.unread for text in texts):
         where = "; ".join(place for text in texts for place in text.unread_at[:3])
         how = "are pictures" if IMAGE_MARK in where else "stand in the picture only"

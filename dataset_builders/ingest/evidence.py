@@ -56,6 +56,12 @@ def unsaid(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
         yield _doubt("it has several lists of options: it may be several questions", "number", 0.1)
 
 
+def goes_on(text: str) -> bool:
+    """Checks for a text that ends in something else than a demand: an answer may stand there."""
+    sentences = [sentence for sentence in re.split(r"(?<=[。？！?!])|(?<=[.;；])\s|\n", text) if sentence.strip()]
+    return not sentences or not demands(sentences[-1])
+
+
 def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
     """Figures, tables, underlines, blanks and options of which a question speaks are there."""
     text = draft.question

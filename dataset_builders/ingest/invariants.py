@@ -19,8 +19,8 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.drafting import usual_labels
-from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.evidence import unsaid
+from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
+from livek12.dataset_builders.ingest.evidence import goes_on, unsaid
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.ownership import (
     BRACKETED,
@@ -191,6 +191,8 @@ _WORTHY: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(r"[\n。；;,，()（）\[\]]|\.\s")
 _EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
+_HEAD_SIGNS: Final = 8
+"""Signs at the beginning of a line that tell if a text has it."""
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
 _HEAD: Final = re.compile(
@@ -199,11 +201,6 @@ _HEAD: Final = re.compile(
 )
 _LEVEL: Final = 0.0075
 """Of the page: heads differ by less from their left edge."""
-_ODD_SIGN: Final = re.compile(
-    r"(?m)(?:^[ \t]*([^\w\s\-–—•·●▪◦*#|$<>(（\[【{`'\"“/\\+=,.。，△:：;；)）\]}]{1,3})[ \t]*\w.{0,40}$\n?)"
-    r"(?:^[ \t]*\1[ \t]*\w.{0,40}$\n?){2,}"
-)
-"""Lines that begin with one sign, which marks no list of statements."""
 _OCR_LINE: Final = 0.8
 """Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
 
@@ -265,7 +262,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     worth = {draft.points for draft in reading.drafts}
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
         text = f"points stand before the first question, and none has them: {either(lost)}"
-        yield Breach(text, (0,), "number", 0.3, error=True)
+        yield Breach(text, error=True)
     by_section = reading.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
     for place, segment, draft in reading.pairs:
@@ -313,7 +310,7 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
         own = whole_text(draft)
         whole = squeezed(own)
         lines = [item.text.replace(PICTURE, IMAGE_MARK) for item in segment.items[1:]]
-        lines = [line for line in lines if line and squeezed(line) in whole]
+        lines = [line for line in lines if line and squeezed(line)[:_HEAD_SIGNS] in whole]
         if lines and _SOLUTION_HEAD.fullmatch(lines[-1]):
             lines.pop()  # a place to write
         if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or SOLVED.search(own):
@@ -323,16 +320,16 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
-    """If a paper's title or most questions have answers, all have, in their keys and not in their texts."""
+    """If a paper's title or most questions have answers, none stands behind what a question asks."""
     answered = [bool(draft.answer or draft.solution) for draft in reading.unkeyed]
-    without = tuple(place for place, own in enumerate(answered) if not own)
     front = reading.front
     title = next((line for line in front if _SAYS_SOLVED.fullmatch(line) and (len(line) > 2 or line == front[0])), "")
-    if sum(answered) >= max(_SHARES, len(answered) / 2):
-        yield Breach("the others have answers with them, and it has none: it may stand in it", without, "text", 0.3)
-    elif title and not reading.body.answers:
-        text = f"the paper is one with answers ({one_line(title, 40)!r}), and it has none: one may stand in it"
-        yield Breach(text, without, "text", 0.3)
+    why = f"the paper is one with answers ({one_line(title, 40)!r})" if title and not reading.body.answers else ""
+    why = "the others have answers with them" if sum(answered) >= max(_SHARES, len(answered) / 2) else why
+    for place, own in enumerate(answered) if why else ():
+        if not own:
+            kind: DoubtKind = "text" if goes_on(reading.drafts[place].question) else "answer"
+            yield Breach(f"{why}, and it has none: it may stand in it", (place,), kind, 0.3)
 
 
 def _evidence_is_printed(reading: PaperReading) -> Iterator[Breach]:
@@ -358,10 +355,9 @@ def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
     for place, segment, draft in reading.pairs:
         lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
-        if not draft.options and ((most and listed) or _ODD_SIGN.search(draft.question)):
+        if most and listed and not draft.options:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
-        own = draft.markdown if segment.passage else draft.question
-        ranges = () if segment.inline else filter(None, map(passage_range, own.split("\n")))
+        ranges = () if segment.inline else filter(None, map(passage_range, draft.markdown.split("\n")))
         if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
             yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
 

@@ -104,11 +104,6 @@ def ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
             yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
-    for item in body.front if sum(draft.is_doubtful for draft in reading.drafts) < len(reading.drafts) else ():
-        signs = [sign for sign in re.findall(r"\$[^$]*\$", item.text) if re.search("[A-Za-z]", sign)]
-        using = [at for at, draft in enumerate(reading.drafts) if any(sign in draft.markdown for sign in signs)]
-        text = f"a line before the first question has a sign of it: {one_line(item.text, 40)!r}"
-        yield Breach(text, tuple(using), "text", 0.3)
     for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
         named = section_type(section.title)

@@ -34,21 +34,8 @@ _WOVEN: Final = re.compile(
 """Pieces that no whole formula has."""
 _TAIL: Final = 4
 """Characters by which an option on several lines is longer than the others."""
-_ATOM: Final = "(?:[HCNOSPFKI]|Na|Mg|Al|Si|Cl|Ca|Fe|Cu|Zn|Br|Ag|Ba|Mn|Pb|Cr|Ge)"
-_FLAT: Final = re.compile(
-    r"\d(?:\s*×| x)\s?10 ?[-–−]?(?!0)\d{1,2}(?![\d.])|[)）] ?(?:2|8|10|16) *[=＝] *[(（]|[A-Za-z]n ?[+−-] ?1 *="
-    r"|\d ?[cmk]?m[23]\b"
-    rf"|(?<![A-Za-z\d\\{{_-])(?!([A-Z])\d?\1)(?=[A-Za-z]*(?:[A-Za-z]|[(（][A-Za-z\d]+[)）])[2-9])(?:{_ATOM}(?:[2-9]|1\d)?|[(（]{_ATOM}+\d?[)）]\d?){{2,}}"
-    r"(?![A-Za-z\d])"
-)
-"""Powers of ten, bases, units and formulas of chemistry whose digits are as large as all."""
 _WITHIN: Final = re.compile(r"\A\s*(?:[–—]\s*[^\W\d]|[,，、;；:：.。)）]\s*\S)")
 _GAPPED: Final = re.compile(r"(?m)^(?=.*[，。；、])(?:(?! {3}).)*?[一-鿿가-힣）)] {3,}(?=[一-鿿가-힣])(?:(?! {3}).)*$")
-_SIGNS: Final = (
-    (_GAPPED, "a sentence of it has a gap: {}"),
-    (_FLAT, "sub- or superscripts may stand in the line: {}"),
-)
-"""Of errors in a question without its formulas."""
 _SHORT: Final = frozenset({*CHOICE_TYPES, "fill_in_blank", "true_false"})
 """Types that have a short answer."""
 _CAPTIONS: Final = re.compile(r"(?:[(（]\s*(?:第?\s*\d{1,3}\s*题?\s*图?|备?用?图\s*\d*)\s*[)）]\s*)+")
@@ -79,10 +66,8 @@ def _of_text(segment: Segment, draft: Draft) -> Iterator[Doubt]:
     """Words without a counterpart on the page, and text that may be of a neighbour."""
     if segment.guess:
         yield _doubt(segment.guess)
-    plain = _MATH.sub("$", whole_text(draft))
-    for pattern, text in _SIGNS:
-        if match := pattern.search(plain):
-            yield _doubt(text.format(one_line(match[match.lastindex or 0].strip(), 40)))
+    if gap := _GAPPED.search(_MATH.sub("$", whole_text(draft))):
+        yield _doubt(f"a sentence of it has a gap: {one_line(gap[0].strip(), 40)}")
     if not (draft.options or draft.figures or re.search(r"[A-Za-z]{2}|[一-鿿가-힣$]", draft.question)):
         yield _doubt("it has no words: its text may be elsewhere", confidence=0.1)
 

@@ -271,7 +271,7 @@ _PASSAGES = (
     re.compile(rf"\s*[(（]\s*{_RANGE}\s*[)）]\s*(?=[A-Z][a-z]+\s|[一-鿿가-힣]{{2}})"),
     re.compile(r"\s*[\[【［]\s*(\d{1,3})(?:\s*□\s*|\s+)(\d{1,3})\s*[\]】］]\s*(?=[^\W\d_])"),  # "~" without a letter
     re.compile(
-        rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*题"
+        rf".*?(?:完成|回答|做|解答|答)\s*(?:下面|下列|后面|文后|第|各)?\s*第?\s*{_RANGE}\s*(?:各|小|两|三|四|五)*\s*[题題]"
     ),
     re.compile(rf".*?\b(?:questions?|problems?)\s+{_RANGE}\b.*", re.IGNORECASE),
 )

@@ -256,7 +256,6 @@ def test_a_total_below_the_parts_is_no_part() -> None:
 @pytest.mark.parametrize(
     ("lines", "doubt"),
     [
-        (("○» 21", "○» 22", "○» 23"), "lines of its text begin as options do"),
         (("A. 1", "B. 2", "C. 3", "D. 4"), "its options are none"),
         (("[Solution]", "x = 1 because it is."), "an answer or solution stands in the question"),
     ],
@@ -795,22 +794,6 @@ def test_titles_set_apart_before_questions_are_sections_with_points() -> None:
 def test_the_number_of_an_answer_blank_is_no_text() -> None:
     drafts = read(page("1) Which wave travels through space the    1)", "fastest?", "2) Why 2)?    2) ____")).drafts
     assert [draft.question for draft in drafts] == ["Which wave travels through space the fastest?", "Why 2)?"]
-
-
-@pytest.mark.parametrize(
-    ("text", "doubted"),
-    [
-        ("speed 5.0 × 104 m/s", True),
-        ("NH3 and H2SO4", True),
-        ("(147.75)10 =(____ )2", True),
-        ("Xn+1=(Xn+a/Xn)/2", True),
-        ("3 × 100 and P2P", False),
-        ("an area of 10 by 10", False),
-    ],
-)
-def test_digits_that_are_printed_small_are_doubted(text: str, doubted: bool) -> None:
-    draft = read(page(f"1. Find {text}.", "2. Why?")).drafts[0]
-    assert any("superscripts" in doubt.text for doubt in draft.doubts) is doubted
 
 
 @pytest.mark.parametrize(
