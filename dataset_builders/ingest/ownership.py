@@ -99,7 +99,7 @@ def ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
         if before and 2 * len(needed(texts)) < len(_sentences(texts)):
             continue  # rules
         near = [item.text for item in items if item.box.page > 1 or item.box.page == first or not before]
-        beyond = [line for line in needed(near) if not before or asks(line) or _terms(line) & terms]
+        beyond = [line for line in needed(near) if not before or asks(line.replace("_", "")) or _terms(line) & terms]
         if sum(map(width, beyond)) >= FEWEST_TOLD:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"

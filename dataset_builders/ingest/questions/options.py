@@ -50,6 +50,7 @@ _TASK = re.compile(
 )
 """Words of a question's part, never of an option."""
 _LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
+_A_LATER_PART = re.compile(r"[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
 _LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
@@ -138,7 +139,9 @@ def _unlabelled(text: str) -> tuple[str, list[Option]] | None:
     """Lines, or the cells of one, below what says to select one: they have no labels."""
     match = _SELECT.search(text)
     pieces = [piece.strip() for piece in re.split(r"\n|\s{3,}", text[match.end() :].strip())] if match else []
-    if not match or not 1 < len(pieces) <= len(_NAMES) or any(map(_DEMANDS.search, pieces)) or IMAGE_MARK in pieces:
+    if not match or not 1 < len(pieces) <= len(_NAMES) or IMAGE_MARK in pieces:
+        return None
+    if _A_LATER_PART.search(text[: match.start()]) or any(piece.endswith(("?", "？", "_")) for piece in pieces):
         return None
     stem = text[: match.start()] + text[match.start() : match.end()].rstrip()
     return stem, [Option(label=name, text=piece) for name, piece in zip(_NAMES, pieces, strict=False)]

@@ -21,6 +21,7 @@ from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
 from livek12.dataset_builders.ingest.questions.cells import in_cells, in_label_order
 from livek12.dataset_builders.ingest.questions.headings import begins_answer
+from livek12.dataset_builders.ingest.questions.labels import is_row
 from livek12.dataset_builders.ingest.questions.options import bare_labels, begins_option
 from livek12.dataset_builders.ingest.questions.stream import Item
 
@@ -160,7 +161,7 @@ class _Writer:
     def _goes_on(self, last: Item, item: Item, text: str) -> bool:
         before = self.paragraphs[-1]
         listed = _ITEM.match(text) and _ENDS.search(before.rstrip('”’")'))
-        if (_OWN_LINE.match(text) or listed or begins_answer(text)) and not _is_open(before):
+        if (_OWN_LINE.match(text) or listed or begins_answer(text) or is_row(text)) and not _is_open(before):
             return False
         same_row = last.box.page == item.box.page and abs(last.box.top - item.box.top) < _SAME_ROW
         return same_row or (wraps(last, self.edges, item) and not self._indented(item))

@@ -669,6 +669,13 @@ def test_a_lead_at_the_end_of_a_question_is_doubted_in_both() -> None:
     ]
 
 
+def test_questions_that_come_again_with_their_answers_are_copies() -> None:
+    asked = [f"{n}. Why is the number {n} so much larger than all the others?" for n in range(1, 5)]
+    again = [*(f"{line} It is {n}." for n, line in enumerate(asked[:3])), "4. And why is the last of them no number?"]
+    doubts = [" ".join(doubt.text for doubt in draft.doubts) for draft in read(page(*asked, *again)).drafts]
+    assert ["these are copies" in text for text in doubts] == [False] * 4 + [True] * 4
+
+
 def test_a_section_without_a_question_is_an_error() -> None:
     essay = "六、写作题（60分）"
     paper = read(page("五、简答题（20分）", "1. 什么是网络？", essay, "请以网络为题写一篇文章。"))

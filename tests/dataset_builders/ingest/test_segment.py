@@ -316,6 +316,52 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("The capital is Paris. a) True b) False", "AB"),
+        ("Paris is the capital.\n(a) True\n(b) False", "AB"),
+        ("Are they so?\n(a) True\n(b) True", ""),
+        ("Which one?\nSelect one:\nA lake\nList-based hills\nA town", "ABC"),
+        ("It is a (circle one)\nlake    hill    town", "ABC"),
+        ("(a) Find it. (b) It is a (circle one)\nlake    hill    town", ""),
+        ("1). Which?\nA) one\nB) two\nC) three\n2). Which?\nA) one\nB) two\nC) three", ""),
+        ("Choose.\na. one\nb. two\nc. three\nd. four\n2. And?\na. one\nb. two\nc. three\nd. four", ""),
+    ],
+)
+def test_options_in_other_settings(text: str, labels: str) -> None:
+    """Pairs of opposites, lines and cells without labels; several lists are those of several questions."""
+    stem, options = split(text, "en", None)
+    assert "".join(option.label for option in options) == labels
+    assert stem == text if not labels else "one:" in stem or "one)" in stem or "\n" not in stem
+
+
+def test_short_lists_in_rows_that_most_questions_have_are_options() -> None:
+    rows = [line for n in range(1, 6) for line in (f"{n}. Find the sum of {n} and 5.", f"a.{n} b.{n + 1} c. 10 d.11")]
+    assert [len(draft.options) for draft in read(page(*rows)).drafts] == [4] * 5
+    assert not read(page(*rows[:4])).drafts[0].options
+
+
+def test_the_cells_of_a_table_may_be_options() -> None:
+    made = page("1. Which of them?", "", "2. Why?")
+    lines = [replace(made.blocks[1].lines[0], text=text) for text in ("A. one\tC. three", "B. two\tD. four")]
+    made.blocks[1] = replace(made.blocks[1], kind="table", lines=lines)
+    draft = read(made).drafts[0]
+    assert (draft.question, [option.text for option in draft.options]) == (
+        "Which of them?",
+        ["one", "two", "three", "four"],
+    )
+
+
+def test_the_task_of_the_instructions_goes_with_what_does_not_ask() -> None:
+    title = "Section C: Output analysis (20 points)"
+    drafts = read(page(title, "Write the result of the following programs.", "1. x = 3; y = x", "2. Find y.")).drafts
+    assert [draft.question for draft in drafts] == [
+        "Write the result of the following programs.\nx = 3; y = x",
+        "Find y.",
+    ]
+
+
+@pytest.mark.parametrize(
     ("stem", "labels", "options"),
     [
         ("Find the field", ["(a)", "(b)", "(c)"], 0),
