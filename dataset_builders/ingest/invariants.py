@@ -16,11 +16,12 @@ from typing import Final
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.doubts import doubts_of, goes_on, whole_text
 from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
-from livek12.dataset_builders.ingest.evidence import goes_on, unsaid
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
 from livek12.dataset_builders.ingest.ownership import (
     BRACKETED,
@@ -50,7 +51,6 @@ from livek12.dataset_builders.ingest.questions.options import asks_to_choose
 from livek12.dataset_builders.ingest.questions.points import each_blank, marks
 from livek12.dataset_builders.ingest.questions.segment import Segment, missing_numbers
 from livek12.dataset_builders.ingest.questions.stream import Item
-from livek12.dataset_builders.ingest.signs import signs_of, whole_text
 
 
 def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
@@ -73,13 +73,13 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
     usual = median([len(draft.markdown) for draft in reading.unkeyed] or [0])
-    for (place, one, draft), (_, after, _) in pairwise(reading.pairs):
-        lost = range(one.number + 1, after.number if after.elective == one.elective else 0)
+    for (place, each, draft), (_, after, _) in pairwise(reading.pairs):
+        lost = range(each.number + 1, after.number if after.elective == each.elective else 0)
         text = _MATH.sub("", draft.markdown)
         within = len(text) > 2 * usual or any(
             re.search(rf"(?<![\d.]){number}(?!\d)", text) for number in lost[:_MOST_LOST]
         )
-        if lost and within and not (one.stray or after.stray):
+        if lost and within and not (each.stray or after.stray):
             yield Breach("the numbers behind it were not found: they may stand in it", (place,), "number", 0.3)
 
 
@@ -96,22 +96,11 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
             runs.append([])
         runs[-1].append(place)
     doubted: set[int] = set()
-    copies: set[int] = set()
     for before, run in pairwise([[], *runs]):
-        own = [segments[place] for place in run]
-        again = any(
-            many[each.elective, each.number] > 1 or (not each.elective and each.number in named) for each in own
-        )
-        if again and 2 * sum(
-            _is_copy(reading.drafts[place], [reading.drafts[at] for at in before]) for place in run
-        ) > len(run):
-            copies |= {*run}
-            doubted -= {*before}
-        elif again and not (_is_titled(run, segments) or _is_sound(run, reading)):
+        own = [(segments[place].elective, segments[place].number) for place in run]
+        again = any(many[key] > 1 or (not key[0] and key[1] in named) for key in own)
+        if again and not (_is_titled(run, segments) or _is_sound(run, reading)):
             doubted |= {*run, *before[-1:]}
-    if copies:
-        text = "questions come again with their answers: these are copies"
-        yield Breach(text, tuple(sorted(copies)), "number", 0.1, error=True)
     if doubted:
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in sorted(doubted)))
         text = f"numbers come again where no part of the paper begins: {one_line(numbers, 60)}"
@@ -144,13 +133,6 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
     return _is_whole(run, reading.body.segments) and 5 * sum(map(bool, sure)) >= 4 * len(run)
 
 
-def _is_copy(draft: Draft, others: Sequence[Draft]) -> bool:
-    """Checks for the text of another question of that number, at the beginning."""
-    own = _plain(draft.markdown)
-    texts = (_plain(other.markdown) for other in others if other.number == draft.number)
-    return any(width(text) >= _REPEATED and own.startswith(_first(text)) for text in texts)
-
-
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     """Printed counts and sums, of sections and paper, are those of the questions."""
     yield from (Breach(line, error=True) for line in missed_counts(reading))
@@ -170,7 +152,7 @@ _SHARES = 3
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
 """Medians, characters and pages: a question that has more is two, or has what is not its own."""
 _FEWEST_QUESTIONS = 4
-_SAYS_SOLVED: Final = re.compile(
+_SAYS_SOLVED: Final = both_scripts(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
 _FREE: Final = ("open_ended", "short_answer", "proof")
@@ -178,24 +160,24 @@ _MATH: Final = re.compile(r"\$[^$]*\$")
 _MOST_LOST: Final = 20
 """Missing numbers that are looked for in the text before them."""
 _FORMULA: Final = re.compile(r"\$|[A-Za-z]\s?[=<>≤≥^]|[a-z]\d|\d[a-z]|√")
-_OF_CHOICE, _LETTER = re.compile(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
+_OF_CHOICE, _LETTER = both_scripts(r"选择|选题|선다|객관|choice", re.IGNORECASE), re.compile(r"[A-H1-5①-⑤]")
 _ASKS_AT_END: Final = re.compile(r"[?？]\s*$")
-_SOLUTION_HEAD: Final = re.compile(
+_SOLUTION_HEAD: Final = both_scripts(
     r"[ \t]*[【\[［(（〔]?(?:(?:解|解答|解析|详解|(?:参考)?答案(?:[与及和]解析)?|풀이|정답)"
     r"(?=[】\]］)）〕:：.．\s]|\Z)|Solutions?(?=[\])>:]|\Z))"
     r"[】\]］)）〕>:：.．]?(?![ \t]*[_＿…])"
 )
 """A label of a solution that begins a line, with whatever sign behind it."""
-_WORTHY: Final = re.compile(
+_WORTHY: Final = both_scripts(
     r"(?<![\d.])\d{1,3}\s*(?:%\s*$|分(?![钟之别为析布])|점\b|(?:points?|marks?|pts)\b)", re.MULTILINE
 )
 _CLAUSE: Final = re.compile(r"[\n。；;,，()（）\[\]]|\.\s")
-_EACH: Final = re.compile(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
+_EACH: Final = both_scripts(r"每|各|[×xX*+＋]|\b(?:each|per|every|apiece)\b|당", re.IGNORECASE)
 _HEAD_SIGNS: Final = 8
 """Signs at the beginning of a line that tell if a text has it."""
 _BRACKET: Final = re.compile(r"[(（]\s*[)）]")
 _FILLED_BRACKET: Final = re.compile(r"[(（]\s*[A-H]+\s*[)）]")
-_HEAD: Final = re.compile(
+_HEAD: Final = both_scripts(
     r"\s*(?:Question|Problem|Exercise|문제|第)\s*(?:#|No\.)?\s*\d{1,2}\s*题?\s*"
     r"(?:[.:：]|[(（\[]\s*\d[\d/.]*\s*(?:p|points?|marks?|점|分)|$)"
 )
@@ -280,7 +262,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
-    """None has half of the paper, five medians, or more than three pages."""
+    """None has five medians, or more than three pages."""
     lengths = [len(squeezed(draft.markdown)) for draft in reading.unkeyed]
     if not sum(lengths):
         return
@@ -288,12 +270,7 @@ def _no_question_is_too_long(reading: PaperReading) -> Iterator[Breach]:
     worth = median(draft.points or 0 for draft in reading.drafts)
     for place, segment, draft in reading.pairs:
         pages = len({item.box.page for item in segment.items})
-        most = len(lengths) >= _FEWEST_QUESTIONS and 2 * lengths[place] > sum(lengths)
-        if most and lengths[place] > _LONG_CHARACTERS:
-            name = f"{draft.elective} {draft.number}".strip()
-            text = f"question {name} is longer than all others together: others may be in it"
-            yield Breach(text, (place,), "number", 0.1, error=True)
-        elif pages > _MOST_PAGES or (
+        if pages > _MOST_PAGES or (
             lengths[place] > max(_LONG * usual, _LONG_CHARACTERS) and not 0 < 2 * worth <= (draft.points or 0)
         ):
             text = f"it is much longer than the others ({pages} pages): it may have what is not its own"
@@ -332,19 +309,12 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(f"{why}, and it has none: it may stand in it", (place,), kind, 0.3)
 
 
-def _evidence_is_printed(reading: PaperReading) -> Iterator[Breach]:
-    """The page says that each question is one, and has what it speaks of."""
+def _each_is_sound(reading: PaperReading) -> Iterator[Breach]:
+    """A question has nothing that no whole one has, and the page says that it is one."""
     passages = Counter(id(segment.passage[0]) for segment in reading.body.segments if segment.passage)
     for place, segment, draft in reading.pairs:
         shared = bool(segment.passage) and passages[id(segment.passage[0])] > 1
-        for doubt in unsaid(segment, draft, shared):
-            yield Breach(doubt.text, (place,), doubt.kind, doubt.confidence)
-
-
-def _no_sign_of_errors(reading: PaperReading) -> Iterator[Breach]:
-    """A question has nothing that no whole one has."""
-    for place, segment, draft in reading.pairs:
-        for doubt in signs_of(segment, draft):
+        for doubt in doubts_of(segment, draft, shared):
             yield Breach(doubt.text, (place,), doubt.kind, doubt.confidence)
 
 
@@ -387,12 +357,12 @@ def _pages_were_read(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
-    """Where few questions have options, each says that they are."""
+    """Options of few questions are said to be some."""
     chosen = sum(bool(draft.options) for draft in reading.drafts)
     for place, draft in enumerate(reading.drafts) if 4 * chosen <= len(reading.drafts) else ():
         named = bool(_OF_CHOICE.search(draft.section) or _LETTER.fullmatch("".join(draft.answer)))
-        asked = asks_to_choose(draft.question) or _ASKS_AT_END.search(draft.question)
-        if draft.options and not (named or asked):
+        chooses = asks_to_choose(draft.question) or _ASKS_AT_END.search(draft.question)
+        if draft.options and not (named or chooses):
             text = "few questions have options, and it does not ask to choose: they may be parts"
             yield Breach(text, (place,), "type", 0.3)
 
@@ -495,8 +465,7 @@ INVARIANTS: Final = (
     _one_head_a_question,
     _points_are_read,
     _lists_are_read,
-    _evidence_is_printed,
-    _no_sign_of_errors,
+    _each_is_sound,
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_are_told_from_all,

@@ -15,8 +15,8 @@ from typing import Final
 from livek12.core.languages import HANGUL, IDEOGRAPHS
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest.doubts import FIGURES
 from livek12.dataset_builders.ingest.drafts import Draft, PageAccount
-from livek12.dataset_builders.ingest.evidence import FIGURES
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
 from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, is_notice, is_running, width

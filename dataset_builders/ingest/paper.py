@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from livek12.core.errors import UserError
 from livek12.core.question_types import READER_TYPES
 from livek12.core.records import Image, Language, canonical_json
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import UniqueIds, one_line
 from livek12.dataset_builders.ingest.drafting import draft_all, safe_name
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 BY_RULES = "parsed by rules alone: no model looked at it (--parse-by MODEL has one check it)"
 NO_ANSWER = "no answer was read"
 """Begins the line of a paper whose key is there and says nothing."""
-_YEAR = re.compile(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
+_YEAR = both_scripts(r"(?<!\d)(20[0-4]\d)\s*(?:年|학년도|년|届)?(?!\d)")
 _PAGE_AT_END = re.compile(r"\s{4,}\d{1,3}\s*$|^\s*\d{1,3}\s{4,}")
 """The page's number, on the line of the title."""
 _LONGEST_TITLE, _LONGEST_NAME = 120, 80

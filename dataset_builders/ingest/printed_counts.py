@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.paper_reading import PaperReading
 from livek12.dataset_builders.ingest.questions.points import NUMBERS, each_and_total, each_blank, marks
@@ -16,9 +17,9 @@ from livek12.dataset_builders.ingest.questions.segment import Section
 
 _N = r"(\d{1,3})"
 _COUNTS = (
-    re.compile(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
-    re.compile(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
-    re.compile(rf"(?<![\d~～∼〜\-–—－.第]){_N}\s*(?:개\s*)?문항(?!\s*(?:당|번호|별|마다))"),
+    both_scripts(rf"共\s*(?:有|计|设|包含)?\s*{_N}\s*(?:[个道]\s*)?(?:小|大)?\s*题"),
+    both_scripts(rf"(?<![\d~～∼〜\-–—－至到第])\b{_N}\s*(?:个|道)?\s*小题(?!\s*(?:每|，每)?\s*[\d])"),
+    both_scripts(rf"(?<![\d~～∼〜\-–—－.第]){_N}\s*(?:개\s*)?문항(?!\s*(?:당|번호|별|마다))"),
     re.compile(
         r"(?<![\d\-–—.])(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)\s+"
         r"(?:[a-z-]+\s+){0,3}?(?:questions|problems)\b(?!\s*\d)",
@@ -26,28 +27,28 @@ _COUNTS = (
     ),
     re.compile(rf"\bnumber\s+of\s+(?:questions|problems)\s*[:=]?\s*{_N}", re.I),
 )
-_BIG = re.compile(r"(?:共|本大题共)[^，,。；;]{0,3}\d{1,3}\s*大题")
-_CHOOSE = re.compile(
+_BIG = both_scripts(r"(?:共|本大题共)[^，,。；;]{0,3}\d{1,3}\s*大题")
+_CHOOSE = both_scripts(
     r"\b(?:any|choose|select|of\s+the|out\s+of|only)\b|任选|选做|从.{0,12}[中选].{0,6}(?:任|选)|中\s*任|请考生|골라|중에서",
     re.I,
 )
 _WORTH = r"(?:marks?|points?|pts|score)"
 _WHOLE = r"(?:total|maximum|max\.?|full|overall|out\s+of|worth|altogether|in\s+all)"
 _TOTAL = (
-    re.compile(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
+    both_scripts(r"(?:满分|总分|卷面|全卷共|试卷共|共)\s*(?:为|计|[:：])?\s*(\d{2,3})\s*分(?!\s*钟)"),
     re.compile(r"(?:총점|만점|배점\s*합계)\s*[:：은는이가]*\s*(\d{2,3})\s*점|(\d{2,3})\s*점\s*만점"),
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?\b{_WORTH}\b[^.\d]{{0,40}}?(\d{{2,3}})(?![\d%]|\.\d|\s*min)", re.I),
     re.compile(rf"\b{_WHOLE}\b[^.\d]{{0,30}}?(\d{{2,3}})\s*{_WORTH}\b", re.I),
     re.compile(rf"(?<![\d.])(\d{{2,3}})\s*{_WORTH}\s*(?:in\s+)?{_WHOLE}\b", re.I),
 )
 """Points of a whole paper, with its words in any order."""
-_OF_A_PART = re.compile(
+_OF_A_PART = both_scripts(
     r"\b(?:questions?|section|part|each|per|pass(?:ing)?)\b|第.{1,3}[卷节部]|每|本题|大题|小题|及格|문항", re.I
 )
 """In a line on what a part of the paper is worth, or what passes it."""
-_OF_PARTS = re.compile(r"部分|[卷节]|\b(?:section|part|each|per)\b|영역", re.I)
-_OF_THE_PAPER = re.compile(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
-VOLUME = re.compile(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
+_OF_PARTS = both_scripts(r"部分|[卷节]|\b(?:section|part|each|per)\b|영역", re.I)
+_OF_THE_PAPER = both_scripts(r"\b(?:paper|exam(?:ination)?|test)\b|试卷|全卷|시험", re.I)
+VOLUME = both_scripts(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)", re.I)
 
 
 def missed_counts(reading: PaperReading) -> list[str]:

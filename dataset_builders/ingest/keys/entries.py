@@ -18,6 +18,7 @@ from livek12.core.errors import UserError
 from livek12.core.files import refuse_pointer
 from livek12.core.records import Scheme
 from livek12.core.schemes import read_scheme
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE, UNREAD, PageBlocks
 from livek12.dataset_builders.ingest.questions.headings import (
@@ -36,8 +37,8 @@ from livek12.dataset_builders.ingest.questions.segment import Body, segment
 from livek12.dataset_builders.ingest.questions.stream import Item, Stream, flatten
 from livek12.dataset_builders.ingest.questions.texts import table
 
-NUMBER_CELL = re.compile(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
-_SPAN_CELL = re.compile(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
+NUMBER_CELL = both_scripts(r"(?:第|q(?:uestion)?\.?|no\.?|문항)?\s*(\d{1,3})\s*(?:题|번|[.．、])?", re.IGNORECASE)
+_SPAN_CELL = both_scripts(r"(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*题?")
 _COLUMNS = {
     "number": "number item item_number item_no. question q # no no. num question_number "
     "题号 序号 编号 번호 문항 문항번호 문제번호",
@@ -357,25 +358,25 @@ _LONGEST_LISTED = 120
 _LABEL = 3
 """Characters of an answer that any line may have."""
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩"
-_LABELS = re.compile(
+_LABELS = both_scripts(
     rf"[{_CIRCLED}](?:[\s,，]*[{_CIRCLED}])*|[(（]?[A-J]{{1,6}}[)）.]?|[a-e]|[TFOX√×✓✗○对错]|True|False"
 )
 _SHORT = rf"[{_CIRCLED}√×✓✗对错]|[A-J]{{1,6}}(?=[\s,，;；。.]|$)"
-_ENTRY = re.compile(
+_ENTRY = both_scripts(
     r"(?:(?<![\w.．,，$\\^{/+=<>*−-])|(?<=[A-J①-⑩√×✓✗对错]))"
     r"(?:[(（\[【〖]\s*第?\s*(?P<boxed>\d{1,3})\s*题?\s*[)）\]】〗]|第?\s*(?P<bare>\d{1,3})\s*"
     rf"(?:[)）]\s*[-–:：.]?|\.(?!\d)|[．、:：]|[题번]|(?={_SHORT})))\s*"
 )
-_SPAN = re.compile(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
+_SPAN = both_scripts(r"(?<!\S)(\d{1,3})\s*[-—–~～∼至]\s*(\d{1,3})\s*[.．:：、题]?\s*((?:[A-J①-⑩]\s*)+)(?![A-Za-z])")
 _APART = re.compile(r"\s{3,}|\t")
-_AT_ONCE = re.compile(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
+_AT_ONCE = both_scripts(r"(?<=[^\s{])(?=【(?:解析|详解|解答|分析|点评)】)|(?<=[。．.；;])(?=(?:解析|详解)[:：])")
 """A solution's title right behind the answer; one in a formula was read into it."""
-_SOLUTION_LINE = re.compile(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
+_SOLUTION_LINE = both_scripts(r"\n(?=[^\n]*【(?:解析|详解|解答)】)")
 """A title that was read into a formula: its whole line is the solution's, so that nothing is lost."""
 _WORTH_EACH = re.compile(r"\s*[(（]\s*(?:每空)?\s*\d{1,2}\s*分\s*[)）]\s*[。．.]?(?P<remark>.*)$")
-_TOPICS = re.compile(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
-_SOLVES = re.compile(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
-_VALUE_ALONE = re.compile(
+_TOPICS = both_scripts(r"(?:^|\n)[ \t]*[【\[](?:考点|知识点)[】\]][ \t]*([^\n]*)")
+_SOLVES = both_scripts(r"\s*(?:解|证明|解答|证|Solution|Proof|풀이)\s*[:：]|\s*[(（]\s*1\s*[)）]", re.IGNORECASE)
+_VALUE_ALONE = both_scripts(
     rf"(?!\s*[(（]\s*(?:1|一|a|i)\s*[)）]|.*[:：]$|\$?[•◦▪●])(?=.{{1,{LONGEST_ANSWER}}}$)(?:(?:\S+\s*){{1,3}}|[(（]?[A-Ja-j][)）.．、]\s.*)"
 )
 """One answer: a label with its text, or a few words, that introduce no list and are no part."""
@@ -388,10 +389,10 @@ _WITH_WORTH = re.compile(
     r"(?=(?:[(（][a-z][)）])?\s*[(（\[]\s*\d{1,3}\s*(?:points?|marks?|pts|分)[^)）\]]*[)）\]]$)",
     re.IGNORECASE,
 )
-_LABELLED = re.compile(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
-_BRACKETS = re.compile(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
+_LABELLED = both_scripts(r"\W{0,3}(?:Answer|Solution|(?:参考)?答案|解答)\D{0,16}(\d{1,3})\s*[.．:：、)）]?\s*$", re.I)
+_BRACKETS = both_scripts(r"\s*[【〖\[]\s*第?\s*(\d{1,3})\s*题?\s*(?:答案|解析|详解)?\s*[】〗\]]\s*")
 _LABELS_ALONE = _LABELLED, _BRACKETS, _WITH_WORTH, _BARE_NUMBER
-_HEADED = re.compile(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
+_HEADED = both_scripts(r"\s*第?\s*(\d{1,3})\s*题?\s*[.．、)）:：]?\s*(\D.*)", re.DOTALL)
 _LETTER_ROW = re.compile(r"[A-J](?:[\s,，、;；]*[A-J]){3,}\s*[.。]?")
 """Answers of a section in order, without numbers."""
 _FEWEST, _RARELY = 3, 8
@@ -400,10 +401,10 @@ _PART = 3
 _DASH = re.compile(r"\A\s*[–—](?:\s*(?P<title>[^\W\d_]{2})|\s)")
 """Between a number and its answer, or a title."""
 _IN_BRACKETS = re.compile(r"\s*[(（][^()（）]*[)）]\s*")
-_OMITTED = re.compile(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
+_OMITTED = both_scripts(r"[^\n]{0,6}[(（]?(?:略|见[课书]本)[)）]?[。.]?|[^\n]{0,12}第.{1,3}[道个]?[大小]?题[^\n]{0,6}")
 """In place of an answer: none, or where it is."""
-_FIRST_PART = re.compile(r"part\s[a1I]\b|[(（]?(?:1|a|i|一)[)）]", re.IGNORECASE)
-_NEXT_PART = re.compile(r"(?:^|\n)(?:part\s(?:[b2]|II)\b|[(（]?(?:2|b|ii|二)[)）])", re.IGNORECASE)
+_FIRST_PART = both_scripts(r"part\s[a1I]\b|[(（]?(?:1|a|i|一)[)）]", re.IGNORECASE)
+_NEXT_PART = both_scripts(r"(?:^|\n)(?:part\s(?:[b2]|II)\b|[(（]?(?:2|b|ii|二)[)）])", re.IGNORECASE)
 _TWICE = "a number comes twice in the key: those behind it may be of other questions"
 NO_HEAD = "text without a head stands behind its key: it may be another question's"
 _WORTH = re.compile(

@@ -14,6 +14,7 @@ from itertools import count, takewhile
 
 from livek12.core.question_types import CHOICE_TYPES
 from livek12.core.schemes import marks_in_solution
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Doubt, Draft
 from livek12.dataset_builders.ingest.keys.entries import NO_HEAD, Entry
@@ -37,15 +38,15 @@ _REASONED = re.compile(
     rf"|{LABEL_FIRST.pattern})(?:[.．。:：]\s*|(?=\s*[(（,，\s]))(?P<reason>.+)",
     re.DOTALL,
 )
-_JUDGED = re.compile(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
+_JUDGED = both_scripts(r"[-–—\s]*(正确|错误|[对错]|True|False|[TF](?=[.．]))(?:[。.．，,:：;；\s].*)?", re.DOTALL)
 """A solution that begins with the judgement."""
-_CHOSEN = re.compile(
+_CHOSEN = both_scripts(
     r"(?:(?:^|,)\s*or|answers?(?:\s+is)?|[故应]选|答案[为是选]?)\s*[:：]?\s*\$?[(（]?([A-H]{1,4})[)）]?\$?\s*[.．。]?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a solution that ends in the label of an option."""
 _PIECE = re.compile(r"\$?\s*(?:\\[a-z]+|[a-z](?=\$)|[()（）\[\]{}|+=−-]{1,2}|[\d.]+(?:\s{3,}[\d.]+)+)\s*\$?[,，.。]?")
-_BREAKS_OFF = re.compile(
+_BREAKS_OFF = both_scripts(
     r"(?:[，,:：=]|如下图?|如图|所示)[:：]?\s*\$?\s*\Z|(?:如下?|见|下)图(?:所示)?\s*[:：]\s*$", re.MULTILINE
 )
 """Ends before a formula or picture."""

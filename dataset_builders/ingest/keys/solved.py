@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, split_answered
@@ -34,7 +35,7 @@ _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
 _HEAD, _FEWEST_RUNS = 40, 3
 """Tokens of a question's beginning; how many runs of them at one distance are no chance."""
-_NUMBER: Final = re.compile(
+_NUMBER: Final = both_scripts(
     r"\s*(?:第|Q|Question|Problem|문제|문항)?\s*[(（\[]?\d{1,3}\s*[题번]?\s*[.．、:：)）\]]?\s*", re.IGNORECASE
 )
 _BEGIN, _LABEL = 20, 4

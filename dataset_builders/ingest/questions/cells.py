@@ -50,8 +50,8 @@ def in_cells(block: Block) -> list[str]:
     cells = [cell.strip() for line in block.lines for cell in line.text.split("\t") if cell.strip()]
     labels = [label for cell in cells if (label := first_label(cell))]
     ranks = [label.rank for label in labels]
-    one = len({label.style for label in labels}) == 1 and sorted(ranks) == list(range(len(cells)))
-    whole = one and len(cells) >= _FEWEST and block.kind == "table" and PICTURE not in "".join(cells)
+    alike = len({label.style for label in labels}) == 1 and sorted(ranks) == list(range(len(cells)))
+    whole = alike and len(cells) >= _FEWEST and block.kind == "table" and PICTURE not in "".join(cells)
     return [cell for _, cell in sorted(zip(ranks, cells, strict=True))] if whole else []
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from livek12.core.scripts import both_scripts
 from livek12.core.text import CIRCLED
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import mask_formulas, plain_width
@@ -31,7 +32,7 @@ GAP = re.compile(r"\s{3,}|\t")
 """Between the cells of a line."""
 _FEWEST = 3
 """Labels of a list."""
-OPPOSITE = re.compile(
+OPPOSITE = both_scripts(
     r"\W*(?:true|false|yes|no|right|wrong|(?:in)?correct|[TFOX]|对|错|正确|错误|是|否|√|×|○|예|아니오|참|거짓)\W*",
     re.IGNORECASE,
 )

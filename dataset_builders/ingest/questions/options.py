@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 from livek12.core.languages import language_of
 from livek12.core.records import IMAGE_MARK, Language, Option
+from livek12.core.scripts import both_scripts
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE
 from livek12.dataset_builders.ingest.questions.kinds import VERBS
 from livek12.dataset_builders.ingest.questions.labels import OPPOSITE, LabelList, are_several, first_label, label_lists
 from livek12.dataset_builders.reading.options import plain_label
 from livek12.dataset_builders.reading.text import plain_width, split_options
 
-_PART = re.compile(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
+_PART = both_scripts(r"\n\s*(?:[(（]\s*(?:1|一|i|a|b)\s*[)）]|i[.)．]\s)")
 """Parts behind or within the "options": these are a list of instruments or statements, or parts themselves."""
 _NAMES = "ABCDEFGH"
 """Of options that have circles and no letters."""
@@ -28,13 +29,13 @@ _FOR_EACH = re.compile(
     r"|(?<!\S)[(（]?각\s*\d{1,2}\s*점|\d\s*(?:points?|marks?)\s+each\b|\n\s*Part\s+[A-H1-9]\b",
     re.IGNORECASE,
 )
-_DEMANDS = re.compile(
+_DEMANDS = both_scripts(
     r"[?？]\s*(?:$|\n)|\n```|_{4}|(?:시오|하라)\s*[.。]?\s*(?:$|\n)|^\s*(?:求|证明|说明|计算|写出|画出|简述)"
     rf"|(?:^|[.?!]\s)\s*(?:{VERBS})\b",
     re.IGNORECASE,
 )
 """A demand of its own, or room for its answer: a part, no option."""
-_COMMANDS = re.compile(
+_COMMANDS = both_scripts(
     rf"(?:^|[.:;,]\$?\s+|\n[^\S\n]*)(?:{VERBS})\b[^?]*$"
     r"|(?:^|[。；，：\n])[^\S\n]*(?:试|求|计算|写出|证明|说明|判断)[^?？]*$|(?:시오|하라)[.。]?\s*$",
     re.IGNORECASE,
@@ -43,14 +44,14 @@ _COMMANDS = re.compile(
 _TO_WRITE = re.compile(r"\s*_+[\s_.．]*")
 _WORTH = re.compile(r"\S\s*\[\d{1,2}(?:\s*marks?)?\]\s*$")
 """Asks something of each of the "options"; a line to write on in place of one; the marks of a part."""
-_TASK = re.compile(
+_TASK = both_scripts(
     rf"[?？]|[\[(]\s*\d+\s*(?:marks?|points?)?\s*[\])]|^\s*(?:{VERBS}|hence|use|what)\b"
     r"|求|证明|说明|计算|写出|구하|_{2}|[;；]\s*$",
     re.IGNORECASE,
 )
 """Words of a question's part, never of an option."""
-_LATER_PART = re.compile(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
-_A_LATER_PART = re.compile(r"[(（]\s*(?:ii|2|b|二)\s*[)）]")
+_LATER_PART = both_scripts(r"(?:^|\n)\s*[(（]\s*(?:ii|2|b|二)\s*[)）]")
+_A_LATER_PART = both_scripts(r"[(（]\s*(?:ii|2|b|二)\s*[)）]")
 _LEADS = re.compile(r"(?:[?？:：]|_{2}[.。]?)\s*$")
 """Ends what asks, before a list."""
 _LONGEST_SMALL, _FEWEST_SMALL, _USUAL = 80, 3, (4, 5)
@@ -204,7 +205,7 @@ def are_in_rows(own: LabelList) -> bool:
     return own.begins_line and len(own.labels) in _USUAL and short and rows <= len(own.labels) / 2 and begun >= rows
 
 
-CHOOSES = re.compile(
+CHOOSES = both_scripts(
     r"\bwhich (?:one )?(?:of the following|(?:\w+ ){0,2}(?:below|best))\b"
     r"|\b(?:(?:select|choose) which|(?:select|choose|circle|tick) (?:all|one|the (?:best|correct)))\b"
     r"(?! (?:from|of the (?:\w+ )?(?:questions|problems)|set))"

@@ -16,6 +16,7 @@ from itertools import pairwise
 from statistics import median
 
 from livek12.core.records import IMAGE_MARK
+from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
 from livek12.dataset_builders.ingest.pages.blocks import CHOICE, PICTURE, Block, Box, Line
@@ -26,7 +27,7 @@ from livek12.dataset_builders.ingest.questions.options import bare_labels, begin
 from livek12.dataset_builders.ingest.questions.stream import Item
 
 LABEL = r"(?:[(（]?[A-Ha-h][)）]|[A-HＡ-Ｈ][.．、]|[①-⑩])"
-_OWN_LINE = re.compile(
+_OWN_LINE = both_scripts(
     rf"\s*(?:{LABEL}|{CHOICE}|[a-h][.．]\s+\S|[(（]\s*(?:\d{{1,2}}|[ivxⅰ-ⅹⅠ-Ⅹ]{{1,4}})\s*[)）]|[ㄱ-ㅎ]\s?[.．]|[(（][가-하][)）]\s|[<＜〈【]\s*보\s*기|注\s*[:：]|[【\[]"
     r"|Q\s?\d{1,2}\.\d|\d{1,2}\s?[-–]\s?\d{1,2}\s?[.．)]\s|(?:Part|PART)\s+[A-H1-9]\b|证明\s*[:：]|材料[一二三四五]|[甲乙丙丁]\s*[:：])"
 )
@@ -172,7 +173,7 @@ class _Writer:
         return bool(same) and item.box.left > max(other.box.left for other in same) + _INDENT * _letter(item)
 
 
-ASKS_OF_LINED = re.compile(r"밑줄|underlin|加点|[划画][横橫]?[线線]|劃線", re.IGNORECASE)
+ASKS_OF_LINED = both_scripts(r"밑줄|underlin|加点|[划画][横橫]?[线線]|劃線", re.IGNORECASE)
 """A question about what is underlined."""
 _LABELLED = re.compile(r"^(?:[①-⑳㉠-㉻ⓐ-ⓩ]|[(（]?[A-Ha-h][)）.])\s*")
 
