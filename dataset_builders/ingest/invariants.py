@@ -1,7 +1,6 @@
 """Invariants of papers that were read right.
 
-Contract: `checked` gives each breach as an error of the paper or a doubt of questions; some refuse their keys. An
-invariant knows nothing of layouts.
+Contract: `checked` gives each breach as an error of the paper or a doubt of questions; some refuse their keys.
 """
 
 from __future__ import annotations
@@ -19,32 +18,15 @@ from livek12.core.records import IMAGE_MARK
 from livek12.core.scripts import both_scripts
 from livek12.core.text import squeezed
 from livek12.dataset_builders.base import one_line
+from livek12.dataset_builders.ingest import ownership, printed_counts
 from livek12.dataset_builders.ingest.doubts import doubts_of, goes_on, whole_text
 from livek12.dataset_builders.ingest.drafting import usual_labels
 from livek12.dataset_builders.ingest.drafts import DoubtKind, Draft
 from livek12.dataset_builders.ingest.keys.matching import with_doubt
-from livek12.dataset_builders.ingest.ownership import (
-    BRACKETED,
-    FEWEST_TOLD,
-    ink_has_an_owner,
-    needed,
-    pictures_are_used,
-    pictures_have_one_question,
-)
 from livek12.dataset_builders.ingest.pages.blocks import PICTURE
 from livek12.dataset_builders.ingest.paper_language import unknown_language
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
-from livek12.dataset_builders.ingest.printed_counts import VOLUME, either, missed_counts
-from livek12.dataset_builders.ingest.questions.headings import (
-    INSTRUCTS,
-    SOLVED,
-    follows,
-    is_part_of_section,
-    is_running,
-    is_section,
-    passage_range,
-    width,
-)
+from livek12.dataset_builders.ingest.questions import headings
 from livek12.dataset_builders.ingest.questions.kinds import asks
 from livek12.dataset_builders.ingest.questions.labels import label_lists
 from livek12.dataset_builders.ingest.questions.options import asks_to_choose
@@ -135,7 +117,7 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     """Printed counts and sums, of sections and paper, are those of the questions."""
-    yield from (Breach(line, error=True) for line in missed_counts(reading))
+    yield from (Breach(line, error=True) for line in printed_counts.missed_counts(reading))
 
 
 def _own_text(reading: PaperReading) -> Iterator[Breach]:
@@ -187,23 +169,6 @@ _OCR_LINE: Final = 0.8
 """Confidence of a page read by OCR, its mean: below it nothing of the page can be relied on."""
 
 
-def _sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
-    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
-    sections = reading.body.sections
-    numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
-    last = -1
-    for place, section in enumerate(sections):
-        last = numbers.get(id(section), last)
-        parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
-        title = BRACKETED.sub("", section.title)
-        running = last >= 0 and is_running(title) and len(INSTRUCTS.findall(title)) < 2
-        says = running or sum(len(item.text) for item in section.items[1:]) >= FEWEST_TOLD or section is sections[-1]
-        own = running or not VOLUME.match(section.title) or needed([item.text for item in section.items[1:]])
-        if id(section) not in numbers and says and not parted and own:
-            text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
-            yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
-
-
 def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
     """No head of a question or section stands in a question."""
     heads = [segment.items[0] for segment in reading.body.segments]
@@ -221,12 +186,12 @@ def _one_head_a_question(reading: PaperReading) -> Iterator[Breach]:
 
 def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None, heads: Sequence[Item]) -> bool:
     """A number in the usual form, level with the others' if it has no word; a section's title; or "Question 5:"."""
-    if is_section(line.text) and not is_part_of_section(line.text):
+    if headings.is_section(line.text) and not headings.is_part_of_section(line.text):
         return True
     if form and (number := form.match(line.text)):
         level = (abs(head.box.left - line.box.left) < _LEVEL for head in heads if head.column == line.column)
         return bool(re.search(r"[^\W\d_]", number[0])) or any(level)
-    return follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
+    return headings.follows(line.text, segment.section.title) or bool(_HEAD.match(line.text))
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
@@ -243,7 +208,7 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     above = {mark.points for line in reading.front for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
-        text = f"points stand before the first question, and none has them: {either(lost)}"
+        text = f"points stand before the first question, and none has them: {printed_counts.either(lost)}"
         yield Breach(text, error=True)
     by_section = reading.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
@@ -290,7 +255,7 @@ def _no_solution_in_the_question(reading: PaperReading) -> Iterator[Breach]:
         lines = [line for line in lines if line and squeezed(line)[:_HEAD_SIGNS] in whole]
         if lines and _SOLUTION_HEAD.fullmatch(lines[-1]):
             lines.pop()  # a place to write
-        if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or SOLVED.search(own):
+        if match := next(filter(None, map(_SOLUTION_HEAD.match, lines)), None) or headings.SOLVED.search(own):
             head = one_line(match[0].strip(), 20)
             line = f"{head!r} in the text: an answer or solution stands in the question"
             yield Breach(line, (place,), "text" if match[0] in draft.question else "options", 0.2)
@@ -327,7 +292,7 @@ def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         if most and listed and not draft.options:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
-        ranges = () if segment.inline else filter(None, map(passage_range, draft.markdown.split("\n")))
+        ranges = () if segment.inline else filter(None, map(headings.passage_range, draft.markdown.split("\n")))
         if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
             yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
 
@@ -437,15 +402,10 @@ def _repeats(draft: Draft) -> bool:
     key = _plain("".join(draft.answer) + (draft.solution or ""))
     answer = _plain("".join(draft.answer))
     question = _plain(draft.question)
-    beginning = _first(key)
-    begins = width(beginning) >= _FEWEST and question.startswith(beginning)
-    begins = begins or (width(question) >= _FEWEST and key.startswith(question))
+    beginning = next((key[:end] for end in range(len(key)) if headings.width(key[:end]) >= _REPEATED), key)
+    begins = headings.width(beginning) >= _FEWEST and question.startswith(beginning)
+    begins = begins or (headings.width(question) >= _FEWEST and key.startswith(question))
     return begins or (len(answer) >= _COPIED and answer in question)
-
-
-def _first(text: str) -> str:
-    """The beginning of a text that is enough to know it."""
-    return next((text[:end] for end in range(min(len(text), _REPEATED + 1)) if width(text[:end]) >= _REPEATED), text)
 
 
 def _plain(text: str) -> str:
@@ -460,8 +420,8 @@ INVARIANTS: Final = (
     _numbers_come_once,
     _own_text,
     _printed_counts,
-    ink_has_an_owner,
-    _sections_have_questions,
+    ownership.ink_has_an_owner,
+    ownership.sections_have_questions,
     _one_head_a_question,
     _points_are_read,
     _lists_are_read,
@@ -469,10 +429,10 @@ INVARIANTS: Final = (
     _no_question_is_too_long,
     _no_solution_in_the_question,
     _answers_are_told_from_all,
-    pictures_have_one_question,
-    pictures_are_used,
+    ownership.pictures_have_one_question,
+    ownership.pictures_are_used,
     _few_have_options,
     _options_are_alike,
     _script_is_read,
 )
-"""In the order in which they are checked; their names and first lines say what always holds."""
+"""In the order in which they are checked."""

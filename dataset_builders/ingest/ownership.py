@@ -19,13 +19,20 @@ from livek12.dataset_builders.ingest.doubts import FIGURES
 from livek12.dataset_builders.ingest.drafts import Draft, PageAccount
 from livek12.dataset_builders.ingest.pages.blocks import Box
 from livek12.dataset_builders.ingest.paper_reading import Breach, PaperReading
-from livek12.dataset_builders.ingest.questions.headings import INSTRUCTS, is_notice, is_running, width
+from livek12.dataset_builders.ingest.printed_counts import VOLUME
+from livek12.dataset_builders.ingest.questions.headings import (
+    INSTRUCTS,
+    is_notice,
+    is_part_of_section,
+    is_running,
+    width,
+)
 from livek12.dataset_builders.ingest.questions.kinds import asks, section_type
 from livek12.dataset_builders.ingest.questions.stream import Item
 
-FEWEST_TOLD: Final = 40
+_FEWEST_TOLD: Final = 40
 """Letters below a title that are more than instructions."""
-BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
+_BRACKETED = re.compile(r"[(（\[][^()（）\[\]]{0,60}[)）\]]")
 _LEVEL_SHARE: Final = 0.5
 _CLOSE: Final = 0.015
 """Of the page."""
@@ -66,7 +73,7 @@ def _is_in(key: str, item: Item) -> bool:
 
 
 def ids_of(items: Iterable[Item]) -> set[int]:
-    """The identities of items, which are the same text in several places."""
+    """The identities of items."""
     return {id(item) for item in items}
 
 
@@ -96,23 +103,40 @@ def ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
     terms = _terms("\n".join(draft.markdown for draft in reading.drafts))
     for (place, before), items in groups.items():
         texts = [item.text for item in items]
-        if before and 2 * len(needed(texts)) < len(_sentences(texts)):
+        if before and 2 * len(_needed(texts)) < len(_sentences(texts)):
             continue  # rules
         near = [item.text for item in items if item.box.page > 1 or item.box.page == first or not before]
-        beyond = [line for line in needed(near) if not before or asks(line.replace("_", "")) or _terms(line) & terms]
-        if sum(map(width, beyond)) >= FEWEST_TOLD:
+        beyond = [line for line in _needed(near) if not before or asks(line.replace("_", "")) or _terms(line) & terms]
+        if sum(map(width, beyond)) >= _FEWEST_TOLD:
             where = "before the first question" if before else "between questions"
             text = f"text {where} is in none, and they may need it: {one_line(beyond[0], 40)!r}"
             yield Breach(text, (place,) if reading.drafts else (), "text", 0.3, error=True)
     for section in body.sections:
         own = [place for place, segment, _ in reading.pairs if segment.section is section and not segment.passage]
         named = section_type(section.title)
-        says = bool(needed([item.text for item in section.items]))
+        says = bool(_needed([item.text for item in section.items]))
         more = says or any("$" in item.text for item in section.items[1:])
         more = more or (not named and any(item.line is None for item in section.items))
         if own and more:
             text = f"what stands above it may be its own text: {one_line(section.own, 60)!r}"
             yield Breach(text, (*([own[0] - 1] if own[0] and says else []), own[0]), "text", 0.3, error=True)
+
+
+def sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
+    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
+    sections = reading.body.sections
+    numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
+    last = -1
+    for place, section in enumerate(sections):
+        last = numbers.get(id(section), last)
+        parted = any(is_part_of_section(other.title) for other in sections[place + 1 : place + 2])
+        title = _BRACKETED.sub("", section.title)
+        running = last >= 0 and is_running(title) and len(INSTRUCTS.findall(title)) < 2
+        says = running or sum(len(item.text) for item in section.items[1:]) >= _FEWEST_TOLD or section is sections[-1]
+        own = running or not VOLUME.match(section.title) or _needed([item.text for item in section.items[1:]])
+        if id(section) not in numbers and says and not parted and own:
+            text = f"section {one_line(section.title, 40)!r} has no question: it may be one"
+            yield Breach(text, (last,) if last >= 0 else (), "number", 0.3, error=True)
 
 
 def _terms(text: str) -> set[str]:
@@ -121,14 +145,14 @@ def _terms(text: str) -> set[str]:
     return {*pairs, *re.findall(r"[a-zà-ɏ]{6,}|[가-힣]{2,}", text.lower())}
 
 
-def needed(lines: Sequence[str]) -> list[str]:
+def _needed(lines: Sequence[str]) -> list[str]:
     """Sentences that are neither the exam's name nor an instruction: they do not speak of answering."""
     return [sentence for sentence in _sentences(lines) if not INSTRUCTS.search(sentence)]
 
 
 def _sentences(lines: Sequence[str]) -> list[str]:
     text = re.sub(r"(?<=[一-鿿])\n(?=[一-鿿])", "", "\n".join(lines)).replace("\n", " ")
-    sentences = re.split(r"(?<=[。.!?？！；;:：)）])\s+|(?<=[。！？；])|\s+(?=[•●▪◦♨※])", BRACKETED.sub("", text))
+    sentences = re.split(r"(?<=[。.!?？！；;:：)）])\s+|(?<=[。！？；])|\s+(?=[•●▪◦♨※])", _BRACKETED.sub("", text))
     return list(filter(is_running, sentences))
 
 

@@ -48,7 +48,7 @@ class PaperReading:
 
     @cached_property
     def outside(self) -> list[str]:
-        """The lines before the first question, heads and feet, without those of sections."""
+        """The lines before the first question, heads and feet."""
         titled = {id(item) for section in self.body.sections for item in section.items}
         front = [
             item.text or item.block.text for item in (*self.stream.titles, *self.body.front) if id(item) not in titled

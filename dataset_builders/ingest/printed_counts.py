@@ -1,7 +1,4 @@
-"""Printed counts of questions and points: those of a paper and its sections, against what was found.
-
-Contract: gives a line for each that no reading of the questions explains.
-"""
+"""Printed counts of questions and points, of a paper and its sections, against what was found."""
 
 from __future__ import annotations
 
