@@ -153,9 +153,6 @@ def _draft(
     kind, raw, sure = kinds.type_of(stem, bool(choices), named, language, template)
     if segment.inline and not choices:
         kind = "fill_in_blank"
-    if not (shared.text or choices or kinds.demands(stem)):  # the task is in the instructions alone
-        instructions = compose(segment.section.items[1:], stream.columns).text
-        stem = "\n".join([*kinds.demanding(instructions.split("\n")), stem])
     if shared.text and not stem:
         stem = f"{segment.number}."  # the number in the passage is all that asks
     question = f"{shared.text}\n{stem}" if shared.text else stem
@@ -231,4 +228,7 @@ def _doubted(draft: Draft, segment: Segment, texts: Sequence[Text], kind: str, s
         draft = with_doubt(draft, "text", f"a line was read with confidence {confidence:.2f}", max(confidence, 0.05))
     if others := ", ".join(word for text in texts for word in text.others):
         draft = with_doubt(draft, "text", f"another reading of the page does not have: {one_line(others, 60)}", 0.3)
+    if readings := list(dict.fromkeys(pair for text in texts for pair in text.readings)):
+        rules, model = ("\n".join(own).strip() for own in zip(*readings, strict=True))
+        draft = with_doubt(draft, "parse", "the rules and the model read it differently", 0.2, (rules, model))
     return draft

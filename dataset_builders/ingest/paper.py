@@ -194,7 +194,10 @@ def read_paper(
         raise UserError(f"{pdf.name}: {_why_none(stream, pages)}")
     template = template or load_template(language)
     made = draft_all(body, stream, paper_id, language, subject, template)
-    lost, more = parser.unread(pages, made.drafts, template) if parser else ([], [])
+    lost: list[UnreadQuestion] = []
+    more: list[str] = []
+    if parser:
+        made.drafts, lost, more = parser.unread(pages, made.drafts, template)
     taken: list[Draft] = []
     unread = [each.line for each in lost]
     if options.take_parsed:
@@ -239,6 +242,7 @@ def read_paper(
         errors=[
             *key.unread,
             *(line for line in lines if MISSING.match(line) or line.startswith(NO_ANSWER)),
+            *unread,
             *breaches,
         ],
         unmatched=[*missing, *lines],

@@ -388,9 +388,9 @@ def _misread(draft: Draft, entry: Entry) -> str:
     return ""
 
 
-def with_doubt(draft: Draft, kind: str, text: str, confidence: float) -> Draft:
+def with_doubt(draft: Draft, kind: str, text: str, confidence: float, readings: tuple[str, str] | None = None) -> Draft:
     """The draft with one more doubt."""
-    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence})
+    doubt = Doubt.model_validate({"kind": kind, "text": text, "confidence": confidence, "readings": readings})
     return draft.model_copy(update={"doubts": [*draft.doubts, doubt]})
 
 

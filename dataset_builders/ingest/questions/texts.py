@@ -65,6 +65,7 @@ class Text:
         unread_at: these lines, with their pages.
         confidence: of the least certain line.
         others: words that another reading does not have.
+        readings: what the rules and a model read, where they differ.
     """
 
     text: str = ""
@@ -74,6 +75,7 @@ class Text:
     confidence: float = 1.0
     by_ocr: bool = False
     others: list[str] = field(default_factory=list)
+    readings: list[tuple[str, str]] = field(default_factory=list)
 
 
 class _Writer:
@@ -109,6 +111,7 @@ class _Writer:
             where = "" if block.origin == "source" else f"page {line.box.page}, "
             self.found.unread_at.append(f"{where}{one_line(line.text.replace(PICTURE, IMAGE_MARK), 40)!r}")
         self.found.others += [line.other] if line.other else []
+        self.found.readings += [line.readings] if line.readings else []
         self.found.by_ocr |= block.origin == "ocr"
         self.found.confidence = min(self.found.confidence, line.confidence)
 

@@ -371,15 +371,6 @@ def test_the_cells_of_a_table_may_be_options() -> None:
     )
 
 
-def test_the_task_of_the_instructions_goes_with_what_does_not_ask() -> None:
-    title = "Section C: Output analysis (20 points)"
-    drafts = read(page(title, "Write the result of the following programs.", "1. x = 3; y = x", "2. Find y.")).drafts
-    assert [draft.question for draft in drafts] == [
-        "Write the result of the following programs.\nx = 3; y = x",
-        "Find y.",
-    ]
-
-
 @pytest.mark.parametrize(
     ("stem", "labels", "options"),
     [
