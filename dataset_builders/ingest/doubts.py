@@ -84,7 +84,7 @@ def whole_text(draft: Draft) -> str:
 
 
 def goes_on(text: str) -> bool:
-    """Checks for a text that ends in something else than a demand: an answer may stand there."""
+    """Checks for a text whose last sentence demands nothing."""
     sentences = [sentence for sentence in re.split(r"(?<=[。？！?!])|(?<=[.;；])\s|\n", text) if sentence.strip()]
     return not sentences or not demands(sentences[-1])
 
@@ -108,7 +108,7 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
 
 
 def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
-    """Figures, tables, underlines, blanks and options of which a question speaks are there."""
+    """What a question speaks of is there."""
     text = draft.question
     seen = bool(draft.figures) or "|---" in text
     if not seen and (match := FIGURES.search(text) or _TABLES.search(text)):
@@ -126,7 +126,7 @@ def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
 
 
 def _of_lists(segment: Segment, draft: Draft) -> Iterator[Doubt]:
-    """Labels have the one before them, options are one list, and the last is no longer than its question."""
+    """Labels go up, and options are one list."""
     own = "" if segment.inline else _CODE.sub("", draft.markdown if segment.passage else draft.question)
     within = (label for option in draft.options for label in stray_labels(option.text, whole=False))
     strays = (label for label in (*stray_labels(own), *within) if not _has_earlier(label, draft.markdown))
@@ -150,7 +150,7 @@ def _has_earlier(label: str, text: str) -> bool:
 
 
 def _of_formulas(draft: Draft) -> Iterator[Doubt]:
-    """Brackets, listings and formulas close what they open, and have no pieces that none has."""
+    """What opens is closed."""
     text = whole_text(draft)
     fields = [draft.question, *(option.text for option in draft.options)]
     halves = [half_bracket(_MATH.sub("", field)) or half_bracket(_CODE.sub("", field), "()[]") for field in fields]
@@ -170,7 +170,7 @@ def _is_woven(text: str) -> bool:
 
 
 def _of_layout(segment: Segment, draft: Draft) -> Iterator[Doubt]:
-    """Lines stand in the order of the text layer, sentences have no gaps, and tables no missed rules."""
+    """Lines are in the order of the text layer, without gaps."""
     lines = [item for item in segment.items if not (is_label(item.text) or begins_option(item.text))]
     lines = [item for item in lines if not _CAPTIONS.fullmatch(item.text)]  # it stands where its figure does
     placed = [(item.box.page, item.line.place, item.text) for item in lines if item.line and item.line.place >= 0]
@@ -187,7 +187,7 @@ def _of_layout(segment: Segment, draft: Draft) -> Iterator[Doubt]:
 
 
 def _of_key(draft: Draft) -> Iterator[Doubt]:
-    """A key has letters that were read, begins with its own, and a short answer where its type has one."""
+    """The key is whole, and of the question's type."""
     key = "".join((*draft.answer, draft.solution or ""))
     if UNREAD in key:
         yield _doubt("letters of its key were not read: compare it with the page", "answer", 0.1)

@@ -51,7 +51,7 @@ def checked(reading: PaperReading) -> tuple[list[Draft], list[str]]:
 
 
 def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
-    """Numbers go up by one from 1; a question before missing ones has them if it names one, or is long."""
+    """Numbers go up by one; missing ones are in the question before if it names one, or is long."""
     for line in missing_numbers(reading.body.segments):
         yield Breach(line, error=True)
     usual = median([len(draft.markdown) for draft in reading.unkeyed] or [0])
@@ -66,7 +66,7 @@ def _numbers_follow(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
-    """A number comes again behind a title, or in a run that is surely one of questions; else the run is of none."""
+    """A number comes again behind a title, or in a run that is surely one of questions."""
     segments = reading.body.segments
     steady = [(place, each) for place, each, _ in reading.pairs if not (each.stray or each.label)]
     many = Counter((each.elective, each.number) for _, each in steady)
@@ -116,7 +116,7 @@ def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
 
 
 def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
-    """Printed counts and sums, of sections and paper, are those of the questions."""
+    """Printed counts and sums are those of the questions."""
     yield from (Breach(line, error=True) for line in printed_counts.missed_counts(reading))
 
 
@@ -204,7 +204,7 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Points printed at a question, or for each of its section or of the paper, or at most others, are read."""
+    """Points printed at a question, for each one, or at most others, are read."""
     above = {mark.points for line in reading.front for mark in marks(line)}
     worth = {draft.points for draft in reading.drafts}
     if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
@@ -275,7 +275,7 @@ def _answers_are_told_from_all(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _each_is_sound(reading: PaperReading) -> Iterator[Breach]:
-    """A question has nothing that no whole one has, and the page says that it is one."""
+    """No question has a doubt of its own."""
     passages = Counter(id(segment.passage[0]) for segment in reading.body.segments if segment.passage)
     for place, segment, draft in reading.pairs:
         shared = bool(segment.passage) and passages[id(segment.passage[0])] > 1
@@ -284,7 +284,7 @@ def _each_is_sound(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Lists that look like options are some where most questions have them; no question names those behind it."""
+    """Lists are options where most questions have some; no question names those behind it."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
     last = {segment.elective: segment.number for segment in reading.body.segments}
     for place, segment, draft in reading.pairs:

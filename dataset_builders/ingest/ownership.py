@@ -87,7 +87,7 @@ def _place(box: Box) -> str:
 
 
 def ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
-    """Text before, between or behind questions or below a title, and in none, is not needed by them."""
+    """Text that is in no question is not needed by one."""
     body, owners = reading.body, reading.body.owners
     front = {*map(id, body.front)} | {id(item) for item in reading.stream.titles if item.box.page == 1}
     end = max((page.number for page in reading.pages), default=0)
@@ -123,7 +123,7 @@ def ink_has_an_owner(reading: PaperReading) -> Iterator[Breach]:
 
 
 def sections_have_questions(reading: PaperReading) -> Iterator[Breach]:
-    """A section without a question of its own, nor a part below it, is a question itself, or lost them."""
+    """A section without questions or parts is a question itself, or lost them."""
     sections = reading.body.sections
     numbers = {id(segment.section): place for place, segment, _ in reading.pairs}
     last = -1
@@ -146,7 +146,7 @@ def _terms(text: str) -> set[str]:
 
 
 def _needed(lines: Sequence[str]) -> list[str]:
-    """Sentences that are neither the exam's name nor an instruction: they do not speak of answering."""
+    """Sentences that are no instructions."""
     return [sentence for sentence in _sentences(lines) if not INSTRUCTS.search(sentence)]
 
 
@@ -186,7 +186,7 @@ def pictures_have_one_question(reading: PaperReading) -> Iterator[Breach]:
 
 
 def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
-    """A big picture right above a question is in one, or in the title of a section; else those below may lack it."""
+    """A big picture right above a question is in one, or in a title."""
     segments, owners = reading.body.segments, reading.body.owners
     for item, below in pairwise(reading.stream.items):
         big = item.line is None and item.block.kind == "figure" and item.box.area > _UNUSED

@@ -16,13 +16,7 @@ from livek12.dataset_builders.ingest.questions.stream import Stream
 
 @dataclass(frozen=True)
 class PaperReading:
-    """A paper as it was read.
-
-    Attributes:
-        unkeyed: drafts before keys, one a segment of `body`.
-        drafts: with keys.
-        key_name: of the files of `--answers`; "" without one.
-    """
+    """A paper as it was read, with its drafts, one a segment, before and after keys."""
 
     pages: Sequence[PageBlocks]
     stream: Stream
@@ -63,15 +57,7 @@ class PaperReading:
 
 @dataclass(frozen=True)
 class Breach:
-    """A broken invariant.
-
-    Attributes:
-        text: for a person.
-        places: of the doubtful questions.
-        kind: of these doubts.
-        error: it is an error of the paper.
-        refuse: the questions lose their keys.
-    """
+    """A broken invariant: doubts of the questions at `places`, which may lose their keys, or an error of the paper."""
 
     text: str
     places: tuple[int, ...] = ()

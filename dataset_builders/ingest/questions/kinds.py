@@ -136,15 +136,7 @@ def says_choice(section: str) -> bool | None:
 def type_of(
     text: str, has_options: bool, section: str, language: Language, template: Template
 ) -> tuple[str, str | None, float]:
-    """Kind, printed name (or None), and confidence of the kind.
-
-    Args:
-        text: without options.
-        has_options: options were found.
-        section: title and instructions.
-        language: of the question.
-        template: may have names of types of its own.
-    """
+    """Kind, printed name (or None), and confidence of the kind, by the text and the section's instructions."""
     raw = section_type(section)
     if raw is None and (own := template.type_in(section)) and (has_options or own[1].kind not in CHOICE_TYPES):
         return own[1].kind, own[0], 1.0

@@ -63,14 +63,7 @@ _SELECT = re.compile(
 
 
 def split(text: str, language: Language, choice: bool | None, usual: Sequence[str] = ()) -> tuple[str, list[Option]]:
-    """Stem and options of a text.
-
-    Args:
-        text: of the question.
-        language: says if ① labels options.
-        choice: the section's questions have options; None: it does not say.
-        usual: labels of the others' options.
-    """
+    """Stem and options of a text; `choice`: its section's questions have some; `usual`: labels of the others'."""
     if circled := _circled(text):
         return circled
     if are_several(text):
