@@ -108,7 +108,7 @@ def _of_bounds(segment: Segment, draft: Draft, shared: bool) -> Iterator[Doubt]:
 
 
 def _of_what_it_speaks(draft: Draft) -> Iterator[Doubt]:
-    """What a question speaks of is there."""
+    """Everything that a question speaks of is there."""
     text = draft.question
     seen = bool(draft.figures) or "|---" in text
     if not seen and (match := FIGURES.search(text) or _TABLES.search(text)):
@@ -150,7 +150,7 @@ def _has_earlier(label: str, text: str) -> bool:
 
 
 def _of_formulas(draft: Draft) -> Iterator[Doubt]:
-    """What opens is closed."""
+    """Brackets and formulas are closed."""
     text = whole_text(draft)
     fields = [draft.question, *(option.text for option in draft.options)]
     halves = [half_bracket(_MATH.sub("", field)) or half_bracket(_CODE.sub("", field), "()[]") for field in fields]

@@ -83,10 +83,7 @@ def draft_all(
 
 
 def usual_labels(drafts: Sequence[Draft]) -> str:
-    """Labels of the options of most questions of a section that have any; "" if they differ.
-
-    Where none has, lists of as many short texts in rows are: parts differ in number and stand below each other.
-    """
+    """Labels of the options of most questions of a section that have any; else of as long lists in rows, no parts."""
     labels = Counter("".join(option.label for option in draft.options) for draft in drafts if draft.options)
     if not labels:
         lists = (next(filter(are_in_rows, label_lists(draft.question)), None) for draft in drafts)

@@ -195,7 +195,7 @@ def _is_another_head(line: Item, segment: Segment, form: re.Pattern[str] | None,
 
 
 def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
-    """The forms of printed numbers that come often; a bracket or a bare number is one if most have it."""
+    """The forms of numbers that come often; of bare ones and brackets those of most."""
     shapes = Counter(re.sub(r"\d+", "#", squeezed(each.items[0].text[: each.end])) for each in segments)
     often = {shape: 5 * many >= 4 * len(segments) for shape, many in shapes.items() if "#" in shape and many >= _SHARES}
     usual = [shape for shape, most in often.items() if most or (len(shape) > 1 and shape[0] not in "(（[")]

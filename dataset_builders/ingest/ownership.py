@@ -47,7 +47,7 @@ _RUNNING_TEXT = re.compile(
 
 
 def accounts(reading: PaperReading, drafts: Sequence[Draft]) -> list[PageAccount]:
-    """Accounts of the pages; text behind the title of answers is of the key if an answer of these drafts has it."""
+    """Accounts of the pages; of the key is what an answer of these drafts has."""
     pages, stream, body = reading.pages, reading.stream, reading.body
     key = squeezed(" ".join(text for draft in drafts for text in (*draft.answer, draft.solution or "")))
     answers, heads, owners = ids_of(body.answers), ids_of(stream.titles), body.owners
@@ -199,7 +199,7 @@ def pictures_are_used(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _covers(box: Box, other: Item) -> bool:
-    """A line whose middle is in a picture, or a picture that overlaps or adjoins it."""
+    """A line in a picture, or a picture that overlaps or adjoins it."""
     if other.line is None:
         return other.block.kind == "figure" and _adjoin(box, other.box)
     x, y = (other.box.left + other.box.right) / 2, (other.box.top + other.box.bottom) / 2

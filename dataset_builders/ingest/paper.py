@@ -242,10 +242,7 @@ class AnswerKey:
 
     Attributes:
         problems: a line for each bad row.
-        name: of its files; "" without one.
-        sha256: of their bytes, one after the other.
         unread: a line for each PDF or page that cannot be read.
-        pages: of each PDF, by name.
         files: the PDFs.
     """
 

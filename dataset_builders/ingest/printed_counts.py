@@ -83,7 +83,7 @@ def _totals(reading: PaperReading) -> list[int]:
 
 
 def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
-    """Numbers of questions and points that a candidate may have: all, or the common ones and one part's."""
+    """Numbers and points of all questions, or of the common ones and one part's."""
     many = Counter(draft.elective for draft in drafts)
     worth = dict.fromkeys(many, 0.0)
     for draft in drafts:
@@ -95,7 +95,7 @@ def _combinations(drafts: Sequence[Draft]) -> tuple[set[int], set[float]]:
 
 
 def _of_section(section: Section, later: Sequence[Section], by_section: dict[int, list[Draft]]) -> list[str]:
-    """Printed counts of a section; a part of the paper with titles below it includes their questions."""
+    """Printed counts of a section, whose parts may have titles."""
     title = " ".join(section.title.split())[:40]
     own = list(by_section.get(id(section), ()))
     reach = [own]

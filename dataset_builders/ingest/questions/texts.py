@@ -60,12 +60,9 @@ class Text:
     """A text with its pictures in the order of their marks.
 
     Attributes:
-        text: with image marks.
-        unread: pieces of it stand in the picture only.
-        unread_at: these lines, with their pages.
-        confidence: of the least certain line.
+        unread_at: lines of which pieces are in the picture only.
         others: words that another reading does not have.
-        readings: what the rules and a model read, where they differ.
+        readings: by the rules and a model, where they differ.
     """
 
     text: str = ""
