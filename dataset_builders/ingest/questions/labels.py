@@ -170,7 +170,8 @@ def are_several(text: str) -> bool:
     """Checks for several lists of capital letters or circles of one style, or of a to d: those of several questions."""
     ranks: dict[str, str] = {}
     for label in labels_of(text):
-        ranks[label.style] = ranks.get(label.style, "") + f"{label.rank}"
+        if label.rank or label.apart:  # else an option that names statements, A. ①②③
+            ranks[label.style] = ranks.get(label.style, "") + f"{label.rank}"
     least = {"0": "012", "1": "012", "2": "0123"}
     return any(own.count(least.get(style[-1], "-")) > 1 for style, own in ranks.items())
 

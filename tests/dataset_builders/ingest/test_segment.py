@@ -344,6 +344,7 @@ def test_a_closing_line_behind_points_is_no_text_of_the_question() -> None:
         ("It is a (circle one)\nlake    hill    town", "ABC"),
         ("(a) Find it. (b) It is a (circle one)\nlake    hill    town", ""),
         ("1). Which?\nA) one\nB) two\nC) three\n2). Which?\nA) one\nB) two\nC) three", ""),
+        ("Which of ①②③④?\nA. ①②③    B. ②③④\nC. ①③④    D. ①②④", "ABCD"),
         ("Choose.\na. one\nb. two\nc. three\nd. four\n2. And?\na. one\nb. two\nc. three\nd. four", ""),
     ],
 )
