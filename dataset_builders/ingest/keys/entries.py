@@ -462,26 +462,16 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
         [replace(questions[id(item)], place=at) for at, item in enumerate(own) if id(item) in questions]
         for own in spans
     ]
-    named: dict[str, list[str]] = {}
-    for own in spans:
-        if section_type(own[0].text) and numeral(own[0].text):
-            named.setdefault(_IN_BRACKETS.sub("", own[0].text[1:]), []).append(own[0].text[:1])
-    firsts = [run[0].number for run in series if run]
-    goes_on = sum(first > 1 for first in firsts) > sum(first == 1 for first in firsts)
     parts: list[list[Entry]] = []
     for title, own, printed in zip(titles, spans, series, strict=True):
-        few = not printed and is_section(own[0].text)  # or with remarks in place of answers
-        run = _questions(own) if few else printed
-        same = named.get(_IN_BRACKETS.sub("", own[0].text[1:]), [])
-        again = len({*same}) == len(same) > 1 and not any(own[at.place].text[:1].isdigit() for at in run)
-        if entry := _of_numeral(own, bool(run) and (goes_on or is_section(own[0].text)), again, name):
+        if entry := _of_numeral(own, bool(printed), name):
             parts.append([entry])
             continue
-        begins = rows | {id(own[anchor.place]) for anchor in run}
+        begins = rows | {id(own[anchor.place]) for anchor in printed}
         listed = {id(item): [answer for _, answer in _series(item.text)] for item in own}
         begins |= {at for at, answers in listed.items() if len(answers) > 2 and all(map(_LABELS.fullmatch, answers))}
-        below = run[0].place if len(run) > 1 else len(own)
-        within = range(below, run[-1].place if len(run) >= _FEWEST else below)
+        below = printed[0].place if len(printed) > 1 else len(own)
+        within = range(below, printed[-1].place if len(printed) >= _FEWEST else below)
         outer = [
             item
             for at, item in enumerate(own)
@@ -489,7 +479,7 @@ def entries_of_items(items: Sequence[Item], name: str, by_page: Mapping[int, str
         ]
         short = _by_page(outer, name, labels) if labels else _table_entries(outer, name)
         due = {1, *(entry.number + 1 for entry in short)}
-        run = [anchor for anchor in run if len(questions) > 1 or anchor.number in due]
+        run = [anchor for anchor in printed if len(questions) > 1 or anchor.number in due]
         long = _numbered(own, run, name) if not short or [anchor.place for anchor in run] != [0] else []
         parts.append([replace(each, elective=each.elective or title) for each in _merged(short, long, bool(labels))])
     return _weighed(_named([part for part in parts if part]), items)
@@ -526,14 +516,12 @@ def _named(parts: Sequence[Sequence[Entry]]) -> list[Entry]:
     return [replace(entry, label="") if apart else replace(entry, elective="") for part in parts for entry in part]
 
 
-def _of_numeral(items: Sequence[Item], is_title: bool, again: bool, where: str) -> Entry | None:
-    """The entry of a question that only a Chinese numeral counts; a title of a section, that comes once, is none."""
+def _of_numeral(items: Sequence[Item], is_title: bool, where: str) -> Entry | None:
+    """The entry of a question that only a Chinese numeral counts; a title of a section is none."""
     end = numeral(items[0].text) if items[0].line else None
     text = items[0].text[end[1] :] if end else ""
-    alone = bool(begins_answer(text) or _SOLVES.match(text) or again)
-    text = "" if again else text
     titled = section_type(text) or _IN_BRACKETS.fullmatch(text) or is_title
-    if not end or (titled and not alone):
+    if not end or (titled and not (begins_answer(text) or _SOLVES.match(text))):
         return None
     answer, solution = _answer_and_solution("\n".join(filter(None, (text, *map(_printed, items[1:])))).strip())
     return Entry(end[0], answer, None, solution, where=where)

@@ -49,10 +49,6 @@ def entries(*lines: str) -> dict[int, str]:
         (["1. 0.2； 2. 5/7；    3. $2. 4$；"], {1: "0.2", 2: "5/7", 3: "$2. 4$"}),
         (["1)- b      4) - c", "2)- a      5) - d", "3)- d"], {1: "b", 2: "a", 3: "d", 4: "c", 5: "d"}),
         (["11", "(1)15", "12", "(1)F B", "13", "7"], {11: "", 12: "", 13: "7"}),
-        (
-            ["Answers of Problem 1:", "4 m", "Answers of Problem 2:", "5 m", "Answers of Problem 3:", "6 m"],
-            {1: "4 m", 2: "5 m", 3: "6 m"},
-        ),
         (["1. 解答 A", "解析 略", "2. 解答 B", "解析 略", "3. 解答 C", "解析 略"], {1: "A", 2: "B", 3: "C"}),
         (
             ["一、", "1、C；2、D；3、A", "二、", "4、15；-2", "5、20；11", "三、", "6、SP；SS", "7、CF；OF"],
@@ -97,6 +93,9 @@ def test_parts_with_heads_of_their_own_are_of_their_question() -> None:
     first, second = read(page("1. How many are red?", "2. How many are blue?"), key=key_of(*lines)).drafts
     text = "".join((*first.answer, first.solution or ""))
     assert "4" in text and "5" in text and second.answer == ["6"]
+    lines = "Answers of Problem 1:", "4 m", "Answers of Problem 2:", "5 m"
+    drafts = read(page("1. How long is it?", "2. How wide is it?"), key=key_of(*lines)).drafts
+    assert [draft.answer for draft in drafts] == [["4 m"], ["5 m"]]
 
 
 def test_heads_in_any_words_are_told_by_how_well_they_cover_the_paper() -> None:
