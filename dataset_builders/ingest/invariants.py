@@ -120,15 +120,6 @@ def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
     yield from (Breach(line, error=True) for line in printed_counts.missed_counts(reading))
 
 
-def _own_text(reading: PaperReading) -> Iterator[Breach]:
-    """Each question has a text of its own."""
-    for segment, draft in zip(reading.body.segments, reading.unkeyed, strict=True):
-        own = re.sub(r"^\s*\d{1,3}\s*[.．、)]?\s*$", "", draft.markdown.strip())
-        if not own and not draft.options and not draft.figures and not segment.inline:
-            name = f"{draft.elective} {draft.number}".strip()
-            yield Breach(f"question {name} has no text of its own: it was not found", error=True)
-
-
 _SHARES = 3
 """Questions that have the same are no chance."""
 _LONG, _LONG_CHARACTERS, _MOST_PAGES = 5, 900, 3
@@ -205,12 +196,7 @@ def _usual_head(segments: Sequence[Segment]) -> re.Pattern[str] | None:
 
 def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points printed at a question, for each one, or at most others, are read."""
-    above = {mark.points for line in reading.front for mark in marks(line)}
-    worth = {draft.points for draft in reading.drafts}
-    if lost := sorted(above - worth - {sum(draft.points or 0 for draft in reading.drafts)}):
-        text = f"points stand before the first question, and none has them: {printed_counts.either(lost)}"
-        yield Breach(text, error=True)
-    by_section = reading.by_section
+    by_section = reading.body.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n")
@@ -284,17 +270,13 @@ def _each_is_sound(reading: PaperReading) -> Iterator[Breach]:
 
 
 def _lists_are_read(reading: PaperReading) -> Iterator[Breach]:
-    """Lists are options where most questions have some; no question names those behind it."""
+    """Lists are options where most questions have some."""
     most = 2 * sum(bool(draft.options) for draft in reading.drafts) >= len(reading.drafts)
-    last = {segment.elective: segment.number for segment in reading.body.segments}
-    for place, segment, draft in reading.pairs:
+    for place, draft in enumerate(reading.drafts):
         lists = [each for each in label_lists(draft.question) if each.begins_line and not each.is_number]
         listed = any(sum(not asks(text) for text in each.texts) >= _SHARES for each in lists)
         if most and listed and not draft.options:
             yield Breach("lines of its text begin as options do: they may be some", (place,), "options", 0.3)
-        ranges = () if segment.inline else filter(None, map(headings.passage_range, draft.markdown.split("\n")))
-        if any(segment.number < low < high <= last[segment.elective] for low, high in ranges):
-            yield Breach("it names questions behind it: a text of theirs may be in it", (place,), "text", 0.3)
 
 
 def _script_is_read(reading: PaperReading) -> Iterator[Breach]:
@@ -334,7 +316,7 @@ def _few_have_options(reading: PaperReading) -> Iterator[Breach]:
 
 def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     """The questions of a section have equally many options of one alphabet, and labels of one form in a paper."""
-    for places in reading.by_section.values():
+    for places in reading.body.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
         last = max(place for place in places if reading.drafts[place].options) if usual else 0
@@ -418,7 +400,6 @@ INVARIANTS: Final = (
     _keys_are_no_copies,
     _numbers_follow,
     _numbers_come_once,
-    _own_text,
     _printed_counts,
     ownership.ink_has_an_owner,
     ownership.sections_have_questions,
@@ -430,7 +411,6 @@ INVARIANTS: Final = (
     _no_solution_in_the_question,
     _answers_are_told_from_all,
     ownership.pictures_have_one_question,
-    ownership.pictures_are_used,
     _few_have_options,
     _options_are_alike,
     _script_is_read,

@@ -51,7 +51,7 @@ VOLUME = both_scripts(r"\s*(?:第\s*\S{1,3}\s*(?:卷|部分)|(?:part|section)\s)
 def missed_counts(reading: PaperReading) -> list[str]:
     """Lines on printed counts and sums that are not those of the questions."""
     lines = _of_paper(reading)
-    by_section = {of: [reading.drafts[place] for place in places] for of, places in reading.by_section.items()}
+    by_section = {of: [reading.drafts[place] for place in places] for of, places in reading.body.by_section.items()}
     for place, section in enumerate(reading.body.sections):
         lines += _of_section(section, reading.body.sections[place + 1 :], by_section)
     return lines
