@@ -81,7 +81,7 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
     for before, run in pairwise([[], *runs]):
         own = [(segments[place].elective, segments[place].number) for place in run]
         again = any(many[key] > 1 or (not key[0] and key[1] in named) for key in own)
-        if again and not (_is_titled(run, segments) or _is_sound(run, reading)):
+        if again and not _is_sound(run, reading):
             doubted |= {*run, *before[-1:]}
     if doubted:
         numbers = ", ".join(dict.fromkeys(reading.drafts[place].number for place in sorted(doubted)))
@@ -89,35 +89,20 @@ def _numbers_come_once(reading: PaperReading) -> Iterator[Breach]:
         yield Breach(text, tuple(sorted(doubted)), "number", 0.1, error=True)
 
 
-def _is_whole(run: Sequence[int], segments: Sequence[Segment]) -> bool:
-    """Checks for numbers that begin at 1 or with a section, and skip none."""
-    own = [segments[place] for place in run]
-    begins = own[0].number == 1 or run[0] == 0 or segments[run[0] - 1].section is not own[0].section
-    return begins and all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
-
-
-def _is_titled(run: Sequence[int], segments: Sequence[Segment]) -> bool:
-    """Checks for a whole run behind a title of its own."""
-    section = segments[run[0]].section
-    own = bool(section.title) and (run[0] == 0 or segments[run[0] - 1].section is not section)
-    return own and segments[run[0]].number == 1 and _is_whole(run, segments)
-
-
 def _is_sound(run: Sequence[int], reading: PaperReading) -> bool:
-    """Checks for a whole run of questions with options or points, the front's apart."""
-    drafts = [(reading.drafts[place], reading.body.segments[place].section.title) for place in run]
+    """Checks for numbers that skip none, from 1 behind a title of their own, or of questions with options or points."""
+    own = [reading.body.segments[place] for place in run]
+    behind = run[0] == 0 or reading.body.segments[run[0] - 1].section is not own[0].section
+    drafts = [reading.drafts[place] for place in run]
     sure = [
         draft.options
         or _WORTHY.search(draft.markdown)
-        or (draft.points is not None and (title or marks(draft.markdown)))
-        for draft, title in drafts
+        or (draft.points is not None and (each.section.title or marks(draft.markdown)))
+        for draft, each in zip(drafts, own, strict=True)
     ]
-    return _is_whole(run, reading.body.segments) and 5 * sum(map(bool, sure)) >= 4 * len(run)
-
-
-def _printed_counts(reading: PaperReading) -> Iterator[Breach]:
-    """Printed counts and sums are those of the questions."""
-    yield from (Breach(line, error=True) for line in printed_counts.missed_counts(reading))
+    titled = behind and bool(own[0].section.title) and own[0].number == 1
+    whole = all(b.number == a.number + 1 or b.section is not a.section for a, b in pairwise(own))
+    return whole and (titled or ((behind or own[0].number == 1) and 5 * sum(map(bool, sure)) >= 4 * len(run)))
 
 
 _SHARES = 3
@@ -128,7 +113,6 @@ _FEWEST_QUESTIONS = 4
 _SAYS_SOLVED: Final = both_scripts(
     r"[^•.。，,]{0,30}(?:答案|\b(?:solutions?|answers?|answer key)|정답)\s*", re.IGNORECASE
 )
-_FREE: Final = ("open_ended", "short_answer", "proof")
 _MATH: Final = re.compile(r"\$[^$]*\$")
 _MOST_LOST: Final = 20
 """Missing numbers that are looked for in the text before them."""
@@ -198,11 +182,12 @@ def _points_are_read(reading: PaperReading) -> Iterator[Breach]:
     """Points printed at a question, for each one, or at most others, are read."""
     by_section = reading.body.by_section
     most = 2 * sum(draft.points is not None for draft in reading.drafts) > len(reading.drafts)
+    outside = [clause for line in reading.outside for clause in _CLAUSE.split(line)]
     for place, segment, draft in reading.pairs:
         lines = draft.question.strip().split("\n")
         title = segment.section.own if not segment.section.above else ""
-        others = [reading.drafts[at] for at in by_section[id(segment.section)]]
-        clauses = _CLAUSE.split("\n".join((title, *reading.outside)))
+        others = [reading.drafts[at] for at in by_section[id(segment.section)]] if draft.points is None else []
+        clauses = [*_CLAUSE.split(title), *outside] if others else []
         each = (_WORTHY.search(clause) for clause in clauses if _EACH.search(clause) or len(others) == 1)
         match = _WORTHY.search("\n".join((lines[0], lines[-1]))) or next(filter(None, each), None)
         usual = most and (len(others) < _SHARES or any(other.points is not None for other in others))
@@ -319,7 +304,7 @@ def _options_are_alike(reading: PaperReading) -> Iterator[Breach]:
     for places in reading.body.by_section.values():
         usual = usual_labels([reading.drafts[place] for place in places])
         most = 4 * sum(bool(reading.drafts[place].options) for place in places) >= 3 * len(places)
-        last = max(place for place in places if reading.drafts[place].options) if usual else 0
+        last = max((place for place in places if reading.drafts[place].options), default=0)
         for place in places if usual else ():
             own = "".join(option.label for option in reading.drafts[place].options)
             if not own.startswith(usual) and (own or (most and place < last)):
@@ -366,7 +351,7 @@ def _keys_cover_the_paper(reading: PaperReading) -> Iterator[Breach]:
             yield Breach(text, tuple(places), "answer", 0.3, error=True, refuse=True)
         elif few or 2 * len(listed_numbers & numbers) < len(listed_numbers):
             text = f"{source} has {len(listed_numbers)} keys, for {covered} of {len(numbers)} questions: compare them"
-            yield Breach(text, tuple(places), "answer", 0.1)
+            yield Breach(text, error=True)
 
 
 def _keyed(reading: PaperReading) -> dict[str, list[int]]:
@@ -400,7 +385,7 @@ INVARIANTS: Final = (
     _keys_are_no_copies,
     _numbers_follow,
     _numbers_come_once,
-    _printed_counts,
+    printed_counts.counts_are_met,
     ownership.ink_has_an_owner,
     ownership.sections_have_questions,
     _one_head_a_question,
