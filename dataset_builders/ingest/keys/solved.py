@@ -18,7 +18,7 @@ from typing import Final
 from livek12.core.records import IMAGE_MARK
 from livek12.core.text import squeezed
 from livek12.dataset_builders.ingest.drafts import Draft
-from livek12.dataset_builders.ingest.keys.alignment import NUMBER, SURE, KeyPlace, align
+from livek12.dataset_builders.ingest.keys.alignment import NUMBER, KeyPlace, align
 from livek12.dataset_builders.ingest.keys.entries import Entry, entries_of_items, is_label, of_list, split_answered
 from livek12.dataset_builders.ingest.keys.words import (
     COPIED,
@@ -44,6 +44,8 @@ _LONGEST: Final = 5000
 """Tokens compared: beyond these a question is none."""
 _BETTER: Final = 1.2
 """How many times as many questions an alignment serves, in place of what was read without the questions."""
+_RUN: Final = 3
+"""Tokens of a question in a row that are no chance."""
 _FEWEST_RUNS = 3
 """Questions that make a habit."""
 _REWORDED: Final = "its question reads otherwise in the key: what is not its answer may stand in it"
@@ -56,7 +58,7 @@ _OPEN, _CLOSED = "(（", ")）"
 _BRACKETED: Final = re.compile(r"[(（]?\s*((?<=[(（ ])[A-H]+|[A-HTF]|[√×✓✗]|(?<=[(（ ])[xX]|\$\\sqrt\$)\s*[)）]?")
 """An answer that is all of a line or bracket."""
 _SAID: Final = re.compile(
-    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans)\b|풀이|답(?=\s))[ \t]*"
+    r"\A\s*(?:(?:(?:Sample|Suggested|Model)\s+)?(?:Answers?|Solutions?|Ans|Proof)\b|풀이|답(?=\s))[ \t]*"
     r"(?:to (?:Question|Problem) )?(?:\d{1,2}(?=[.:：\s]))?[:：.]?\s*",
     re.IGNORECASE,
 )
@@ -168,7 +170,7 @@ def _copied(
     copy = compose(own, stream.columns, place.end)
     stem = "\n".join(line for line in draft.markdown.split("\n") if forms[line] < _FEWEST_RUNS)
     parts = _difference(draft.markdown, copy.text, stem, bool(place.words))
-    if parts is None and place.words < SURE:
+    if (parts is None and not place.is_copy) or _SAID.match(copy.text):
         return None
     answer, solution, unsure = (*parts, "") if parts else _below(draft, copy.text)
     number = NUMBER.match(own[0].text)
@@ -267,7 +269,7 @@ def _difference(question: str, copy: str, stem: str = "", worded: bool = True) -
     compared = SequenceMatcher(None, words, others, autojunk=False)
     needed = [word for word in tokens(stem or question) if word != BLANK]
     copied = SequenceMatcher(None, needed, others, autojunk=False).get_matching_blocks()
-    if sum(block.size for block in copied) < COPIED * len(needed):
+    if sum(block.size for block in copied if block.size >= min(_RUN, len(needed))) < COPIED * len(needed):
         return None
     answers: list[str] = []
     new: set[int] = set()
