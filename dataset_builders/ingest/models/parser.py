@@ -115,11 +115,7 @@ def _text(page: PageBlocks) -> str:
 
 
 def _questions(text: str) -> list[dict[str, Any]]:
-    """The questions of a reply, each with a number and a text.
-
-    Raises:
-        Unreadable: not in the schema's form.
-    """
+    """The questions of a reply, each with a number and a text; Unreadable if not in the schema's form."""
     rows: Any = parse_object(text).get("questions")
     if not isinstance(rows, list) or len(rows) > MAX_QUESTIONS:
         raise Unreadable(f'has no list of at most {MAX_QUESTIONS} questions under "questions"')
