@@ -43,19 +43,15 @@ _RECORD: Final = re.compile(
 )
 _DEGREES: Final = {"up": 0, "right": 90, "down": 180, "left": 270, None: 0}
 _KINDS: Final[dict[str, Kind | None]] = {
-    **dict.fromkeys(
-        ("text", "title", "doc_title", "paragraph_title", "list_item", "ref_text", "index", "phonetic", "code",
-         "algorithm", "formula_number"), "text"
-    ),
-    "table": "table", "equation": "formula",
-    **dict.fromkeys(("image", "chart", "image_block", "unknown"), "figure"),
-    **dict.fromkeys(
-        ("table_caption", "image_caption", "code_caption", "caption", "table_footnote", "image_footnote", "footnote"),
-        "caption",
-    ),
-    **dict.fromkeys(("header", "aside_text"), "header"),
-    **dict.fromkeys(("footer", "page_number", "page_footnote"), "footer"),
-    **dict.fromkeys(("list", "equation_block", "inline_formula"), None),
+    name: kind
+    for kind, names in cast(dict[Kind | None, str], {
+        "text": "text title doc_title paragraph_title list_item ref_text index phonetic code algorithm formula_number",
+        "table": "table", "formula": "equation", "figure": "image chart image_block unknown",
+        "caption": "table_caption image_caption code_caption caption table_footnote image_footnote footnote",
+        "header": "header aside_text", "footer": "footer page_number page_footnote",
+        None: "list equation_block inline_formula",
+    }).items()
+    for name in names.split()
 }  # fmt: skip
 """Of MinerU2.5; None: what is in it is listed by itself."""
 _OTSL: Final = re.compile(r"<(fcel|ecel|lcel|ucel|xcel|nl)>")

@@ -107,14 +107,11 @@ _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IG
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
-    r"|\\(?:New|Renew|Provide|Declare)DocumentCommand\s*\{?\\(?P<long>\w+)\s*\}?\s*\{(?P<form>(?:[^{}]|\{[^{}]{0,99}\}){0,99})\}\s*"
     r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
     r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
     r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\]\s*)?\{(?P<environment>[\w*]+)\}\s*"
 )
-_LATEX3: Final = re.compile(r"\\[a-z]+_\w*:")  # a function of LaTeX3
 _COLUMNS: Final = re.compile(r"\s*\(\d{1,2}\)")  # of a list of tasks
-_FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of arguments: an optional one, and others
 _FLAG: Final = re.compile(
     r"\\newif\s*\\if(?P<new>[A-Za-z@]{1,99})|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
     r"|\\(?:new|provide|set)?(?:toggle|bool(?:ean)?)(?P<to>true|false)?\s*\{(?P<name>\w{1,99})\}"
@@ -401,14 +398,11 @@ class Reader:
             self._count(match["counter"], arguments or [""], outer)
             return place
         number, place = _group_if("[", text, place)
-        if form := _FORM.fullmatch(match["form"] or ""):
-            default = "" if form[1] else form[2]
-            many = form[3].count("m") + (default is not None)
         if number is not None:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
         body, place = _group_if("{", text, place)
-        if body is None or many > 9 or (match["long"] and not form) or _LATEX3.search(body):
+        if body is None or many > 9:
             return place
         body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
         ending = ""
@@ -429,7 +423,7 @@ class Reader:
                 shown = f"\\the{counter}" if re.fullmatch("[A-Za-z]+", counter) else f"\\arabic{{{counter}}}"
                 body = f"\\stepcounter{{{counter}}}{body} {shown}"
             body = f"\\par {body}{{}} (#1). "
-        name = match["name"] or match["short"] or match["long"] or f"begin {match['environment']}"
+        name = match["name"] or match["short"] or f"begin {match['environment']}"
         self.macros[name] = (many, default, f"{body}\0{ending}" if match["kind"] else body)
         return place
 
@@ -774,7 +768,6 @@ class Reader:
         if name == "tasks" and (columns := _COLUMNS.match(body, after)):
             after = columns.end()
         self.flush()
-        self.paragraph.text = "注意事项\n" if name == "notice" else ""
         if form is not None:
             resumed = self.question if name in _QUESTIONS and not opened else 0
             begin = re.search(r"start\s*=\s*(\d+)", ",".join(options))
