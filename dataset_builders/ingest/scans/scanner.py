@@ -124,12 +124,9 @@ def _sheet(picture: Picture, reads: list[Read], number: int, points: float) -> S
         whole = around([box, *(read.box for read in inside)])
         lines = lines_of([_glyph(read, letter, points) for read in inside], [])
         pieces.append(Piece("figure", _scaled(whole, points), lines))
-    rules: list[Rule] = []
-    for rule in scan.bars(dark, max(8, int(0.45 * letter))):
-        box = rule.box
-        if any(layout.overlaps(box, region) for region in (*drawn, *grids)):
-            continue
-        rules.append(Rule(*_scaled(box, points)))
+    bars = scan.bars(dark, max(8, int(0.45 * letter)))
+    free = [bar.box for bar in bars if not any(layout.overlaps(bar.box, region) for region in (*drawn, *grids))]
+    rules = [Rule(*_scaled(box, points)) for box in free]
     glyphs = [_glyph(read, letter, points) for read in rest]
     return Sheet(number, picture.width * points, picture.height * points, "ocr", glyphs, pieces, rules, [], [])
 

@@ -51,7 +51,7 @@ _SWITCHES: Final = frozenset(
 _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
     " cline protect relax fillwithlines fillwithdottedlines makeemptybox raggedbottom sloppy null strut index thanks"
-    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable ctexset flushleft unskip kern"
+    " phantom hphantom vphantom listoffigures boldmath everymath qquadtable flushleft kern"
     " ignorespaces numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable bonustable".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
@@ -106,11 +106,14 @@ _HIDES: Final = re.compile(r"ans(?:wer(?!.*(?:points|info))|$)|^key$|fillin|tian
 _SOLVES: Final = re.compile(r"solution|memo|jiexi|analysis|^jie$|^proof$", re.IGNORECASE)
 _PAREN: Final = re.compile(r"paren|xzanswer|kuohao", re.IGNORECASE)
 _DEFINES: Final = re.compile(
-    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator)\*?\s*\{?\\(?P<name>\w+)\}?\s*"
+    r"\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator|(?P<form>New|Renew|Provide|Declare)DocumentCommand)"
+    r"\*?\s*\{?\\(?P<name>\w+)\s*\}?\s*"
     r"|\\def\s*\\(?P<short>\w+)\s*(?P<many>(?:#\d)*)"
     r"|\\(?P<counter>(?:(?:ref)?step|addto|set|new)counter)(?=\s*\{)"
     r"|\\(?:re)?new(?P<kind>environment|tcolorbox|theorem\*?)\s*(?:\[[^\]]{0,99}\]\s*)?\{(?P<environment>[\w*]+)\}\s*"
 )
+_FORM: Final = re.compile(r"(?:(o)|O\s*\{([^{}]*)\})?((?:\s*m)*)\s*")  # of arguments: an optional one, and others
+_LATEX3: Final = re.compile(r"\\[a-z]+_\w*:")  # a function of LaTeX3
 _COLUMNS: Final = re.compile(r"\s*\(\d{1,2}\)")  # of a list of tasks
 _FLAG: Final = re.compile(
     r"\\newif\s*\\if(?P<new>[A-Za-z@]{1,99})|\\(?P<no>no)?(?P<prints>printanswers)(?![A-Za-z@])"
@@ -398,11 +401,17 @@ class Reader:
             self._count(match["counter"], arguments or [""], outer)
             return place
         number, place = _group_if("[", text, place)
+        if match["form"]:
+            form, place = _group_if("{", text, place)
+            if not (given := _FORM.fullmatch(form or "")):
+                return place
+            default = "" if given[1] else given[2]
+            many = given[3].count("m") + (default is not None)
         if number is not None:
             many = int(number) if number.isdecimal() else 0
             default, place = _group_if("[", text, place)
         body, place = _group_if("{", text, place)
-        if body is None or many > 9:
+        if body is None or many > 9 or _LATEX3.search(body):
             return place
         body = f"\\operatorname{{{body}}}" if "MathOperator" in match[0] else body
         ending = ""
@@ -747,16 +756,7 @@ class Reader:
         """An environment; one that is none of a list is read as if it were not there."""
         opened, is_own = len(self.lists), self._defines(f"begin {name}")
         if name in ("question", "problem") and not is_own and not re.search(r"\\question\b", body[:200]):
-            if not self.lists:
-                self.lists.append(Numbering("decimal.", self.question, "questions"))
-            skip = _arguments(body, 0, 0)[2]
-            self._item("", 0, "item")
-            self.question = self.lists[-1].last
-            self.paragraph.text += self._worth(body[:skip].strip(" []\n")) if skip else ""
-            self.run(body[skip:])
-            self.end_question()
-            self.lists = self.lists[:opened]
-            return
+            name, body = "" if opened else "questions", f"\\qs{body}"
         options, _, after = _arguments(body, 0) if body.lstrip()[:1] in "[{" else ([], [], 0)
         form = self._form(name, options)
         if is_own or (form is None and self._is_macro(f"begin {name}")):
