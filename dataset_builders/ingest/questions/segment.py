@@ -362,7 +362,9 @@ def _answers_begin(stream: Stream) -> int:
         below = items[place + 1] if place + 1 < len(items) else item
         named = begins_answers(item.text, below.text or below.block.text) or title_answered(item.text) in earlier
         earlier.add(re.sub(r"\W+", "", item.text))
-        title = place > len(items) // 5 and named
+        title = named and (
+            place > len(items) // 5 or (is_first and any(_ONE.match(each.text) for each in items[:place]))
+        )
         once = bool(item.line) and title and many[_head_of(item.text)] < _AGAIN
         if not (once or (is_first and item.box.page in opened)):
             continue
