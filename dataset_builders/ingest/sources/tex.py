@@ -52,7 +52,7 @@ _DROPPED: Final = frozenset(
     "label selectfont documentclass graphicspath pagenumbering geometry score tableofcontents draftpaper item"
     " cline protect relax fillwithlines fillwithdottedlines makeemptybox raggedbottom sloppy null strut index thanks"
     " phantom hphantom vphantom listoffigures boldmath everymath qquadtable flushleft kern"
-    " ignorespaces numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable bonustable".split()
+    " ignorespaces addcontentsline numberwithin CorrectChoiceEmphasis cite usepackage gradetable pointtable".split()
 ).union(_ENDS, _SWITCHES)
 _SETTING: Final = re.compile(
     r"[Ss]et[A-Za-z]+|(?:[lcr]|fancy|first\w*|running\w*)?(?:head|foot)(?:er)?|fancyhf|(?:no)?printanswers|marksnotpoints"
@@ -603,8 +603,10 @@ class Reader:
             self.writer.answers += [label.strip(". ")] if name.lower() == "correctchoice" else []
             return place
         if name in ("section", "subsection", "chapter", "group"):
-            is_title = not self.east_asian and _LISTED.match(text, end)
-            return self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
+            is_title = name == "chapter" or (not self.east_asian and _LISTED.match(text, end))
+            end = self._section(arguments, end, numbered="*" not in text[place - 3 : place] and not is_title)
+            self.counters["section"] *= name != "chapter"
+            return end
         if _ELSEWHERE.fullmatch(name):
             self.paragraph.gap()
             self.writer.notes["other files and numbers that the source names were not looked up"] = None
@@ -803,7 +805,7 @@ class Reader:
     def _table(self, body: str) -> None:
         self.flush()
         outer, rows = self.put, list[list[Cell]]()
-        for line in _split(body[_arguments(body, 0)[2] :], "\\\\"):
+        for line in _split(body[_arguments(body, 0)[2] :].replace("\\tabularnewline", "\\\\"), "\\\\"):
             rows.append([])
             for cell in _split(line, "&"):
                 rows[-1].append([])

@@ -572,6 +572,8 @@ def test_a_key_within_markdown_is_said_and_names_that_no_file_has_are_gaps(tmp_p
         (r"\NewDocumentCommand{\pts}{O{2} m}{(#1 points) #2}\NewDocumentCommand \iu { } {\mathrm{i}}"
          r"\NewDocumentCommand{\odd}{s m}{#2}\begin{document}\pts{Why?} \pts[3]{How?} \odd{Who?} $\iu$",
          ["(2 points) Why? (3 points) How? Who? $\\mathrm{i}$"]),
+        (r"\begin{document}\chapter{Exam}\section{A}\chapter{Key}\section{B}\addcontentsline{toc}{section}{B}"
+         r"\begin{tabular}{l}1\tabularnewline 2\end{tabular}", ["Exam", "1. A", "Key", "1. B", "1", "2"]),
         (r"\documentclass{exam}\begin{document}\begin{questions}\titledquestion{Force}[3] Why?\end{questions}",
          ["1. [3 points] Force", "Why?"]),
         (r"\begin{tasks}[label=\Alph*.](2)\task one\task two\end{tasks}", ["A. one", "B. two"]),
